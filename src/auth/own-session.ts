@@ -40,7 +40,7 @@ export class OwnSession {
 
   /** The refresh token to end the session with, if it goes on as far as is known. */
   get livingToken(): string | undefined {
-    return this.#session?.isOver === true ? undefined : this.#session?.refreshToken;
+    return this.#session?.isOver === true ? undefined : this.refreshToken;
   }
 
   /**

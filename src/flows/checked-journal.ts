@@ -65,7 +65,7 @@ function checked(store: Journal): Journal {
     name,
     async (...given: readonly unknown[]): Promise<unknown> => {
       // The table has an assertion for each argument, of its type.
-      for (let index = 0; index < assertions.length; index++) assertions[index]?.(given[index] as never);
+      for (const [index, assertIt] of assertions.entries()) assertIt(given[index] as never);
       return Reflect.apply(Reflect.get(store, name), store, given);
     },
   ]);

@@ -1,5 +1,11 @@
-import type { FlowContext } from "./flow-context.js";
-import { type FlowGrounds, type FlowStatus, groundsOf, isWaitingFor, toStatus } from "./flow-status.js";
+import {
+  type FlowGrounds,
+  type FlowStatus,
+  groundsOf,
+  isWaitingFor,
+  type StoredFlows,
+  toStatus,
+} from "./flow-status.js";
 import type { JournalEntry } from "./journal.js";
 import { decisionHash, openProposal, seenHash } from "./state/decision-chain.js";
 import type { KeptEvidence } from "./state/flow-codec.js";
@@ -27,7 +33,7 @@ export interface WaitingProposal extends OperatorDecision {
 }
 
 /** See `PaymentFlow.details`. @throws {CrossBorderError} `flow_unreadable`; {InvalidArgumentError} `flow_foreign`. */
-export async function flowDetails(context: FlowContext, entry: JournalEntry): Promise<FlowDetails> {
+export async function flowDetails(context: StoredFlows, entry: JournalEntry): Promise<FlowDetails> {
   const status = await toStatus(context, entry);
   if (status.prunedAtMs !== undefined) {
     const evidence = await context.codec.decodeEvidence(entry);

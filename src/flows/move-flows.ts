@@ -36,8 +36,8 @@ export interface CheckedMove {
   readonly to: string;
 }
 
-/** What became of one flow. `gone`: it is no longer among those to be moved. */
-type Moved = "moved" | "leased" | "quoted" | "gone";
+/** What became of one flow; nothing where it is no longer among those to be moved. */
+type Moved = "moved" | "leased" | "quoted" | undefined;
 
 /**
  * The base URLs are compared as clients write them: without a slash at their end.
@@ -63,9 +63,7 @@ export function checkMove({ scope }: Pick<FlowContext, "scope">, { from, to }: M
 }
 
 function readScope(name: string, given: unknown, known: readonly string[]): Partial<Record<keyof ScopeFilter, string>> {
-  const fields = Object.entries(Object(given)).filter(([, value]) => value !== undefined);
-  const isInOrder = fields.every(([field, value]) => known.includes(field) && typeof value === "string");
-  if (isInOrder) return Object.fromEntries(fields);
+  if (Object.keys(Object(given)).every((field) => known.includes(field))) return Object(given);
   const wanted = known.map((field) => `${field}: "…"`).join(", ");
   throw new InvalidArgumentError(
     `move: ${name} is ${describeValue(given)}; wanted: an object such as { ${wanted} }, and no other fields`,
@@ -108,7 +106,7 @@ class Moving {
   readonly #context: FlowContext;
   readonly #move: CheckedMove;
   #moved = 0;
-  readonly #left = new Map<string, Exclude<Moved, "moved" | "gone"> | { readonly error: unknown }>();
+  readonly #left = new Map<string, Exclude<Moved, "moved" | undefined> | { readonly error: unknown }>();
 
   constructor(context: FlowContext, move: CheckedMove) {
     this.#context = context;
@@ -122,7 +120,7 @@ class Moving {
       const moved = await this.#try(entry);
       this.#left.delete(key);
       if (moved === "moved") this.#moved += 1;
-      else if (moved !== "gone") this.#left.set(key, moved);
+      else if (moved !== undefined) this.#left.set(key, moved);
     } catch (error) {
       this.#left.set(key, { error });
     }
@@ -154,7 +152,7 @@ class Moving {
 
   /** The state that is written may be another than the one that was listed. */
   async #rewrite({ entry }: OwnedEntry, lease: Lease): Promise<Moved> {
-    if (!this.#isToBeMoved(entry)) return "gone";
+    if (!this.#isToBeMoved(entry)) return undefined;
     if (isFreshQuote(entry)) return "quoted";
     const stored = await this.#encode(entry);
     await retryJournal(() => lease.write(stored));
@@ -165,7 +163,7 @@ class Moving {
   async #isStillThere(key: string): Promise<Moved> {
     const present = await retryJournal(() => this.#context.journal.read(key));
     const isLeft = present !== undefined && present.prunedAtMs === undefined && this.#isToBeMoved(present);
-    return isLeft ? "leased" : "gone";
+    return isLeft ? "leased" : undefined;
   }
 
   #isToBeMoved({ scope }: JournalEntry): boolean {

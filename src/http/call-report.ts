@@ -21,7 +21,7 @@ export class CallReport {
   readonly #operation: AnyOperation;
   /** The caller's own: some of them carry credentials. */
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #tokens: string[] = [];
+  readonly #tokens = new Set<string>();
   /** What body and query held, by field. */
   #values: Readonly<Record<string, unknown>> = {};
   readonly #startMs = clock.monotonicMs();
@@ -55,7 +55,7 @@ export class CallReport {
   }
 
   hideToken(token: string): void {
-    if (!this.#tokens.includes(token)) this.#tokens.push(token);
+    this.#tokens.add(token);
   }
 
   showableReason(reason: string): string {
@@ -107,12 +107,7 @@ export class CallReport {
     const { requestId } = this.#requestId() ?? {};
     const { name: operation } = this.#operation;
     const error = toError(failure, { ...known, operation, origin, hasResponded, requestId, secrets: this.#hidden() });
-    reportFailure(
-      reporter,
-      { ...named(this.#operation), operation: error.operation ?? operation },
-      error,
-      this.#startMs,
-    );
+    reportFailure(reporter, named(this.#operation), error, this.#startMs);
     return error;
   }
 

@@ -1,18 +1,12 @@
 /** The fields of which a client has told that they are not as described: each of an operation once, so many and no more. */
 export class ReportedFields {
-  readonly #fields = new Map<string, Set<string>>();
-  #count = 0;
+  readonly #fields = new Set<string>();
 
   /** Whether the field was not reported before, and is to be now. */
   isNew(operation: string, field: string): boolean {
-    let fields = this.#fields.get(operation);
-    if (fields?.has(field) || this.#count >= mostReported) return false;
-    if (fields === undefined) {
-      fields = new Set();
-      this.#fields.set(operation, fields);
-    }
-    fields.add(field);
-    this.#count += 1;
+    const name = JSON.stringify([operation, field]);
+    if (this.#fields.has(name) || this.#fields.size >= mostReported) return false;
+    this.#fields.add(name);
     return true;
   }
 }

@@ -182,8 +182,7 @@ class PostgresStore implements Journal {
   }
 
   async overlong(query: Omit<JournalQuery, "phase">): Promise<readonly JournalEntry[]> {
-    const { scope, after = "", limit } = query;
-    return (await this.#query("overlong", [...scopeValues(scope), after, limit])).map(toEntry);
+    return (await this.#query("overlong", pageValues(query))).map(toEntry);
   }
 
   async renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean> {
@@ -223,8 +222,8 @@ class PostgresStore implements Journal {
   }
 
   async list(query: JournalQuery): Promise<readonly JournalEntry[]> {
-    const { scope, phase, after = "", limit } = query;
-    const values = [...scopeValues(scope), after, limit];
+    const { phase } = query;
+    const values = pageValues(query);
     const rows = phase === undefined ? this.#query("list", values) : this.#query("listPhase", [...values, phase]);
     return (await rows).map(toEntry);
   }
@@ -345,6 +344,10 @@ function scopeValues({ service, gateway = "" }: ScopeFilter): string[] {
   return [service, gateway];
 }
 
+function pageValues({ scope, after = "", limit }: Omit<JournalQuery, "phase">) {
+  return [...scopeValues(scope), after, limit];
+}
+
 /** Managed servers keep some of these functions to themselves. */
 async function canTellIncarnation(pool: PostgresPool): Promise<boolean> {
   try {
@@ -375,8 +378,6 @@ async function assertReadable(pool: PostgresPool): Promise<void> {
 }
 
 function assertPool(pool: PostgresPool): PostgresPool {
-  const isPool = typeof pool === "object" && typeof pool?.query === "function" && typeof pool.connect === "function";
-  if (!isPool)
-    throw new ConfigError("PostgresJournal: open needs a postgresql:// URL, or a pool with query and connect");
-  return pool;
+  if (typeof pool?.query === "function" && typeof pool.connect === "function") return pool;
+  throw new ConfigError("PostgresJournal: open needs a postgresql:// URL, or a pool with query and connect");
 }

@@ -82,7 +82,7 @@ class SqliteStore implements Journal {
   async begin(key: string, scope: FlowScope, state: JournalState, lease: LeaseRequest) {
     const [phase, settled, ...texts] = stateParameters(state);
     const { nonce, owner, leaseMs } = lease;
-    const owned = [nonce, owner, nonce, settled, leaseMs, settled === 1 ? null : leaseMs];
+    const owned = [nonce, owner, nonce, settled, leaseMs, leaseMs];
     const parameters = [key, scope.service, scope.gateway, ...owned, phase, settled, ...texts];
     const { rows, changes } = await this.#run([
       ["begin", parameters],
@@ -92,7 +92,7 @@ class SqliteStore implements Journal {
   }
 
   async read(key: string): Promise<JournalEntry | undefined> {
-    return optionalEntry((await this.#run([["read", [key]]], true)).rows[0]);
+    return optionalEntry((await this.#read("read", [key]))[0]);
   }
 
   async acquire(key: string, lease: LeaseRequest, observed?: ObservedLease): Promise<JournalEntry | undefined> {
@@ -108,8 +108,7 @@ class SqliteStore implements Journal {
   }
 
   async overlong(query: Omit<JournalQuery, "phase">): Promise<readonly JournalEntry[]> {
-    const { scope, after = "", limit } = query;
-    return (await this.#run([["overlong", [after, ...scopeParameters(scope), limit]]], true)).rows.map(toEntry);
+    return (await this.#read("overlong", pageParameters(query))).map(toEntry);
   }
 
   async renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean> {
@@ -153,25 +152,24 @@ class SqliteStore implements Journal {
   }
 
   async list(query: JournalQuery): Promise<readonly JournalEntry[]> {
-    const { phase, after = "", limit } = query;
-    const scope = scopeParameters(query.scope);
-    const ofPhase = [phase ?? "", after, ...scope, limit];
-    const step: Step =
-      phase === undefined ? ["list", [after, ...scope, limit]] : ["listPhase", [...ofPhase, ...ofPhase, limit]];
-    return (await this.#run([step], true)).rows.map(toEntry);
+    const { phase, limit } = query;
+    const page = pageParameters(query);
+    const rows =
+      phase === undefined ? this.#read("list", page) : this.#read("listPhase", [phase, ...page, phase, ...page, limit]);
+    return (await rows).map(toEntry);
   }
 
   async counts(scope: ScopeFilter): Promise<Readonly<Record<string, number>>> {
     const parameters = [...scopeParameters(scope), ...scopeParameters(scope)];
-    return countsOf((await this.#run([["counts", parameters]], true)).rows);
+    return countsOf(await this.#read("counts", parameters));
   }
 
   async scopes(): Promise<readonly ScopeCounts[]> {
-    return scopeCountsOf((await this.#run([["scopes", []]], true)).rows);
+    return scopeCountsOf(await this.#read("scopes", []));
   }
 
   async backlog(): Promise<readonly BacklogCount[]> {
-    return backlogOf((await this.#run([["backlog", []]], true)).rows);
+    return backlogOf(await this.#read("backlog", []));
   }
 
   async prune(options: PruneOptions): Promise<PruneReport> {
@@ -209,6 +207,10 @@ class SqliteStore implements Journal {
       if (rows.length < sliceSize) return count;
       after = lastKey(rows);
     }
+  }
+
+  async #read(name: SqliteStatementName, parameters: SqliteParameters): Promise<readonly Row[]> {
+    return (await this.#run([[name, parameters]], true)).rows;
   }
 
   /** Whether it changed its row. */
@@ -269,6 +271,10 @@ function scopeParameters({ service, gateway = "" }: ScopeFilter): SqliteParamete
   return [service, gateway, gateway];
 }
 
+function pageParameters({ scope, after = "", limit }: Omit<JournalQuery, "phase">): SqliteParameters {
+  return [after, ...scopeParameters(scope), limit];
+}
+
 function firstOf(rows: readonly Row[]): Row {
   const [row] = rows;
   if (row === undefined) throw new JournalError("SqliteJournal could not store a new flow: the database refused.");
@@ -276,8 +282,8 @@ function firstOf(rows: readonly Row[]): Row {
 }
 
 async function connect(place: string | SqliteDatabase): Promise<SqliteConnection> {
-  if (typeof place === "string" && place !== "") return SqliteThread.open(place);
-  if (typeof place !== "object" || typeof place?.exec !== "function" || typeof place.prepare !== "function") {
+  if (typeof place === "string") return SqliteThread.open(place);
+  if (typeof place?.exec !== "function" || typeof place.prepare !== "function") {
     throw new ConfigError("SqliteJournal: open needs a file's path, or an open handle with exec and prepare");
   }
   return connectHandle(place);

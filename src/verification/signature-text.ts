@@ -11,7 +11,7 @@ export interface SignatureBytes {
 /** Reads Base64 with the mistakes that people make; only a finding where nothing can be made of it. */
 export function readSignatureText(text: string): SignatureBytes | { readonly problem: SignatureFinding } {
   for (const [mistake, repaired] of readings(text)) {
-    const bytes = repaired === undefined ? undefined : decodeSignature(repaired);
+    const bytes = decodeSignature(repaired);
     if (bytes === undefined || bytes.length < leastBytes) continue;
     return mistake === undefined ? { bytes } : { bytes, mistake: finding("base64", mistake) };
   }
@@ -27,12 +27,12 @@ export function readSignatureText(text: string): SignatureBytes | { readonly pro
 const leastBytes = 128;
 
 /** Texts that stand for the signature, the one that is right among them, each with what is wrong with it. */
-function readings(text: string): [mistake: string | undefined, repaired: string | undefined][] {
-  const bare = text.trim().replace(/^(["'])(.*)\1$/s, "$2");
-  const joined = bare.replace(/\s+/g, "");
+function readings(text: string): [mistake: string | undefined, repaired: string][] {
+  const bare = text.replace(/["']/g, "").trim();
+  const joined = bare.replace(/\s/g, "");
   return [
     // Hexadecimal digits are Base64 too, of other bytes.
-    ["the signature is in hexadecimal", hexToBase64(joined)],
+    ["the signature is in hexadecimal", Buffer.from(joined, "hex").toString("base64")],
     ["the signature was encoded in Base64 twice", decodedOnce(text)],
     [undefined, text],
     ["the signature has a line break or another white space at its beginning or end", text.trim()],
@@ -47,29 +47,18 @@ function readings(text: string): [mistake: string | undefined, repaired: string 
 }
 
 /** The text that was encoded; a signature's bytes are none. */
-function decodedOnce(text: string): string | undefined {
-  const bytes = decodeSignature(text);
-  return bytes && new TextDecoder().decode(bytes);
+function decodedOnce(text: string): string {
+  return new TextDecoder().decode(decodeSignature(text));
 }
 
 function padded(text: string): string {
-  const bare = text.replace(/=+$/, "");
-  return bare + "=".repeat((4 - (bare.length % 4)) % 4);
+  return text.padEnd(4 * Math.ceil(text.length / 4), "=");
 }
 
 function fromUrlAlphabet(text: string): string {
   return text.replaceAll("-", "+").replaceAll("_", "/");
 }
 
-function hexToBase64(text: string): string | undefined {
-  const isHex = /^(?:[\da-f]{2})+$/i.test(text);
-  return isHex ? Buffer.from(text, "hex").toString("base64") : undefined;
-}
-
-function percentDecoded(text: string): string | undefined {
-  try {
-    return text.includes("%") ? decodeURIComponent(text) : undefined;
-  } catch {
-    return undefined;
-  }
+function percentDecoded(text: string): string {
+  return text.replace(/%(..)/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 16)));
 }

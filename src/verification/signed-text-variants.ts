@@ -22,25 +22,26 @@ export interface PathFacts {
 
 /** What people sign in place of the path: likely mistakes first, what should be signed before all. */
 export function pathVariants({ path, basePath, origin }: PathFacts): Variant<Uint8Array>[] {
-  const [plain = path, query] = split(path, "?");
+  const plain = path.replace(/\?.*/s, "");
+  const query = path.slice(plain.length);
   const variants = new Variants<string>(path);
-  if (query !== undefined) variants.add("no query, though the request has one", plain);
+  variants.add("no query, though the request has one", plain);
   for (const base of basePathsOf(plain, basePath)) {
     variants.add(`no base path (${base})`, path.slice(base.length) || "/");
-    if (query !== undefined) variants.add(`neither base path (${base}) nor query`, plain.slice(base.length) || "/");
+    variants.add(`neither base path (${base}) nor query`, plain.slice(base.length) || "/");
   }
-  if (basePath !== undefined && basePath !== "" && !path.startsWith(basePath)) {
+  if (basePath !== undefined && !path.startsWith(basePath)) {
     variants.add(`the base path (${basePath}) in front of the path`, basePath + path);
   }
   if (origin !== undefined) {
-    const host = origin.replace(/^[a-z]+:\/\//i, "");
+    const host = origin.replace(/.*:\/\//, "");
     variants.add(`the whole address (${origin}) in place of the path`, origin + path);
     variants.add(`the host (${host}) in front of the path`, host + path);
     variants.add("the whole address without its query", origin + plain);
   }
-  variants.add("a slash at the end of the path", withSlash(plain) + (query === undefined ? "" : `?${query}`));
-  variants.add("no slash at the end of the path", plain.replace(/\/+$/, "") + (query === undefined ? "" : `?${query}`));
-  variants.add("no slash at the beginning of the path", path.replace(/^\//, ""));
+  variants.add("a slash at the end of the path", withSlash(plain) + query);
+  variants.add("no slash at the end of the path", plain.replace(/\/+$/, "") + query);
+  variants.add("no slash at the beginning of the path", path.slice(1));
   variants.add("the path decoded, where the request has it percent-encoded", decoded(path));
   variants.add("the path percent-encoded, where the request has it plain", encodeURI(path));
   variants.add("the path percent-encoded as a whole, slashes too", encodeURIComponent(path));
@@ -63,7 +64,7 @@ export function bodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
   variants.add("LF for each CR LF of the body", text.replaceAll("\r\n", "\n"));
   variants.add("CR LF for each LF of the body", text.replaceAll("\r\n", "\n").replaceAll("\n", "\r\n"));
   variants.add("a byte order mark in front of the body", `\ufeff${text}`);
-  variants.add("no byte order mark in front of the body, though one was sent", text.replace(/^\ufeff/, ""));
+  variants.add("no byte order mark in front of the body, though one was sent", text.replace("\ufeff", ""));
   for (const { mistake, value } of rewritten(text)) variants.add(mistake, value);
   variants.add("no body", "");
   variants.add("the Base64 of the body", Buffer.from(body).toString("base64"));
@@ -131,8 +132,8 @@ class Variants<Value> {
     this.#known = new Set([right]);
   }
 
-  add(mistake: string, value: Value | undefined): void {
-    if (value === undefined || this.#known.has(value)) return;
+  add(mistake: string, value: Value): void {
+    if (this.#known.has(value)) return;
     this.#known.add(value);
     this.all.push({ mistake, value });
   }
@@ -152,10 +153,11 @@ function rewritten(text: string): Mistaken[] {
 
 /** A text that was signed before its last field came. */
 function withoutOneField(content: unknown): Mistaken[] {
-  if (typeof content !== "object" || content === null || Array.isArray(content)) return [];
-  const names = Object.keys(content).filter(looksLikeName).slice(0, mostFields);
-  return names.map((name) => {
-    const others = Object.entries(content).filter(([other]) => other !== name);
+  const fields = Object.entries(Object(content));
+  // What is at an index of a list or of a text has no name.
+  const names = fields.map(([name]) => name).filter(looksLikeName);
+  return names.slice(0, mostFields).map((name) => {
+    const others = fields.filter(([other]) => other !== name);
     return { mistake: `the body without its ${name}`, value: JSON.stringify(Object.fromEntries(others)) };
   });
 }
@@ -216,34 +218,25 @@ function escapesOf(text: string): [escapes: string, text: string][] {
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([one], [other]) => (one < other ? -1 : 1))
-      .map(([name, part]) => [name, sorted(part)]),
-  );
+  const names = Object.keys(value).sort();
+  return Object.fromEntries(names.map((name) => [name, sorted(Reflect.get(value, name))]));
 }
 
 /** The base path, or else each beginning of the path that could be one. */
 function basePathsOf(path: string, basePath: string | undefined): string[] {
-  if (basePath !== undefined) return basePath !== "" && path.startsWith(basePath) ? [basePath] : [];
-  const ends = [...path.matchAll(/\//g)].map(({ index }) => index).filter((index) => index > 0);
-  return ends.map((end) => path.slice(0, end));
-}
-
-function split(text: string, separator: string): [string, string?] {
-  const at = text.indexOf(separator);
-  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
+  if (basePath !== undefined) return path.startsWith(basePath) ? [basePath] : [];
+  return Array.from(path.matchAll(/\//g), ({ index }) => path.slice(0, index));
 }
 
 function withSlash(path: string): string {
   return path.endsWith("/") ? path : `${path}/`;
 }
 
-function decoded(path: string): string | undefined {
+function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
-    return undefined;
+    return path;
   }
 }
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { FakeTokenEndpoint, granted, responded } from "./fake-token-endpoint.js";
 import { auth, within } from "./manager-fixture.js";
 
@@ -28,6 +28,41 @@ it("loads what requests tokens with the first call, and not before", async () =>
   expect(load).not.toHaveBeenCalled();
   expect(await within({}, (deadline, retries) => manager.current(deadline, retries))).toBe("first");
   expect(load).toHaveBeenCalledOnce();
+});
+
+it("hands everything on to what it has loaded, which preload loads at once", async () => {
+  const calls: unknown[][] = [];
+  const TokenManager = class {};
+  for (const name of ["begin", "ensure", "renew", "refused", "accepted", "hold", "endSession", "close"]) {
+    Object.assign(TokenManager.prototype, { [name]: (...given: unknown[]) => calls.push([name, ...given]) });
+  }
+  vi.doMock(file, () => ({ TokenManager }));
+  const loadLogin = vi.fn(() => ({}));
+  vi.doMock("../../src/auth/openid-grant.js", loadLogin);
+  onTestFinished(() => vi.doUnmock("../../src/auth/openid-grant.js"));
+  const manager = await lateManager(new FakeTokenEndpoint());
+  expect(manager.hold()).toBeUndefined();
+  await manager.close();
+  manager.preload();
+  await vi.waitFor(() => expect([manager.hold(), loadLogin.mock.calls.length]).toEqual([expect.any(Number), 1]));
+  calls.length = 0;
+  const [granted, deadline] = [{}, {}] as never[];
+  await manager.begin(granted as never);
+  await manager.ensure(5, deadline as never, 1);
+  await manager.renew("used", deadline as never, 2);
+  manager.refused("refused");
+  manager.accepted("accepted");
+  manager.hold();
+  await manager.endSession();
+  await manager.close();
+  expect(calls).toEqual([
+    ...[
+      ["begin", granted],
+      ["ensure", 5, deadline, 1],
+      ["renew", "used", deadline, 2],
+    ],
+    ...[["refused", "refused"], ["accepted", "accepted"], ["hold"], ["endSession"], ["close"]],
+  ]);
 });
 
 it("has the token at once when a call has requested it", async () => {
@@ -61,7 +96,7 @@ it("says so where its file can't be loaded, requests nothing, and tries again wi
     name: "TokenError",
     code: "token_request_failed",
     effect: "none",
-    message: expect.stringContaining("can't be loaded, so nothing was requested"),
+    message: expect.stringMatching(/^what requests tokens can't be loaded, so nothing was requested;/),
   });
   await manager.close();
   expect(fake.requests).toHaveLength(0);

@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import { CrossBorderError } from "../../src/errors/errors.js";
+import { flowDetails } from "../../src/flows/flow-details.js";
 import {
   countFlows,
   groundsOf,
@@ -8,6 +9,8 @@ import {
   type StoredFlows,
   toStatus,
 } from "../../src/flows/flow-status.js";
+import { countElsewhere, elsewhereError, findElsewhere } from "../../src/flows/flows-elsewhere.js";
+import type { JournalEntry } from "../../src/flows/journal.js";
 import { MemoryJournal } from "../../src/flows/memory-journal.js";
 import { FlowCodec } from "../../src/flows/state/flow-codec.js";
 import type { FlowFailures, FlowState, Look } from "../../src/flows/state/flow-state.js";
@@ -275,6 +278,52 @@ it("counts flows by phase, those that no flow is in with 0", async () => {
     rejected: 0,
     elsewhere: 0,
   });
+});
+
+it("adds up what is open and what is held of each gateway under each other base URL", async () => {
+  const { add, context } = statusFixture();
+  const old = { ...scope, service: "https://old.example" };
+  const held = { phase: "held", ...funded, reason: "nobody knows", claims: [claim], claim } as const;
+  await add("1", { phase: "funds-requested", ...payable }, old);
+  await add("2", { phase: "claimed", ...funded, claims: [claim], claim }, old);
+  await add("3", held, old);
+  await add("4", held, { ...old, gateway: "beta" });
+  await add("5", held);
+  const found = await findElsewhere(context);
+  expect(found).toEqual([
+    { status: "elsewhere", ...old, open: 2, held: 1 },
+    { status: "elsewhere", ...old, gateway: "beta", open: 0, held: 1 },
+  ]);
+  expect(await findElsewhere({ ...context, scope })).toEqual(found.slice(0, 1));
+  expect(countElsewhere(found)).toBe(4);
+  const [first] = found;
+  expect(first && elsewhereError(first)).toMatchObject({
+    ...{ code: "flow_elsewhere", effect: "possible" },
+    message: expect.stringMatching(
+      /https:\/\/old\.example, the journal has 2 open flows and 1 held flow of the gateway "alpha"/,
+    ),
+  });
+});
+
+it("has no empty lists in the details of a flow, and what was kept of one that was pruned", async () => {
+  const { add, journal, context } = statusFixture();
+  const detailsOf = async (key: string) => flowDetails(context, (await journal.read(key)) as JournalEntry);
+  const { createdAtMs } = await add("open", { phase: "claimed", ...funded, claims: [claim], claim });
+  expect(Object.keys(await detailsOf("open")).sort()).toEqual(
+    [
+      ...["claims", "createdAtMs", "intent", "isWaiting", "key", "leaseUntilMs", "owner", "phase", "seen"],
+      ...["senderGatewayTransactionId", "sinceMs"],
+    ].sort(),
+  );
+  await add("kept", { phase: "declined", request, intent });
+  await journal.prune({ settledBeforeMs: createdAtMs + 60_000, keep: "evidence" });
+  const { evidence, ...kept } = await detailsOf("kept");
+  expect([kept.isWaiting, evidence]).toMatchObject([false, { key: "kept" }]);
+  await add("bare", { phase: "declined", request, intent });
+  await journal.prune({ settledBeforeMs: createdAtMs + 60_000 });
+  const bare = await detailsOf("bare");
+  expect(bare).toMatchObject({ key: "bare", isWaiting: false });
+  expect(bare).not.toHaveProperty("evidence");
 });
 
 const refusal = { by: "service", status: 400, code: "refused", message: "refused" } as const;

@@ -1,7 +1,9 @@
 import { MemoryJournal } from "cross-border-payments/flow";
 import { verifyJournal } from "cross-border-payments/testing";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
+import { CheckedJournal } from "../../src/flows/checked-journal.js";
 import { begin, newLease, scope, state } from "../journals/journal-fixture.js";
+import { boundJournal } from "./bound-journal.js";
 
 const quote = (quoteTtlMs: number) => ({ ...state, phase: "quoted", settled: true, quoteTtlMs });
 
@@ -21,6 +23,13 @@ it("keeps what it holds when it is closed, for the next flow of the test", async
   const entry = await begin(journal, "order-1");
   await journal.close();
   expect(entry).toMatchObject((await journal.read("order-1")) ?? {});
+});
+
+it("hands on what it has checked to what stores it, to the end", async () => {
+  const close = vi.fn(async () => {});
+  const store = boundJournal(new MemoryJournal(), { close });
+  await new (class extends CheckedJournal {})(store).close();
+  expect(close).toHaveBeenCalledOnce();
 });
 
 it("gives entries that change nothing when they are changed", async () => {

@@ -1,11 +1,13 @@
 import { randomBytes } from "node:crypto";
-import type { Journal, PaymentFlow, PaymentFlowOptions } from "cross-border-payments/flow";
+import type { Journal, JournalEntry, PaymentFlow, PaymentFlowOptions } from "cross-border-payments/flow";
 import { MemoryJournal } from "cross-border-payments/flow";
 import { PostgresJournal } from "cross-border-payments/journal/postgres";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import pg from "pg";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { checkMove } from "../../src/flows/move-flows.js";
 import { newFile, nodeSqlite } from "../journals/sqlite-fixture.js";
+import { boundJournal } from "./bound-journal.js";
 import { cipher, closed, flowFixture, isList, isPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
@@ -258,6 +260,61 @@ it("names what another process runs, and what can't be read, and moves the rest"
   expect(await journal.read("unreadable")).toEqual(before);
 });
 
+const nothing = { moved: 0, leased: [], quoted: [], failed: [], isStopped: false };
+const atNewUrl = { scope: { service: newUrl, gateway: gatewayId } };
+const gone = async () => undefined;
+const changed = (entry: JournalEntry | undefined, change: Partial<JournalEntry>) => entry && { ...entry, ...change };
+const readsAs = (change: Partial<JournalEntry>) => (journal: Journal) => ({
+  acquire: gone,
+  read: async (key: string) => changed(await journal.read(key), change),
+});
+const isLeasedAs =
+  (change: Partial<JournalEntry>) =>
+  (journal: Journal): Partial<Journal> => ({
+    acquire: async (...given) => changed(await journal.acquire(...given), change),
+  });
+
+it.each<[string, (journal: Journal) => Partial<Journal>, object]>([
+  ["is no longer there", () => ({ acquire: gone, read: gone }), {}],
+  ["was pruned since it was listed", readsAs({ prunedAtMs: 1 }), {}],
+  ["another process has moved", readsAs(atNewUrl), {}],
+  ["another process has moved before it was leased", isLeasedAs(atNewUrl), {}],
+  ["another process has", () => ({ acquire: gone }), { leased: ["open"] }],
+  ["another process has taken over", () => ({ write: async () => false }), { leased: ["open"] }],
+  ["was quoted before it was leased", isLeasedAs({ phase: "quoted", isExpired: false }), { quoted: ["open"] }],
+  [
+    "can't be stored",
+    () => ({ write: () => Promise.reject(new Error("the disk is full")) }),
+    { failed: [{ key: "open", error: expect.any(Error) }] },
+  ],
+])("leaves a flow that %s, and says so of what is still there", async (_, replaced, expected) => {
+  const { atOld, atNew, journal } = await movedFixture();
+  await errorOf(atOld({ takeFunds: closed }).run("open", request));
+  const flow = atNew({ journal: boundJournal(journal, replaced(journal)) });
+  expect(await flow.move({ from })).toEqual({ ...nothing, ...expected });
+  expect((await journal.read("open"))?.scope.service).toBe(oldUrl);
+});
+
+it("says only that a flow was moved that another process had when it was tried first", async () => {
+  const { atOld, atNew, journal } = await movedFixture();
+  await atOld().run("paid", request);
+  vi.spyOn(journal, "acquire").mockResolvedValueOnce(undefined);
+  expect(await atNew().move({ from })).toEqual({ ...nothing, moved: 1 });
+  expect((await journal.read("paid"))?.expiresAtMs).toBeUndefined();
+});
+
+it("moves the flows of a gateway from any address that was allowed once", () => {
+  const service = "http://old.test";
+  const whole = { scope: { service: newUrl, gateway: undefined } };
+  const to = newUrl;
+  expect(checkMove(whole, { from: { service, gateway: "beta" } })).toEqual({ from: { service, gateway: "beta" }, to });
+  expect(checkMove(atNewUrl, { from: { service, gateway: undefined } })).toEqual({
+    from: { service, gateway: gatewayId },
+    to,
+  });
+  expect(() => checkMove(whole, { from: { service, gateway: "" } })).toThrow("gateway");
+});
+
 it("leaves what remains of pruned flows, which are not paid again", async () => {
   const fixture = await movedFixture();
   const { journal, atNew, sandbox } = fixture;
@@ -313,6 +370,12 @@ it("stops between two flows, and says so", async () => {
 it.each<[string, unknown, string]>([
   ["no options", undefined, "move"],
   ["no from", {}, "from"],
+  [
+    "a field that is none of a scope",
+    { from: { ...from, open: 1 } },
+    'such as { service: "…", gateway: "…" }, and no other fields',
+  ],
+  ["a base URL to move to that is none", { from, to: { service: "new.test" } }, "to.service"],
   ["text in place of a scope", { from: oldUrl }, "from"],
   ["a scope without a service", { from: { gateway: gatewayId } }, "from.service"],
   ["what is not a base URL", { from: { service: "old.test" } }, "from.service"],

@@ -199,9 +199,17 @@ describe("the error of a call", () => {
 
   it("names the operation that no key can sign", async () => {
     const { client } = scriptedClient([], { signer: undefined });
-    const error = await errorOf(calls.signed(client));
-    expect(error).toBeInstanceOf(ConfigError);
-    expect(error.operation).toBe("payments.create");
+    for (const signed of [calls.signed(client), client.sign(payments.create, [], { body: payment })]) {
+      const error = await errorOf(signed);
+      expect(error).toBeInstanceOf(ConfigError);
+      expect(error.operation).toBe("payments.create");
+    }
+  });
+
+  it("blames no certificate once the service has responded", async () => {
+    const { client } = scriptedClient([json(intentRecord), broken]);
+    await calls.read(client);
+    expect((await errorOf(calls.create(client))).message).not.toContain("certificate");
   });
 
   it("has what a transport of the caller's own threw as its cause", async () => {

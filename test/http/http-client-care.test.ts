@@ -1,5 +1,6 @@
+import { inspect } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { InvalidArgumentError } from "../../src/errors/errors.js";
+import { InvalidArgumentError, SigningError } from "../../src/errors/errors.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { payments } from "../../src/resources/payments.js";
@@ -50,6 +51,18 @@ describe("a request that was signed earlier", () => {
     expect(transport.sent[0]).toMatchObject({ path: signed.path, body: signed.body });
     expect(transport.sent[0]?.headers["x-service-signature-base64"]).toBe(signed.signature);
     expect(signer.sign).toHaveBeenCalledOnce();
+  });
+
+  it("is signed by nobody once the caller has ended that, and its accounts are in no error", async () => {
+    const { client, signer } = scriptedClient([]);
+    const sign = (signal?: AbortSignal) => errorOf(client.sign(payments.create, [], { body: payment }, { signal }));
+    expect(await sign(AbortSignal.abort())).toMatchObject({ name: "AbortedError", effect: "none" });
+    expect(signer.sign).not.toHaveBeenCalled();
+    const cause = new Error(`no signature for ${payment.senderAccount}`);
+    signer.sign.mockRejectedValue(new SigningError("the signer failed", { cause }));
+    const error = await sign();
+    expect(error).toMatchObject({ name: "SigningError", effect: "none", attempts: 0 });
+    expect(inspect(error)).not.toContain(payment.senderAccount);
   });
 
   it("reaches the service before its time is over", async () => {

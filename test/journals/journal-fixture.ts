@@ -18,3 +18,18 @@ export const failure = (work: Promise<unknown>): Promise<unknown> =>
     () => expect.unreachable("it was fulfilled"),
     (error: unknown) => error,
   );
+
+/** Reads and prunes more flows than fit into a slice of `prune`, whose keys come before letters and digits. */
+export async function expectAllFound(journal: Journal, slice: number): Promise<void> {
+  await journal.begin("!", scope, state, { ...newLease(), leaseMs: 1 });
+  expect(await journal.list({ scope, limit: 1 })).toMatchObject([{ key: "!" }]);
+  await expect.poll(() => journal.acquireAbandoned(scope, newLease(), undefined)).toMatchObject({ key: "!" });
+  const settled = { ...state, phase: "declined", settled: true };
+  const keys = Array.from({ length: slice + 1 }, (_, index) => `"${String(index).padStart(4, "0")}`);
+  await Promise.all(keys.map((key) => journal.begin(key, scope, settled, newLease())));
+  const quote = { ...state, phase: "quoted", settled: true, quoteTtlMs: 1 };
+  await journal.begin("#", scope, quote, newLease());
+  const later = Date.now() + 60_000;
+  expect(await journal.prune({ settledBeforeMs: later })).toEqual({ settled: slice + 1, quoted: 0 });
+  expect(await journal.prune({ quotedBeforeMs: later })).toEqual({ settled: 0, quoted: 1 });
+}

@@ -6,7 +6,7 @@ import pg from "pg";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { openClosedPort } from "../wire/closed-port.js";
 import { expectMigrated } from "./expect-migrated.js";
-import { begin, failure, newLease, scope, state } from "./journal-fixture.js";
+import { begin, expectAllFound, failure, newLease, scope, state } from "./journal-fixture.js";
 import { beganByRelease01, postgresRelease02 } from "./release-0-2.js";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";
@@ -37,14 +37,18 @@ it.each([
   { table: "é" },
   { table: "t".repeat(41) },
   { timeoutMs: 0 },
+  { timeoutMs: 2 ** 31 },
   { migrate: 1 },
 ])("refuses the options %o", async (options) => {
   const error = await failure(PostgresJournal.open("postgresql://localhost:1/db", options as PostgresJournalOptions));
-  expect(error).toMatchObject({ name: "ConfigError" });
+  expect(error).toMatchObject({ name: "ConfigError", message: expect.stringMatching(/^PostgresJournal: .+/) });
 });
 
-it("refuses what is no pool", async () => {
-  expect(await failure(PostgresJournal.open({} as string))).toMatchObject({ name: "ConfigError" });
+it.each([undefined, { query() {} }, { connect() {} }])("refuses what is no pool: %j", async (pool) => {
+  expect(await failure(PostgresJournal.open(pool as never))).toMatchObject({
+    name: "ConfigError",
+    message: expect.stringContaining("a pool with query and connect"),
+  });
 });
 
 it("tells a server that can't be reached, without the password", async () => {
@@ -55,7 +59,7 @@ it("tells a server that can't be reached, without the password", async () => {
     name: "JournalError",
     code: "journal_failed",
     stored: "nothing",
-    message: expect.stringContaining("ECONNREFUSED"),
+    message: expect.stringMatching(/could not open the journal.*ECONNREFUSED/),
   });
   expect(Reflect.get(Object(error), "stack") + JSON.stringify(error)).not.toContain("hunter2");
 });
@@ -180,6 +184,11 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
       expect(begun.filter(({ created }) => created)).toHaveLength(1);
     },
   );
+
+  it("finds keys from the first possible one on, and prunes more than a slice of them", async () => {
+    const { schema } = inSchema();
+    await expectAllFound(await openJournal(url, { schema }), 1_000);
+  });
 
   it("refuses tables of a newer release", async () => {
     const { schema, open } = inSchema();
@@ -403,15 +412,73 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     expect(await failure(journal.write("k", entry, state))).toMatchObject({ name: "JournalError", stored: "unknown" });
   });
 
+  /** Puts a trigger on the table of the flows, whose function has this body. */
+  const onFlows = (schema: string, event: string, body: string) =>
+    admin.query(`CREATE SEQUENCE IF NOT EXISTS ${schema}.tries;
+      CREATE FUNCTION ${schema}.interferes() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} END $$;
+      CREATE TRIGGER interferes BEFORE ${event} ON ${schema}.cross_border_flows
+        FOR EACH ROW EXECUTE FUNCTION ${schema}.interferes()`);
+  const triesIn = async (schema: string) =>
+    Number((await admin.query(`SELECT last_value FROM ${schema}.tries`)).rows[0]?.last_value);
+
+  it.each([3, 99])("begins a flow that is neither there nor not at first, in up to 8 tries (%i)", async (stored) => {
+    const { schema } = inSchema();
+    const journal = await openJournal(url, { schema });
+    const ignored = `IF nextval('${schema}.tries') < ${stored} THEN RETURN NULL; END IF; RETURN NEW;`;
+    await onFlows(schema, "INSERT", ignored);
+    const beginning = journal.begin("k", scope, state, newLease());
+    if (stored === 3) expect(await beginning).toMatchObject({ created: true, entry: { key: "k" } });
+    else {
+      const message = expect.stringMatching(/that it is there, and does not show it/);
+      expect(await failure(beginning)).toMatchObject({ name: "JournalError", stored: "unknown", message });
+    }
+    expect(await triesIn(schema)).toBe(Math.min(stored, 8));
+  });
+
+  it.each([3, 99])("prunes once more what the server has rolled back, in up to 10 tries (%i)", async (works) => {
+    const { schema } = inSchema();
+    const journal = await openJournal(url, { schema });
+    await journal.begin("k", scope, { ...state, phase: "declined", settled: true }, newLease());
+    const rolledBack = "RAISE 'conflict' USING ERRCODE = 'serialization_failure'";
+    await onFlows(schema, "UPDATE", `IF nextval('${schema}.tries') < ${works} THEN ${rolledBack}; END IF; RETURN NEW;`);
+    const pruning = journal.prune({ settledBeforeMs: Date.now() + 60_000 });
+    if (works === 3) expect(await pruning).toEqual({ settled: 1, quoted: 0 });
+    else expect(await failure(pruning)).toMatchObject({ name: "JournalError", stored: "nothing" });
+    expect(await triesIn(schema)).toBe(Math.min(works, 10));
+  });
+
+  it("tells no incarnation where the server keeps its identity to itself, and opens nothing where that is not known", async () => {
+    const { schema } = inSchema();
+    const refusing = (error: Error) => {
+      const asked = <Asked extends { query(...given: never[]): unknown }>(on: Asked) => {
+        const query = (...given: unknown[]) =>
+          JSON.stringify(given).includes("SELECT (SELECT system_identifier")
+            ? Promise.reject(error)
+            : Reflect.apply(on.query, on, given);
+        const bound = (value: unknown) => (typeof value === "function" ? value.bind(on) : value);
+        return new Proxy(on, { get: (_, name) => (name === "query" ? query : bound(Reflect.get(on, name))) });
+      };
+      return { query: asked(admin).query, connect: async () => asked(await admin.connect()) } as never;
+    };
+    const denied = Object.assign(new Error("permission denied"), { code: "42501" });
+    const journal = await openJournal(refusing(denied), { schema });
+    const { entry } = await journal.begin("k", scope, state, newLease());
+    expect(entry.incarnation ?? undefined).toBeUndefined();
+    const open = PostgresJournal.open(refusing(new Error("gone")), { schema });
+    expect(await failure(open)).toMatchObject({ name: "JournalError" });
+  });
+
   it("refuses everything once it is closed, and closes twice", async () => {
     const { open } = inSchema();
     const journal = await open();
     await journal.close();
     await journal.close();
-    expect(await failure(journal.read("k"))).toMatchObject({
-      name: "JournalError",
-      message: expect.stringContaining("closed"),
-    });
+    for (const work of [journal.read("k"), journal.begin("k", scope, state, newLease()), journal.counts(scope)]) {
+      expect(await failure(work)).toMatchObject({
+        name: "JournalError",
+        message: "PostgresJournal: the journal is closed.",
+      });
+    }
   });
 
   it("refuses a database in another encoding", async () => {

@@ -3,9 +3,10 @@ import { once } from "node:events";
 import { existsSync, linkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { verifyJournal } from "cross-border-payments/testing";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { SqliteThread } from "../../src/journals/sqlite-thread.js";
 import { expectMigrated } from "./expect-migrated.js";
-import { begin, failure, newLease, scope, state } from "./journal-fixture.js";
+import { begin, expectAllFound, failure, newLease, scope, state } from "./journal-fixture.js";
 import { beganByRelease01, sqliteRelease02 } from "./release-0-2.js";
 import { likeBetterSqlite3, newFile, nodeSqlite, openHandle, withoutSqlite } from "./sqlite-fixture.js";
 
@@ -26,11 +27,14 @@ it.skipIf(nodeSqlite !== undefined)("says what to do on a Node without node:sqli
 });
 
 it.each([
-  ["an empty path", ""],
   ["no path", undefined],
-  ["something else", {}],
+  ["a handle without prepare", { exec() {} }],
+  ["a handle without exec", { prepare() {} }],
 ])("refuses %s", async (_, place) => {
-  expect(await failure(SqliteJournal.open(place as string))).toMatchObject({ name: "ConfigError" });
+  expect(await failure(SqliteJournal.open(place as never))).toMatchObject({
+    name: "ConfigError",
+    message: expect.stringContaining("or an open handle with exec and prepare"),
+  });
 });
 
 /** A handle that responds what SQLite of that version would. */
@@ -231,10 +235,24 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     expect((await two.begin("k", scope, state, newLease())).created).toBe(false);
   });
 
-  it("refuses a database in memory", async () => {
-    expect(await failure(SqliteJournal.open(":memory:"))).toMatchObject({
+  it.each([":memory:", ""])("refuses a database in memory, and one without a name: %j", async (place) => {
+    expect(await failure(SqliteJournal.open(place))).toMatchObject({
       name: "ConfigError",
       message: expect.stringContaining("MemoryJournal"),
+    });
+  });
+
+  it("finds keys from the first possible one on, and prunes more than a slice of them", async () => {
+    await expectAllFound(await openJournal(newFile()), 500);
+  });
+
+  it("says so where the database neither stores a new flow nor has it", async () => {
+    const database = openHandle(newFile());
+    const journal = await openJournal(database);
+    database.exec("CREATE TRIGGER t BEFORE INSERT ON flows BEGIN SELECT RAISE(IGNORE); END");
+    expect(await failure(journal.begin("k", scope, state, newLease()))).toMatchObject({
+      name: "JournalError",
+      message: "SqliteJournal could not store a new flow: the database refused.",
     });
   });
 
@@ -243,7 +261,7 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     writeFileSync(file, "not a database ".repeat(100));
     expect(await failure(SqliteJournal.open(file))).toMatchObject({
       name: "JournalError",
-      message: expect.stringContaining("not a SQLite database"),
+      message: expect.stringMatching(/could not open the journal: .*not a SQLite database/),
     });
     expect(await failure(SqliteJournal.open(`${newFile()}/none/payments.db`))).toMatchObject({
       name: "JournalError",
@@ -363,6 +381,19 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     const { entry } = await journal.begin("k", scope, state, newLease());
     expect(entry.createdAtMs - askedAtMs).toBeGreaterThan(lockedMs / 2);
     await closed;
+  });
+
+  it("says so where the file can't be closed", async () => {
+    const journal = await SqliteJournal.open(newFile());
+    const { close } = SqliteThread.prototype;
+    vi.spyOn(SqliteThread.prototype, "close").mockImplementationOnce(async function (this: SqliteThread) {
+      await close.call(this);
+      throw Object.assign(new Error("driver"), { code: "ERR_SQLITE_ERROR", errcode: 778 });
+    });
+    expect(await failure(journal.close())).toMatchObject({
+      name: "JournalError",
+      message: expect.stringMatching(/could not close the file.*SQLITE_IOERR/),
+    });
   });
 
   it("refuses everything once it is closed, and closes twice", async () => {

@@ -118,6 +118,8 @@ it("asks the journal once for collectors that come at about the same time", asyn
   await vi.advanceTimersByTimeAsync(60_000);
   await flow.gauges();
   expect(counts).toHaveBeenCalledTimes(1);
+  await flow.gauges();
+  expect(backlog).toHaveBeenCalledTimes(3);
 });
 
 it.each<[string, "backlog" | "counts", unknown]>([

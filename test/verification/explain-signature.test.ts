@@ -285,12 +285,14 @@ describe("the Base64", () => {
   it.each([
     ["a line break or another white space at its beginning or end", `${signature}\n`],
     ["stands in quotation marks", `"${signature}"`],
+    ["stands in quotation marks", ` ' ${signature} '\n`],
     ["is wrapped into lines", signature.replace(/(.{64})/g, "$1\n")],
     ["is wrapped into lines", `${signature.replace(/(.{76})/g, "$1\r\n")}\r\n`],
     ["lacks its padding (=)", signature.replace(/=+$/, "")],
     ["is in hexadecimal", Buffer.from(signature, "base64").toString("hex")],
     ["is percent-encoded", encodeURIComponent(signature)],
     ["has its name or its algorithm in front", `sha256=${signature}`],
+    ["has its name or its algorithm in front", `signature="${signature}"`],
     ["was encoded in Base64 twice", Buffer.from(signature).toString("base64")],
   ])("says that the signature %s", (wrong, text) => {
     expect(explained(text)).toEqual([expect.stringContaining(wrong)]);

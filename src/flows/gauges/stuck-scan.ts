@@ -1,4 +1,3 @@
-import { CrossBorderError } from "../../errors/errors.js";
 import { isStuckEntry, type StoredFlows, unsettledEntries } from "../flow-status.js";
 import type { JournalEntry } from "../journal.js";
 
@@ -56,8 +55,7 @@ export class StuckScan {
     try {
       const isStuck = await isStuckEntry(this.#context, entry);
       return { stuck: stuck + (isStuck ? 1 : 0), unreadable };
-    } catch (error) {
-      if (!(error instanceof CrossBorderError)) throw error;
+    } catch {
       return { stuck, unreadable: unreadable + 1 };
     }
   }

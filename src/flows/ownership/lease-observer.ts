@@ -27,8 +27,8 @@ export class LeaseObserver {
     const nowMs = clock.monotonicMs();
     if (known !== undefined && isSame(known, entry)) return nowMs - known.sinceMs >= leaseMs ? known : undefined;
     this.#observations.delete(key);
-    const [oldest] = this.#observations.keys();
-    if (oldest !== undefined && this.#observations.size >= mostWatched) this.#observations.delete(oldest);
+    const [oldest = key] = this.#observations.keys();
+    if (this.#observations.size >= mostWatched) this.#observations.delete(oldest);
     this.#observations.set(key, { epoch, nonce, revision, leaseUntilMs, sinceMs: nowMs });
     return undefined;
   }

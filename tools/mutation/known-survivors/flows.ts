@@ -246,4 +246,35 @@ export const flows: readonly KnownSurvivor[] = [
     replacement: '"Stryker was here!"',
     why: "For the compiler: each step has the index of an owner.",
   },
+  {
+    file: "src/flows/flow-details.ts",
+    line: "...(open && { proposal: { ...open, hash: decisionHash(open), isOutdated: open.saw?.hash !== seen } }),",
+    replacement: "open.saw.hash",
+    why: "For the compiler: a proposal says what its proposer saw.",
+  },
+  {
+    file: "src/flows/gauges/shared-reading.ts",
+    line: "if (endedAtMs !== undefined && clock.monotonicMs() - endedAtMs >= this.#keptMs) this.#begun = undefined;",
+    original: "endedAtMs !== undefined",
+    replacement: "true",
+    why: "For the compiler: what is undefined is not above any number.",
+  },
+  {
+    file: "src/flows/ownership/lease-observer.ts",
+    line: "if (!isOverlong || leaseUntilMs === undefined || leaseMs === undefined) {",
+    replacement: "false",
+    why: "For the compiler: a lease that is too long has an end and a length.",
+  },
+  {
+    file: "src/flows/state/sha256.ts",
+    line: "for (let t = 0; t < 64; t += 1) {",
+    replacement: "t <= 64",
+    why: "A typed array keeps nothing beyond its end.",
+  },
+  {
+    file: "src/flows/move-flows.ts",
+    line: "else if (moved !== undefined) this.#left.set(key, moved);",
+    replacement: "true",
+    why: "What is gone is told by no report: it is only not kept.",
+  },
 ];

@@ -17,6 +17,7 @@ const setByStart = "Nothing runs before `start`, which sets it.";
 const oneAnswer = "For the compiler: there is an answer to each request, and no more.";
 const oldNode = "Node 20 alone has no node:sqlite: test/journals runs there too.";
 const howLong = "How long it waits between two tries, or that it tries once more, changes nothing of what it does.";
+const olderThanNothing = "No flow is older than a time that is not given: the statement finds none.";
 const undefinedIsNone = "For the compiler: the text of undefined is none of these codes.";
 
 export const journals: readonly KnownSurvivor[] = [
@@ -301,4 +302,16 @@ export const journals: readonly KnownSurvivor[] = [
     replacement: "Math.random() / 20",
     why: howLong,
   },
+  {
+    file: "src/journals/sqlite-journal.ts",
+    line: "expired === undefined ? null : Number(expired),",
+    replacement: "false",
+    why: "SQLite takes NaN for NULL.",
+  },
+  ...["false", '["Stryker was here"]'].map((replacement) => ({
+    file: "src/journals/sqlite-journal.ts",
+    line: "for (const phase of settledBeforeMs === undefined ? [] : finalPhases) {",
+    replacement,
+    why: olderThanNothing,
+  })),
 ];
