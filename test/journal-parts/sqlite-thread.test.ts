@@ -1,7 +1,9 @@
 import { Worker } from "node:worker_threads";
+import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { SqliteOperation } from "../../src/journals/sqlite-engine.js";
 import { SqliteThread } from "../../src/journals/sqlite-thread.js";
+import { failure } from "../journals/journal-fixture.js";
 import { newFile, nodeSqlite, openHandle } from "../journals/sqlite-fixture.js";
 
 const statements = {
@@ -155,5 +157,18 @@ describe.skipIf(nodeSqlite === undefined)("the thread", () => {
         "pass an open better-sqlite3 database in place of the path, or use PostgresJournal.",
     });
     await (sent.mock.contexts[0] as Worker).terminate();
+  });
+});
+
+it.skipIf(nodeSqlite === undefined)("says so where a journal's file can't be closed", async () => {
+  const journal = await SqliteJournal.open(newFile());
+  const { close } = SqliteThread.prototype;
+  vi.spyOn(SqliteThread.prototype, "close").mockImplementationOnce(async function (this: SqliteThread) {
+    await close.call(this);
+    throw Object.assign(new Error("driver"), { code: "ERR_SQLITE_ERROR", errcode: 778 });
+  });
+  expect(await failure(journal.close())).toMatchObject({
+    name: "JournalError",
+    message: expect.stringMatching(/could not close the file.*SQLITE_IOERR/),
   });
 });

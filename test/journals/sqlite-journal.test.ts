@@ -3,14 +3,11 @@ import { once } from "node:events";
 import { existsSync, linkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { verifyJournal } from "cross-border-payments/testing";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { SqliteThread } from "../../src/journals/sqlite-thread.js";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { expectMigrated } from "./expect-migrated.js";
 import { begin, expectAllFound, failure, newLease, scope, state } from "./journal-fixture.js";
 import { beganByRelease01, sqliteRelease02 } from "./release-0-2.js";
 import { likeBetterSqlite3, newFile, nodeSqlite, openHandle, withoutSqlite } from "./sqlite-fixture.js";
-
-/** Linux, where this user may have mounts of its own. */
 
 async function openJournal(...parameters: Parameters<typeof SqliteJournal.open>): Promise<SqliteJournal> {
   const journal = await SqliteJournal.open(...parameters);
@@ -381,19 +378,6 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     const { entry } = await journal.begin("k", scope, state, newLease());
     expect(entry.createdAtMs - askedAtMs).toBeGreaterThan(lockedMs / 2);
     await closed;
-  });
-
-  it("says so where the file can't be closed", async () => {
-    const journal = await SqliteJournal.open(newFile());
-    const { close } = SqliteThread.prototype;
-    vi.spyOn(SqliteThread.prototype, "close").mockImplementationOnce(async function (this: SqliteThread) {
-      await close.call(this);
-      throw Object.assign(new Error("driver"), { code: "ERR_SQLITE_ERROR", errcode: 778 });
-    });
-    expect(await failure(journal.close())).toMatchObject({
-      name: "JournalError",
-      message: expect.stringMatching(/could not close the file.*SQLITE_IOERR/),
-    });
   });
 
   it("refuses everything once it is closed, and closes twice", async () => {
