@@ -282,8 +282,8 @@ function firstOf(rows: readonly Row[]): Row {
 }
 
 async function connect(place: string | SqliteDatabase): Promise<SqliteConnection> {
-  if (typeof place === "string") return SqliteThread.open(place);
-  if (typeof place?.exec !== "function" || typeof place.prepare !== "function") {
+  if (typeof place === "string" && place !== "") return SqliteThread.open(place);
+  if (typeof place !== "object" || typeof place?.exec !== "function" || typeof place.prepare !== "function") {
     throw new ConfigError("SqliteJournal: open needs a file's path, or an open handle with exec and prepare");
   }
   return connectHandle(place);

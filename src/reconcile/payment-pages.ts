@@ -38,13 +38,18 @@ export async function* readPaymentPages(
   let fitting = size;
   let failures = 0;
   for (;;) {
+    let isGrowing = false;
     try {
-      const query = { sort, size: fitting, after };
-      const page = await new Listing(client, payments.list, [], query, options, position).pages().next();
-      if (page.done) return;
-      failures = 0;
-      yield page.value.items;
+      const query = { sort, size: fitting, ...(after !== undefined && { after }) };
+      for await (const { items } of new Listing(client, payments.list, [], query, options, position).pages()) {
+        failures = 0;
+        yield items;
+        isGrowing = fitting < size;
+        if (isGrowing) break;
+      }
+      if (!isGrowing) return;
       fitting = Math.min(size, 2 * fitting);
+      position.narrow(fitting);
     } catch (error) {
       if (error instanceof UnexpectedResponseError && fitting > 1) {
         fitting = Math.ceil(fitting / 10);

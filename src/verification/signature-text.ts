@@ -39,7 +39,7 @@ function readings(text: string): [mistake: string | undefined, repaired: string]
     ["the signature stands in quotation marks", bare],
     ["the signature's plus signs have become spaces, as they do in forms", bare.replaceAll(" ", "+")],
     ["the signature is wrapped into lines", joined],
-    ["the signature lacks its padding (=)", padded(joined)],
+    ["the signature lacks its padding (=), or has too much of it", padded(joined)],
     ["the signature is percent-encoded", percentDecoded(joined)],
     ["the signature is in the alphabet for URLs (- and _ in place of + and /)", padded(fromUrlAlphabet(joined))],
     ["the signature has its name or its algorithm in front", padded(joined.replace(/^[\w-]+[:=](?=.)/, ""))],
@@ -52,7 +52,8 @@ function decodedOnce(text: string): string {
 }
 
 function padded(text: string): string {
-  return text.padEnd(4 * Math.ceil(text.length / 4), "=");
+  const bare = text.replace(/=+$/, "");
+  return bare.padEnd(4 * Math.ceil(bare.length / 4), "=");
 }
 
 function fromUrlAlphabet(text: string): string {

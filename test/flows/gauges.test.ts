@@ -43,9 +43,10 @@ it("says what of its own gateway is open, at once, and what is settled, within a
   expect((await gauges.read()).stored).toEqual(expected);
   await vi.advanceTimersByTimeAsync(5_000);
   backlog.mockResolvedValue([]);
+  const list = vi.spyOn(journal, "list");
   const now = { phases: { ...expected.phases, claimed: 0, held: 0 }, oldestMs: none, unowned: 0, elsewhere: 0 };
   expect((await gauges.read()).stored).toMatchObject(now);
-  expect([backlog.mock.calls.length, counts.mock.calls.length]).toEqual([2, 1]);
+  expect([backlog.mock.calls.length, counts.mock.calls.length, list.mock.calls.length]).toEqual([2, 1, 0]);
 });
 
 it("says what of each gateway is open where it has none", async () => {

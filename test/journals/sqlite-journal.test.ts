@@ -24,6 +24,7 @@ it.skipIf(nodeSqlite !== undefined)("says what to do on a Node without node:sqli
 });
 
 it.each([
+  ["an empty path", ""],
   ["no path", undefined],
   ["a handle without prepare", { exec() {} }],
   ["a handle without exec", { prepare() {} }],
@@ -232,8 +233,8 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     expect((await two.begin("k", scope, state, newLease())).created).toBe(false);
   });
 
-  it.each([":memory:", ""])("refuses a database in memory, and one without a name: %j", async (place) => {
-    expect(await failure(SqliteJournal.open(place))).toMatchObject({
+  it("refuses a database in memory", async () => {
+    expect(await failure(SqliteJournal.open(":memory:"))).toMatchObject({
       name: "ConfigError",
       message: expect.stringContaining("MemoryJournal"),
     });

@@ -58,3 +58,21 @@ it("leaves it to its caller what to do about a payment that can't be read alone"
   expect(failures).toEqual([0, 1, 2]);
   await expect(read(() => false)).rejects.toThrow("can't be read");
 });
+
+it.each<[string, number]>([
+  ["the second page", 50],
+  ["the first page", 0],
+])("says so where payments of %s have no paging token, and asks for no page after it", async (_, from) => {
+  const service = paymentsService(payments, ({ _size = 20, _after = "0" }) => {
+    const page = payments.slice(Number(_after), Number(_after) + _size);
+    return Number(_after) === from ? page.map(({ id }) => ({ id })) : page;
+  });
+  const read = async () => {
+    const client = requireApiClient("test", service.client);
+    for await (const _ of readPaymentPages(client, { after: undefined, size: 50 }, {}, (error) =>
+      Promise.reject(error),
+    ));
+  };
+  await expect(read()).rejects.toThrow(/records have no pagingToken/);
+  expect(service.requested.filter(({ _after }) => Number(_after) > from)).toEqual([]);
+});

@@ -7,7 +7,7 @@ import { countPhases, type StoredFlows, unsettledPhases } from "../flow-status.j
 import { countElsewhere, elsewhereOf } from "../flows-elsewhere.js";
 import type { BacklogCount } from "../journal.js";
 import { SharedReading } from "./shared-reading.js";
-import { StuckScan } from "./stuck-scan.js";
+import { type StuckCount, StuckScan } from "./stuck-scan.js";
 import type { WorkGauges } from "./work-gauges.js";
 
 /** Phases in which a flow waits for something: for its next step, or for an operator. */
@@ -108,12 +108,17 @@ async function readStored(
     phases: { ...phases, ...(Object.fromEntries(flows) as Record<WaitingPhase, number>) },
     oldestMs: oldestOf(own),
     unowned: own.reduce((total, { unowned }) => total + unowned, 0),
-    ...(await scan.read()),
+    ...(await stuckOf(own, scan)),
     elsewhere: countElsewhere(elsewhereOf(backlog, scope)),
   };
 }
 
 const waitingPhases = [...unsettledPhases, "held"] as const satisfies readonly WaitingPhase[];
+
+/** There is nothing to look into where nothing is open. */
+async function stuckOf(own: readonly BacklogCount[], scan: StuckScan): Promise<StuckCount> {
+  return own.some(({ phase }) => phase !== "held") ? scan.read() : { stuck: 0, unreadable: 0 };
+}
 
 function flowsIn(own: readonly BacklogCount[], wanted: WaitingPhase): number {
   return own.reduce((total, { phase, flows }) => total + (phase === wanted ? flows : 0), 0);

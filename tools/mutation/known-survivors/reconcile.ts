@@ -44,7 +44,7 @@ export const reconcile: readonly KnownSurvivor[] = [
   },
   {
     file: "src/reconcile/payment-pages.ts",
-    line: "const page = await new Listing(client, payments.list, [], query, options, position).pages().next();",
+    line: "for await (const { items } of new Listing(client, payments.list, [], query, options, position).pages()) {",
     replacement: '["Stryker was here"]',
     why: noPlaceForIds,
   },
