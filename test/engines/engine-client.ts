@@ -30,7 +30,7 @@ export function openEngine(engine: EngineName, databaseUrl: string, redisUrl: st
 
 async function openDbos(systemDatabaseUrl: string): Promise<EngineClient> {
   const client = await DBOSClient.create({ systemDatabaseUrl, applicationName: "payments" });
-  const database = new pg.Pool({ connectionString: systemDatabaseUrl, max: 1 });
+  const database = openPool(systemDatabaseUrl);
   return {
     enqueue: (key, request) => dbos.enqueuePayment(client, key, request),
     jobs: () =>
@@ -47,8 +47,9 @@ async function openDbos(systemDatabaseUrl: string): Promise<EngineClient> {
 
 async function openPgBoss(connectionString: string): Promise<EngineClient> {
   const boss = new PgBoss({ connectionString, supervise: false, schedule: false });
+  boss.on("error", ignore);
   await boss.start();
-  const database = new pg.Pool({ connectionString, max: 1 });
+  const database = openPool(connectionString);
   return {
     enqueue: (key, request) => pgBoss.enqueuePayment(boss, key, request),
     jobs: () =>
@@ -77,6 +78,13 @@ function openBullMq(url: string): EngineClient {
     },
   };
 }
+
+/** `end` does not wait until the server has let go: the database that is dropped then ends the connection with an error. */
+function openPool(connectionString: string): pg.Pool {
+  return new pg.Pool({ connectionString, max: 1 }).on("error", ignore);
+}
+
+const ignore = (): void => {};
 
 async function countJobs(
   database: pg.Pool,

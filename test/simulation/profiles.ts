@@ -44,8 +44,12 @@ export const profiles = {
     listLagMs: choices.of([0, 300]),
     readBackDelayMs: 400,
   }),
-  /** Writes to the journal arrive late, and twice, while operators decide and the money of refused payments is given back. */
+  /**
+   * Writes to the journal arrive late, and twice, while operators decide and the money of refused payments is given back. Where a list is short and
+   * without tokens, no look finds again what such a write has undone.
+   */
   "late writes": (_, choices) => ({
+    ...choices.of<Partial<Profile>>([{ tokens: "none", mostListed: 8, traffic: 5 }, {}]),
     ...choices.of<Partial<Profile>>([
       { listedWithinMs: undefined, tellsListedWithin: false },
       { listedWithinMs: 2000, tellsListedWithin: true },
@@ -545,7 +549,7 @@ function failovers(choices: Choices): Partial<Profile> {
     passingRefusals: choices.of([400, 100]),
     listFailures: 0,
     repeats: 700,
-    quotes: choices.of([0, 600]),
+    quotes: choices.of([0, 0, 600]),
   };
 }
 
