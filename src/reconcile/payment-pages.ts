@@ -40,7 +40,7 @@ export async function* readPaymentPages(
   for (;;) {
     let isGrowing = false;
     try {
-      const query = { sort, size: fitting, ...(after !== undefined && { after }) };
+      const query = { sort, size: fitting, after };
       for await (const { items } of new Listing(client, payments.list, [], query, options, position).pages()) {
         failures = 0;
         yield items;
@@ -49,7 +49,6 @@ export async function* readPaymentPages(
       }
       if (!isGrowing) return;
       fitting = Math.min(size, 2 * fitting);
-      position.narrow(fitting);
     } catch (error) {
       if (error instanceof UnexpectedResponseError && fitting > 1) {
         fitting = Math.ceil(fitting / 10);

@@ -223,7 +223,7 @@ export class PaymentWatch {
     for await (const page of this.#pages(this.#mark.after)) {
       const watched = page.map(toWatched);
       listed.push(...watched);
-      if (watched.some(({ token }) => compareTokens(token, last) > 0)) break;
+      if (watched.some(({ token }) => compareTokens(token, last) >= 0)) break;
     }
     this.#window.recall(this.#mark.stretches, listed, (createdMs) => this.#sinceMs(createdMs));
   }
@@ -232,7 +232,6 @@ export class PaymentWatch {
   #sinceMs(createdMs: number): number {
     const nowMs = this.#nowMs;
     if (!this.#isCatchingUp || Number.isNaN(createdMs)) return nowMs;
-    this.#compareClocks(createdMs);
     return Math.min(nowMs, createdMs + this.#aheadMs);
   }
 

@@ -47,6 +47,27 @@ it("reads smaller pages where a large one can't be read, and larger ones again b
   expect(sizes).toEqual([50, 5, 10, 20, 40, 4, 8, 1, 2, 4, 8, 16, 32, 50, 50]);
 });
 
+it("reads payments one by one where no two can be read together", async () => {
+  const { ids, failures } = await read((size, after) => size === 1 || after >= 40 || after + size < 40);
+  expect(ids).toEqual(idsFrom(1));
+  expect(failures).toEqual([]);
+});
+
+it("reads a payment that comes behind the only one while that is shown again", async () => {
+  const rows = payments.slice(0, 2);
+  let isFirst = true;
+  const { client } = paymentsService(rows, ({ _after }, number) => {
+    if (number === 1) return rows.slice(0, 1);
+    if (_after !== "1" || !isFirst) return undefined;
+    isFirst = false;
+    return [];
+  });
+  const ids: string[] = [];
+  const pages = readPaymentPages(requireApiClient("test", client), { size: 50 }, {}, (error) => Promise.reject(error));
+  for await (const page of pages) ids.push(...page.map(({ id }) => id));
+  expect(ids).toEqual(["p1", "p2"]);
+});
+
 it("leaves it to its caller what to do about a payment that can't be read alone", async () => {
   let tries = 0;
   const isReadable = (_: number, after: number) => {

@@ -3,6 +3,7 @@ import { CrossBorderClient, type Payment } from "cross-border-payments";
 import { type PaymentEvent, type WatchOptions, watchPayments } from "cross-border-payments/reconcile";
 import { type SandboxServer, type SandboxServerOptions, startSandbox } from "cross-border-payments/sandbox";
 import { afterEach, expect, it } from "vitest";
+import type { PagingValues } from "../../src/api/api-client.js";
 import { BadRequestError, PagingError, TokenError } from "../../src/errors/errors.js";
 import { listRecords } from "../../src/paging/listing.js";
 import { requireApiClient } from "../../src/reconcile/payments-client.js";
@@ -177,14 +178,16 @@ it("reads only new payments between two looks at the recent ones, and lets go of
     return { id: `p${index}`, token: `${index + 1}`, createdMs, listedMs: createdMs, changes: [] };
   });
   const world = new World({ payments, requestMs: 0 });
-  const options = { rereadForMs: 100_000, everyMs: 1000, rereadEveryMs: 20_000, size: 50 };
+  const options = { rereadForMs: 50_000, everyMs: 1000, rereadEveryMs: 20_000, size: 50 };
   let count = 0;
   for await (const { type } of world.watch(options, startMs + 1_000_000)) if (type === "created") count += 1;
   expect(count).toBeGreaterThan(990);
-  // In steady state: of twenty polls, nineteen read one payment, and one the window of 100 and what came since.
+  // In steady state: of twenty polls, nineteen read one payment, and one the window of 50 and what came since.
   const steady = world.requests.slice(-400);
   const read = steady.reduce((sum, { items }) => sum + items, 0);
   expect(read / steady.length).toBeLessThan(10);
+  const afters = steady.slice(-100).flatMap(({ after }) => (after === undefined ? [] : [Number(after)]));
+  expect(Math.min(...afters)).toBeGreaterThan(890);
 });
 
 it("says that payments without paging tokens, or with tokens in no order, can't be watched", async () => {
@@ -334,6 +337,7 @@ it.each<[what: string, answer: (rows: readonly Partial<Payment>[]) => readonly P
     },
   ],
   ["has a payment behind the newest one by then", (rows) => rows.slice(2)],
+  ["gives the newest one as what lies behind it", (rows) => rows.slice(1, 2)],
 ])("goes on where the service %s", async (_, answer) => {
   const rows = [1, 2, 3].map((number) => {
     const createdAt = new Date(startMs + number * 1000).toISOString();
@@ -352,6 +356,19 @@ it.each<[what: string, answer: (rows: readonly Partial<Payment>[]) => readonly P
   }
   expect(ids).toEqual(["p1", "p2"]);
   expect(requested.some(({ _sort }) => _sort === "pagingToken.desc")).toBe(true);
+});
+
+it("says, where the service refuses that question, that what is created after its start is not listed there", async () => {
+  const rows = ["999", "1000"].map((pagingToken, index) => {
+    return { id: `p${index}`, pagingToken, createdAt: `2026-01-01T00:00:0${index}Z` };
+  });
+  const respond = ({ _sort }: PagingValues, number: number) => {
+    if (_sort === "pagingToken.desc" || number > 60) throw refused(400);
+    return undefined;
+  };
+  const { client } = paymentsService(rows, respond, compareTexts);
+  const events = watchPayments(client, { startAfter: "999", everyMs: 1, rereadEveryMs: 1 });
+  await expect(events.next()).rejects.toThrow("the newest payment is not listed");
 });
 
 it("throws what else the service says of that question", async () => {
@@ -387,6 +404,7 @@ it("takes the newest payment for one that was there before where it starts behin
   };
   const cursor = (newestMs?: number) =>
     writeCursor("https://service.test/api", { after: "5", stretches: [], newestMs });
+  expect(await idsAfter({ startAfter: "3" }, [])).toEqual(["late"]);
   expect(await idsAfter({ startAfter: "3" }, [1, 2, 3])).toEqual(["late"]);
   expect(await idsAfter({ after: cursor() }, [1, 5, 3])).toEqual(["late"]);
   await expect(idsAfter({ after: cursor(startMs - 8 * 60_000) }, [1, 5, 3])).rejects.toThrow(
@@ -417,16 +435,76 @@ it("waits longer after each failure of its first request, and reads back no furt
   expect(world.requests.length - length).toBeLessThan(8);
 });
 
-it("leaves old payments behind page by page when it begins", async () => {
-  const payments = Array.from({ length: 150 }, (_, index) => {
-    const createdMs = startMs - 30 * 86_400_000 + index * 3_600_000;
+it("leaves old payments behind page by page when it begins, with a cursor too", async () => {
+  const payments = Array.from({ length: 151 }, (_, index) => {
+    const createdMs = index === 150 ? startMs : startMs - 30 * 86_400_000 + index * 60_000;
     return { id: `p${index + 1}`, token: `${index + 1}`, createdMs, listedMs: createdMs, changes: [] };
   });
-  const ends = new Map<string, string | undefined>();
-  for await (const { payment, cursor } of new World({ payments }).watch({ size: 50 }, startMs + 20_000)) {
-    ends.set(payment.id, readCursor("https://service.test/api", cursor).after);
+  const world = new World({ payments });
+  const cursors = new Map<string, string>();
+  const watch = async (after?: string) => {
+    const events = world.watch({ size: 50, after }, world.nowMs + 20_000);
+    for await (const { payment, cursor } of events) cursors.set(payment.id, cursor);
+  };
+  const endAt = (id: string) => readCursor("https://service.test/api", cursors.get(id) ?? "").after;
+  await watch();
+  expect(["p50", "p51", "p101"].map(endAt)).toEqual([undefined, "50", "100"]);
+  const cursor = cursors.get("p60");
+  cursors.clear();
+  await watch(cursor);
+  expect(["p61", "p101"].map(endAt)).toEqual(["50", "100"]);
+});
+
+it.each([
+  ["one of the payments", 19, "19"],
+  ["the newest payment", 149, undefined],
+])("counts from now, while it begins, what follows the unreadable time of %s", async (_, without, end) => {
+  const rows = Array.from({ length: 150 }, (_, index) => ({
+    id: `p${index + 1}`,
+    pagingToken: `${index + 1}`,
+    createdAt: index === without ? "" : new Date(startMs - (40_000 - index) * 3_600_000).toISOString(),
+  }));
+  const { client } = paymentsService(rows, ({ _sort }) => (_sort === "createdAt.desc" ? rows.slice(-1) : undefined));
+  for await (const { payment, cursor } of watchPayments(client, { size: 50 })) {
+    if (payment.id !== "p51") continue;
+    expect(readCursor("https://service.test/api", cursor).after).toBe(end);
+    break;
   }
-  expect([50, 51, 101].map((number) => ends.get(`p${number}`))).toEqual([undefined, "50", "100"]);
+});
+
+it.each([0, 3_600_000, -3_600_000])(
+  "reads again, with a cursor, what was handed out before it, with a clock that is %i ms ahead",
+  async (aheadMs) => {
+    const payments = Array.from({ length: 100 }, (_, index) => {
+      const createdMs = startMs - 100_000 + index * 1000;
+      const changes = index === 10 ? [{ atMs: startMs + 50_000, status: "reverted" }] : [];
+      return { id: `p${index}`, token: `${index + 1}`, createdMs, listedMs: createdMs, changes };
+    });
+    const world = new World({ payments, aheadMs });
+    const options = { rereadForMs: 200_000, everyMs: 1000, rereadEveryMs: 5000 };
+    let after: string | undefined;
+    for await (const { cursor } of world.watch({ ...options, startAfter: "0" }, startMs + 10_000)) after = cursor;
+    const ids: string[] = [];
+    for await (const { payment } of world.watch({ ...options, after }, startMs + 100_000)) ids.push(payment.id);
+    expect(ids).toEqual(["p10"]);
+  },
+);
+
+it("reads a payment that it sees live again from then on, whatever its time of creation", async () => {
+  const payments = Array.from({ length: 120 }, (_, index) => {
+    const listedMs = startMs + index * 1000 + (index < 50 ? 0 : 80_000);
+    const isOld = index === 50;
+    const changes = isOld ? [{ atMs: listedMs + 55_000, status: "reverted" }] : [];
+    const createdMs = listedMs - (isOld ? 86_400_000 : 0);
+    return { id: `p${index}`, token: `${index + 1}`, createdMs, listedMs, changes };
+  });
+  const world = new World({ payments });
+  const options = { rereadForMs: 60_000, everyMs: 1000, rereadEveryMs: 2000 };
+  const changed: string[] = [];
+  for await (const { type, payment } of world.watch(options, startMs + 200_000)) {
+    if (type === "changed") changed.push(payment.id);
+  }
+  expect(changed).toEqual(["p50"]);
 });
 
 it("takes in a payment that comes between a poll and the question for the newest, where there was none", async () => {

@@ -314,4 +314,22 @@ export const journals: readonly KnownSurvivor[] = [
     replacement,
     why: olderThanNothing,
   })),
+  {
+    file: "src/journals/postgres-journal.ts",
+    line: 'const quoted = quotedBeforeMs === undefined ? 0 : await this.#eachSlice("pruneQuoted", quotedBeforeMs, []);',
+    replacement: "false",
+    why: olderThanNothing,
+  },
+  {
+    file: "src/journals/postgres-journal.ts",
+    line: "await sleep(10 * 2 ** tries);",
+    replacement: "10 / 2 ** tries",
+    why: howLong,
+  },
+  {
+    file: "src/journals/postgres-statements.ts",
+    line: "skipsLocked: false,",
+    replacement: "true",
+    why: "A flow that is there already is then tried once more by itself, and is still there.",
+  },
 ];
