@@ -30,14 +30,12 @@ export class BodyChunks {
   }
 
   #join(chunk: Uint8Array): void {
-    let rest = chunk;
-    while (rest.length > 0) {
+    for (let start = 0; start < chunk.length; ) {
       const block = this.#blockWithRoom();
-      const room = block.length - this.#end;
-      const part = rest.length <= room ? rest : rest.subarray(0, room);
+      const part = chunk.subarray(start, start + block.length - this.#end);
       block.set(part, this.#end);
       this.#end += part.length;
-      rest = part === rest ? nothing : rest.subarray(room);
+      start += part.length;
     }
   }
 
@@ -58,7 +56,6 @@ export class BodyChunks {
   }
 }
 
-const nothing = new Uint8Array();
 const smallestBlock = 4096;
 const largestBlock = 65_536;
 

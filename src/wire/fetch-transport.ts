@@ -30,7 +30,6 @@ async function exchange(fetch: FetchLike, request: WireRequest, deadline: Deadli
       abort.abort();
     });
   });
-  ended.catch(() => {});
   try {
     const starting = start(fetch, request, abort.signal);
     starting.then((late) => abort.signal.aborted && discard(late.body)).catch(() => {});
@@ -84,7 +83,8 @@ function toFailure(error: unknown): Error {
 
 function causeOf(error: unknown): unknown {
   try {
-    return error instanceof Error ? (error.cause ?? error) : error;
+    // Whatever it is: an error of another realm, as where Jest runs the tests, is no instance of this one's Error.
+    return Object(error).cause ?? error;
   } catch {
     return error;
   }
@@ -104,7 +104,7 @@ async function readBody(
 ): Promise<BrokenBody | undefined> {
   const reader = body?.getReader();
   if (reader === undefined) return undefined;
-  signal.addEventListener("abort", () => discard(reader), { once: true });
+  signal.addEventListener("abort", () => discard(reader));
   try {
     for (;;) {
       const { done, value } = await reader.read();

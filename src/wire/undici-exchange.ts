@@ -55,7 +55,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #resolve: (response: WireResponse) => void;
   readonly #reject: (failure: Error) => void;
   readonly #stopListening: () => void;
-  #controller: Dispatcher.DispatchController | undefined;
+  #controller: Pick<Dispatcher.DispatchController, "abort" | "pause" | "resume"> = noController;
   #hasStarted = false;
   #settled = false;
   #status = 0;
@@ -86,7 +86,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#stopListening = deadline.onEnd((kind) => this.#end(kind));
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
+  onRequestStart(controller: Dispatcher.DispatchController | undefined): void {
     this.#route.showsStart[this.#kind] ??= true;
     if (this.#hasStarted) this.#refuseSecondSending(controller);
     // The call ended while the request was queued. Throwing here leaves the socket as it is and writes nothing.
@@ -101,7 +101,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       this.#break("IDLE_FOR_TOO_LONG");
       throw refusal("the connection has been idle for too long");
     }
-    this.#controller = controller;
+    this.#controller = controller ?? noController;
     this.#hasStarted = true;
     if (this.#lentBody !== undefined) markAsUsed(this.#lentBody);
   }
@@ -163,14 +163,14 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #takeEncoded(chunk: Uint8Array, decoder: Decoder): void {
     this.#encodedBytes += chunk.length;
     if (this.#encodedBytes > this.#maxEncodedBytes) this.#cut("too-large");
-    else if (!this.#isDecoded && !decoder.write(chunk)) this.#controller?.pause();
+    else if (!this.#isDecoded && !decoder.write(chunk)) this.#controller.pause();
   }
 
   #decode(codings: readonly string[]): void {
     const open = codings.length <= mostCodings ? decompression?.open : undefined;
     this.#decoder = open?.(codings, this.#maxEncodedBytes, {
       onData: (chunk) => this.#take(chunk),
-      onDrain: () => this.#controller?.resume(),
+      onDrain: () => this.#controller.resume(),
       onEnd: () => this.#decoded(),
       onError: (problem) => this.#cut(this.#brokeOff ? "cut-short" : problem),
     });
@@ -181,14 +181,14 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #decoded(): void {
     this.#isDecoded = true;
     if (this.#isReceived) this.#respond(this.#brokeOff ? "cut-short" : undefined);
-    else this.#controller?.resume();
+    else this.#controller.resume();
   }
 
   /** Whether a byte may have left. Before a dispatcher has shown a start, only what fails to connect is certain. */
   #isSent(reason = ""): boolean {
     const showsStart = this.#route.showsStart[this.#kind];
     if (this.#hasStarted || showsStart === false) return true;
-    return showsStart === undefined && !failsToConnect.test(reason);
+    return showsStart === undefined && !failsToConnect(reason);
   }
 
   get #kind(): "read" | "write" {
@@ -210,15 +210,14 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   #end(kind: EndKind): void {
-    if (this.#settled) return;
     if (this.#status === 0) this.#fail(this.#deadline.failure(this.#isSent()));
     else this.#respond(kind);
-    this.#controller?.abort(refusal("the call has ended"));
+    this.#controller.abort(refusal("the call has ended"));
   }
 
   #cut(broken: BrokenBody): void {
     this.#respond(broken);
-    this.#controller?.abort(refusal("the response can't be used"));
+    this.#controller.abort(refusal("the response can't be used"));
   }
 
   #respond(broken?: BrokenBody): void {
@@ -245,7 +244,6 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   #fail(failure: Error): void {
-    if (this.#settled) return;
     this.#settle();
     this.#reject(failure);
   }
@@ -256,6 +254,9 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#decoder?.destroy();
   }
 }
+
+/** Some dispatchers show no start, or give no controller with it. */
+const noController = { abort() {}, pause() {}, resume() {} };
 
 /** More codings than anybody applies; each costs memory. */
 const mostCodings = 4;
@@ -270,12 +271,15 @@ function refusal(message: string): Error {
  * `interceptors.retry` sends a request again whose response broke off, and does not tell its handler.
  */
 function markAsUsed(body: Uint8Array): void {
-  Object.defineProperty(body, Symbol.for("nodejs.stream.disturbed"), { value: true, configurable: true });
+  Object.defineProperty(body, Symbol.for("nodejs.stream.disturbed"), { value: true });
 }
 
-/** Codes that only a connection that was not made has. */
-const failsToConnect =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|(?:CERT_|EPROTO|ERR_SSL_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_|UND_ERR_INVALID_ARG|ERR_INVALID_)[\w/]*)$/;
+/** Whether it is a code that only a connection that was not made has. */
+function failsToConnect(reason: string): boolean {
+  return /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|(?:CERT_|EPROTO|ERR_SSL_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_|UND_ERR_INVALID_ARG|ERR_INVALID_)[\w/]*)$/.test(
+    reason,
+  );
+}
 
 /** Failures to connect that will be the same next time: certificates, TLS versions, something that speaks no TLS. */
 function isPermanent(reason: string): boolean {

@@ -58,14 +58,13 @@ const isCode = /^(?:\w{1,64}|ERR_SSL_[\w/]{1,56})$/;
 
 /** A code that may be shown: the error's `code`, or else its name. */
 export function reasonOf(error: unknown): string {
-  if (typeof error !== "object" || error === null) return "UNKNOWN";
   try {
     for (const key of ["code", "name"]) {
-      const value: unknown = Reflect.get(error, key);
+      const value: unknown = Reflect.get(error as object, key);
       if (typeof value === "string" && isCode.test(value)) return value;
     }
   } catch {
-    // A getter, or a proxy, of what was thrown.
+    // No object was thrown, or one whose getter or proxy throws.
   }
   return "UNKNOWN";
 }

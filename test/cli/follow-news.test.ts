@@ -1,9 +1,16 @@
 import { getEventListeners } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { fits, followList, outageReports } from "../../src/cli/lists/follow.js";
+import { fits, followList, outageReports, writtenIds } from "../../src/cli/lists/follow.js";
 import type { Terminal } from "../../src/cli/terminal.js";
+import type { CrossBorderClient } from "../../src/client.js";
 import { type ErrorCode, PagingError } from "../../src/errors/errors.js";
+import { writeCursor } from "../../src/reconcile/watch-cursor.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
+
+const folder = temporaryFolder();
 
 type Page = readonly Record<string, unknown>[];
 
@@ -75,6 +82,21 @@ describe("a list that is read again and again", () => {
       );
     }
   });
+});
+
+it("reads back ids that could come again: of payments those that the cursor does not leave behind", async () => {
+  const path = join(folder, "written.ndjson");
+  const records = [
+    ...["1", "2", "3"].map((token) => ({ id: `p-${token}`, pagingToken: token })),
+    { id: "none" },
+    { id: 7 },
+    7,
+  ];
+  writeFileSync(path, records.map((record) => `${JSON.stringify(record)}\n`).join(""));
+  const after = writeCursor("", { after: "2", stretches: [], newestMs: undefined });
+  const idsFrom = (cursor?: string) => writtenIds(path, {} as Terminal, {} as CrossBorderClient, cursor);
+  expect([...(await idsFrom(after))]).toEqual(["p-3", "none"]);
+  expect([...(await idsFrom())]).toEqual(["p-1", "p-2", "p-3", "none"]);
 });
 
 it("compares filters as the service does: amounts by their value, all else by its text", () => {

@@ -212,8 +212,9 @@ describe("a list of payments that is followed", () => {
     await pay();
     const after = server.sandbox.payments.at(-1)?.pagingToken ?? "";
     const later = await pay();
+    // Longer between two looks at all of them than a timer can wait.
     const { stdout } = await run(
-      [...["payments", "list", "--follow", "--every", "20ms", "--limit", "1"], "--after", after],
+      [...["payments", "list", "--follow", "--every", "1d", "--limit", "1"], "--after", after],
       { env },
     );
     expect(transactions(stdout)).toEqual([later]);

@@ -20,6 +20,7 @@ import { devNull, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { commands } from "../../src/cli/commands.js";
 import { column, formatOf } from "../../src/cli/lists/formats.js";
 import { ResumableFile } from "../../src/cli/lists/resumable-file.js";
 import type { Payment } from "../../src/index.js";
@@ -84,6 +85,20 @@ const records = (ndjson: string) =>
     .map((line) => JSON.parse(line));
 
 describe("a list", () => {
+  it.each([
+    ["payments", "", "Payments that are listed late are seen for a day .*; filters are compared here."],
+    ["deposits", " --liquidity-provider 42", "The whole list is read each time, so that late records are seen too."],
+  ])("says how it is called and followed: %s", (name, parent, seen) => {
+    const { summary, description, examples } = commands.find((one) => one.name === `${name} list`) ?? {};
+    const line = `${name} list --config gateway.json${parent}`;
+    const files = `--out ${name}.ndjson --resume ${name}.progress`;
+    expect(examples).toEqual([line, `${line} ${files}`, `${line} --follow`]);
+    const follow = `With --follow, each record comes once, as it is listed then, .* ${seen} While the service is away, it waits`;
+    expect(`${summary} ${description}`).toMatch(
+      new RegExp(`^Lists ${name}.* A table on a terminal, .* left out. ${follow}.$`),
+    );
+  });
+
   it("is an error, on stdout and in a file, where pages are empty before its end is shown", async () => {
     let requests = 0;
     const url = await serveAltered((json) => (++requests === 1 ? json : "[]"));
@@ -116,6 +131,14 @@ describe("a list", () => {
     expect(records(newest.stdout)).toEqual(payments.slice(-5).reverse());
     const behind = await list("payments", "list", "--after", payments[40]?.pagingToken ?? "");
     expect(records(behind.stdout)).toEqual(payments.slice(41));
+    expect((await list("payments", "list", "--filter", "memo=none", "--format", "csv")).stdout).toBe("");
+    let pages = 0;
+    const baseUrl = await serveAltered((json) => {
+      pages += 1;
+      return json;
+    });
+    await list("payments", "list", "--size", "3", "--limit", "3", "--base-url", baseUrl);
+    expect(pages).toBe(1);
   });
 
   it("is CSV that spreadsheets can read, with every field", async () => {
@@ -295,8 +318,9 @@ describe("a list", () => {
 
   it("shows at a terminal what the service says itself, and nowhere else", async () => {
     const says = { error: "invalid_query", message: "bogus is not a field\u001b[2J\nof DE-1001" };
-    const refusing = createServer((_, response) => {
-      response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify(says));
+    const refusing = createServer(({ url }, response) => {
+      const status = url?.includes("_size=3") ? 403 : 400;
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(says));
     });
     await new Promise<void>((resolve) => refusing.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void refusing.close());
@@ -312,6 +336,7 @@ describe("a list", () => {
       expect(other.stderr).toContain("responded with 400");
       expect(other.stderr).not.toMatch(/bogus|DE-1001/);
     }
+    expect((await list(...line, "--size", "3")).stderr).toMatch(/^cross-border: .* responded with 403/);
   });
 
   it("says what is wrong with a query, as the library does", async () => {
@@ -382,13 +407,17 @@ describe("a list that is resumed", () => {
   });
 
   it("adds what is new when it is called again, in CSV under one head", async () => {
-    const line = [...resumed("again", "--format", "csv")];
-    expect((await run(line, { env, width: 80 })).code).toBe(0);
-    const first = readFileSync(file("again.ndjson"), "utf8");
-    expect(first).toContain('"two\r\nlines, ""quoted"""');
-    expect((await list(...line)).code).toBe(0);
-    expect(readFileSync(file("again.ndjson"), "utf8")).toBe(first);
-    expect(first.match(/^id,/gm)).toHaveLength(1);
+    let pages = 0;
+    let isCut = true;
+    const baseUrl = await serveAltered((json) => (++pages > 1 && isCut ? "[]" : json));
+    const line = ["--format", "csv", "--base-url", baseUrl];
+    expect((await run(resumed("again", ...line), { env, width: 80 })).code).toBe(3);
+    isCut = false;
+    const { stdout } = await list("payments", "list", ...line);
+    for (let turn = 0; turn < 3; turn++) {
+      expect((await list(...resumed("again", ...line))).code).toBe(0);
+      expect(readFileSync(file("again.ndjson"), "utf8")).toBe(stdout);
+    }
   });
 
   it("continues nothing that it can't be sure of", async () => {
@@ -398,10 +427,7 @@ describe("a list that is resumed", () => {
     expect(mine.stderr).toMatch(/mine\.ndjson is not empty, and .*mine\.progress does not say how far it is good/);
     expect(readFileSync(file("mine.ndjson"), "utf8")).toBe("mine");
     // Nor with the progress of another file of which nothing was written.
-    writeFileSync(
-      file("mine.progress"),
-      JSON.stringify({ version: 1, query: "", bytes: 0, records: 0, begun: file("other.ndjson") }),
-    );
+    expect((await list(...resumed("mine", "--filter", "memo=none", "--out", file("other.ndjson")))).code).toBe(0);
     expect((await list(...resumed("mine"))).code).toBe(3);
     expect(readFileSync(file("mine.ndjson"), "utf8")).toBe("mine");
 

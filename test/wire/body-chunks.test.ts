@@ -61,6 +61,14 @@ it("gives the empty text where nothing has arrived, or only nothing", () => {
   expect(decode([new Uint8Array(), new Uint8Array()])).toEqual({ bytes: 0, text: "" });
 });
 
+it("copies no body of one chunk", () => {
+  const body = new BodyChunks();
+  const chunk = Uint8Array.of(0x61);
+  body.push(chunk);
+  chunk.fill(0x62);
+  expect(body.decode().text).toBe("b");
+});
+
 it("says when the chunks together are not UTF-8", () => {
   expect(decode(cut("é", [1], false).slice(0, 1))).toMatchObject({ text: "\uFFFD", broken: "not-utf8" });
 });
@@ -90,6 +98,14 @@ describe("the memory that a body of 4 MiB is kept in", () => {
     expect(body.bytes).toBeGreaterThanOrEqual(size);
     expect(kept / body.bytes).toBeLessThan(2.2);
     expect(body.decode().text).toHaveLength(body.bytes);
+  });
+
+  it("is a few kilobytes where the body is small", () => {
+    const before = memoryInUse();
+    const bodies = Array.from({ length: 500 }, () => new BodyChunks());
+    for (const body of bodies) for (const chunk of cut("{}", [1], false)) body.push(chunk);
+    expect((memoryInUse() - before) / bodies.length).toBeLessThan(16_000);
+    expect(bodies.every(({ bytes }) => bytes === 2)).toBe(true);
   });
 
   /** One after another out of the same memory, as the chunks of one read come. */

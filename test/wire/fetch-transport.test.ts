@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Deadline, Ended } from "../../src/timing/deadline.js";
@@ -151,6 +152,10 @@ describe("over the fetch of this runtime", () => {
 
 describe("over a fetch that behaves in its own way", () => {
   const request = post("https://service.test");
+  const no = (error: unknown = new Error("a secret")) => {
+    throw error;
+  };
+  const unreadable: unknown = new Proxy({}, { get: () => no(), getPrototypeOf: () => no() });
 
   it("is not called for a call that has ended", async () => {
     let calls = 0;
@@ -207,28 +212,58 @@ describe("over a fetch that behaves in its own way", () => {
   });
 
   it("is believed where it responds from the origin that was asked", async () => {
-    const response = Object.defineProperties(new Response("{}"), {
+    const response = Object.defineProperties(new Response("{}", { headers: { "x-a": "1" } }), {
       url: { value: "https://service.test/gw/payments?a=%27" },
     });
-    expect(await send(request, within(), async () => response)).toMatchObject({ status: 200, text: "{}" });
+    const fetch = vi.fn(async () => response);
+    expect(await send({ ...request, method: "GET", body: undefined }, within(), fetch)).toStrictEqual({
+      ...{ status: 200, text: "{}" },
+      headers: { "content-type": "text/plain;charset=UTF-8", "x-a": "1" },
+    });
+    // Some take a body that is undefined for one.
+    expect(fetch).toHaveBeenCalledWith(expect.any(String), expect.not.objectContaining({ body: undefined }));
+  });
+
+  it("has responded in time where the last of it came before the deadline's timer could fire", async () => {
+    const deadline = within(30);
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        while (deadline.remainingMs() > 0);
+        controller.enqueue(Buffer.from("1".repeat(1000)));
+        controller.close();
+      },
+    });
+    const response = await send(request, deadline, async () => new Response(body));
+    expect([response.text.length, response.broken]).toEqual([1000, undefined]);
   });
 
   it("takes a redirect that is hidden for a redirect", async () => {
     const hidden: unknown = { type: "opaqueredirect", status: 0, headers: new Headers(), body: null };
     const response = await send(request, within(), async () => hidden as Response);
-    expect(response.status).toBe(302);
+    expect(response).toStrictEqual({ status: 302, headers: {}, text: "" });
   });
 
   it.each<[string, FetchLike, string]>([
-    [
-      "throws at once",
-      () => {
-        throw Object.assign(new Error("a secret"), { code: "MINE" });
-      },
-      "MINE",
-    ],
+    ["throws at once", () => no(Object.assign(new Error("a secret"), { code: "MINE" })), "MINE"],
     ["rejects with no error", () => Promise.reject("a secret"), "UNKNOWN"],
     ["gives nothing", async () => undefined as unknown as Response, "TypeError"],
+    ["gives no status", async () => Object.defineProperty(new Response(), "status", { value: 1000 }), "NO_STATUS"],
+    [
+      "rejects with an error of another realm",
+      () => Promise.reject(runInNewContext('Object.assign(new Error(), { cause: { code: "ECONNREFUSED" } })')),
+      "ECONNREFUSED",
+    ],
+    [
+      "rejects with an error whose cause can't be read",
+      () => Promise.reject(Object.defineProperty({ code: "MINE" }, "cause", { get: () => no() })),
+      "MINE",
+    ],
+    ["rejects with what can't be looked at", () => Promise.reject(unreadable), "UNKNOWN"],
+    [
+      "gives what throws the like",
+      async () => Object.defineProperty(new Response(), "type", { get: () => no(unreadable) }),
+      "UNKNOWN",
+    ],
   ])("counts as sent where the fetch %s", async (_, fetch, reason) => {
     const failure = await failureOf(send(request, within(), fetch));
     expect(failure).toMatchObject({ name: "WireFailure", sent: true, reason, message: reason });

@@ -64,6 +64,8 @@ it.each(["node", "web"] as const)("sends by the caller's dispatcher on %s", asyn
   const dispatcher = new Agent();
   onTestFinished(() => dispatcher.close());
   expect(await textBy(platform, { dispatcher })).toBe("none");
+  const { acceptEncoding } = await openOn(platform, { dispatcher });
+  expect(acceptEncoding === "identity").toBe(platform === "web");
 });
 
 it("says what to do where undici can't be loaded", async () => {
@@ -81,6 +83,8 @@ it("opens undici again with the next request where it could not be loaded, once 
   const { openAgent, ...platform } = await import("../../src/platform/node.js");
   const opening = vi.fn(openAgent).mockRejectedValueOnce(new Error("too many open files"));
   const transport = await openOn({ ...platform, openAgent: opening });
+  transport.preload?.();
+  expect(opening).toHaveBeenCalledTimes(1);
   const first = await Promise.allSettled([1, 2].map(() => transport.send(requestTo(origin), deadline())));
   expect(first).toMatchObject([{ reason: { effect: "none" } }, { reason: { effect: "none" } }]);
   expect(opening).toHaveBeenCalledTimes(1);

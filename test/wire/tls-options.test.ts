@@ -13,7 +13,7 @@ import {
   TokenError,
 } from "cross-border-payments";
 import { Agent } from "undici";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { parseTlsOptions } from "../../src/wire/tls-options.js";
 import { certificates, type Identity } from "../faults/certificates.js";
 
@@ -211,6 +211,22 @@ describe("tls that can't be used", () => {
     ["a path", { ca: "/etc/ssl/ca.pem" }, "tls.ca is not a certificate in PEM (BEGIN CERTIFICATE); a path has"],
     ["a path in an array", { ca: [authority, "/etc/ssl/ca.pem"] }, "tls.ca is not a certificate"],
     ["a number", { ca: 1 }, "tls: ca must be a certificate in PEM (BEGIN CERTIFICATE), or an array of them; found 1"],
+    ["a number in an array", { ca: [authority, 7] }, "tls: ca must be a certificate in PEM"],
+    [
+      "a number for a certificate",
+      { ...good, cert: 7 },
+      "tls: cert must be a certificate in PEM (BEGIN CERTIFICATE); found 7",
+    ],
+    [
+      "a number for a key",
+      { ...good, key: 7 },
+      "tls: key must be a private key in PEM (BEGIN PRIVATE KEY); found a number",
+    ],
+    [
+      "a number for a passphrase",
+      { ...good, passphrase: 7 },
+      "tls: passphrase must be a string that is not empty; found a number",
+    ],
     ["a key as authority", { ca: good.key }, "tls.ca holds a private key"],
     ["a damaged authority", { ca: broken }, "tls.ca holds a certificate that can't be read"],
     ["half an authority", { ca: authority.slice(0, 200) }, "tls.ca holds a certificate that can't be read"],
@@ -250,6 +266,19 @@ describe("tls that can't be used", () => {
     const shown = inspect(error, { showHidden: true, depth: 10 });
     for (const secret of linesOf(good.key, encrypted, other.key)) expect(shown).not.toContain(secret);
     expect(error.message).not.toContain("MII");
+  });
+
+  it.each(["1", "-a", "a-", ".a", "a.", "a b", "a_b", "::1", "a".repeat(254), "a\n", "", true])(
+    "is refused: the name %j",
+    (servername) => {
+      expect(() => parseTlsOptions({ servername })).toThrow("tls: servername must be a host name");
+    },
+  );
+
+  it("is not refused for its name", () => {
+    for (const servername of ["a", "1a", "A.b-1", "1.2.c", "a".repeat(253)]) {
+      expect(parseTlsOptions({ servername })).toEqual({ servername });
+    }
   });
 
   it("is refused beside what it can have no effect on", () => {
@@ -294,4 +323,14 @@ describe("a bundle of authorities", () => {
     const ca = `# one\n${authority}\n# other\n${selfSigned.cert}`;
     expect(parseTlsOptions({ ca })).toEqual({ ca: [ca] });
   });
+});
+
+// The last one: it loads the sources anew.
+it("is refused on the web, which has no sockets", async () => {
+  vi.resetModules();
+  vi.doMock("#platform", () => import("../../src/platform/web.js"));
+  const onWeb = await import("../../src/wire/tls-options.js");
+  vi.doUnmock("#platform");
+  const said = "tls needs the sockets of Node; here requests go by fetch, which uses the platform's certificates";
+  expect(() => onWeb.parseTlsOptions({ ca: authority })).toThrow(said);
 });

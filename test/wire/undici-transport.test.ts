@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Deadline, Ended } from "../../src/timing/deadline.js";
 import { later, now, type Timestamp } from "../../src/timing/timestamp.js";
 import type { Transport, WireRequest } from "../../src/wire/transport.js";
-import { type UndiciTransportOptions, undiciTransport } from "../../src/wire/undici-transport.js";
+import { isDispatcher, type UndiciTransportOptions, undiciTransport } from "../../src/wire/undici-transport.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 // Loaded before the first request, whose deadline would count it.
 import "../../src/wire/undici-exchange.js";
@@ -148,8 +148,10 @@ describe("an exchange that was never sent", () => {
     const server = await startWireServer({
       onConnection: (socket) => socket.once("data", () => socket.resetAndDestroy()),
     });
-    const failure = await failureOf(transport().send(post(`https://127.0.0.1:${server.port}`), within()));
-    expect(failure).toMatchObject({ name: "WireFailure", sent: false, permanent: false, reason: "ECONNRESET" });
+    for (const request of [post, get]) {
+      const failure = await failureOf(transport().send(request(`https://127.0.0.1:${server.port}`), within()));
+      expect(failure).toMatchObject({ name: "WireFailure", sent: false, permanent: false, reason: "ECONNRESET" });
+    }
   });
 
   it("says so when the TLS handshake does not come to an end", async () => {
@@ -402,6 +404,7 @@ describe("close", () => {
     await handle.close();
     expect((await exchange).text).toBe("1");
     await server.dropped();
+    expect(await failureOf(handle.send(get(server.origin), within()))).toMatchObject({ sent: false });
   });
 
   it("has the headers of a response, and none that a program has added to Object.prototype", async () => {
@@ -418,6 +421,11 @@ describe("close", () => {
 });
 
 describe("a dispatcher of the caller's", () => {
+  it("is what has a method of that name", () => {
+    const given = [new Agent(), Object.assign(() => {}, { dispatch() {} }), { dispatch: {} }, {}, null, undefined];
+    expect(given.map(isDispatcher)).toEqual([true, true, false, false, false, false]);
+  });
+
   it("may be a MockAgent, and stays open", async () => {
     const agent = new MockAgent();
     onTestFinished(() => agent.close());
@@ -426,7 +434,11 @@ describe("a dispatcher of the caller's", () => {
     const handle = transport({ dispatcher: agent });
     expect(await handle.send(get("https://mock.test"), within())).toMatchObject({ status: 200, text: '{"id":"1"}' });
     await handle.close();
-    expect((await handle.send(get("https://mock.test"), within())).status).toBe(200);
+    const dispatch = vi.spyOn(agent, "dispatch");
+    const second = handle.send(get("https://mock.test"), within());
+    // At once: nothing has to be loaded any more.
+    expect(dispatch).toHaveBeenCalledOnce();
+    expect((await second).status).toBe(200);
   });
 
   it("counts as unsent where it throws before it starts the request", async () => {

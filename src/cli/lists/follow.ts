@@ -116,7 +116,7 @@ export async function* followList(
   let failures = 0;
   let hasBeenRead = false;
   try {
-    while (!signal.aborted) {
+    for (;;) {
       try {
         for await (const { items } of open(deadline.signal).pages()) {
           const records = items.filter((record) => !seen.has(idOf(record)));
@@ -126,7 +126,6 @@ export async function* followList(
         [hasBeenRead, failures] = [true, 0];
         await deadline.sleep(everyMs);
       } catch (error) {
-        if (signal.aborted) return;
         const delayMs = delayAfter(error, failures, hasBeenRead ? everyMs : undefined);
         if (delayMs === undefined) throw error;
         failures += 1;
@@ -134,6 +133,7 @@ export async function* followList(
       }
     }
   } catch (error) {
+    // Whatever ends then was stopped.
     if (!signal.aborted) throw error;
   } finally {
     deadline.finish();
@@ -195,6 +195,6 @@ export function outageReports({ stderr, showsProgress }: Terminal): ClientEvents
 }
 
 /** Whether the service refused the request for good. The error itself says what is wrong. */
-function isRefusal(status: number | undefined): boolean {
-  return status !== undefined && status >= 400 && status < 500 && status !== 403 && !isPassingStatus(status);
+function isRefusal(status = 0): boolean {
+  return status >= 400 && status !== 403 && !isPassingStatus(status);
 }

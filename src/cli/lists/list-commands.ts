@@ -90,7 +90,7 @@ async function list(source: ListSource, values: Values, terminal: Terminal): Pro
   let isFirst = file === undefined || file.records === 0;
   const write: ListCall["write"] = async (records, mark) => {
     if (file === undefined && records.length === 0) return;
-    const text = (isFirst ? format.head : "") + (records.length === 0 && !isFirst ? "" : format.write(records));
+    const text = (isFirst ? format.head : "") + format.write(records);
     isFirst = false;
     if (file === undefined) await writeOut(text, terminal);
     else await file.append(text, records.length, mark());

@@ -14,8 +14,8 @@ export interface Progress {
   readonly bytes: number;
   readonly records: number;
   /** The last bytes before that, at most 65,536 of them: how many, and their digest. */
-  readonly tailBytes?: number;
-  readonly tailSha256?: string;
+  readonly tailBytes?: number | undefined;
+  readonly tailSha256?: string | undefined;
 }
 
 /** Where progress is stored, so that after any kill the file has the old one or the new one. */

