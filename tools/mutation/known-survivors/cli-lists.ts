@@ -1,6 +1,7 @@
 import type { KnownSurvivor } from "../known-survivor.js";
 
 const runLock = "src/cli/lists/run-lock.ts";
+const resumableFile = "src/cli/lists/resumable-file.ts";
 const listOptions = "src/cli/lists/list-options.ts";
 
 export const cliLists: readonly KnownSurvivor[] = [
@@ -9,6 +10,18 @@ export const cliLists: readonly KnownSurvivor[] = [
     line: 'const [, name = "", direction = ""] = /^([^.\\s]+)(?:\\.(\\w+))?$/.exec(term) ?? [];',
     replacement,
     why: "What is neither asc nor desc is refused, whatever it is.",
+  })),
+  {
+    file: resumableFile,
+    line: "} catch {",
+    replacement: "{}",
+    why: "A function that ends gives undefined.",
+  },
+  ...["{}", "false"].map((replacement) => ({
+    file: resumableFile,
+    line: "const { dev, ino } = await stat(path, { bigint: true });",
+    replacement,
+    why: "Numbers of files that are rounded are those of very large ones.",
   })),
   {
     file: "src/cli/lists/progress-file.ts",

@@ -1,6 +1,7 @@
 import type { KnownSurvivor } from "../known-survivor.js";
 
 const baseUrl = "src/wire/base-url.ts";
+const bodyChunks = "src/wire/body-chunks.ts";
 const decodeBody = "src/wire/decode-body.ts";
 const undiciExchange = "src/wire/undici-exchange.ts";
 const sameBytes = "The same bytes: how long their memory is kept is a matter of time and memory alone.";
@@ -38,6 +39,18 @@ export const wire: readonly KnownSurvivor[] = [
   ...["true", "false", "size < mostKeptBytes", "size > mostKeptBytes"].map((replacement) => ({
     file: decodeBody,
     line: "if (size <= mostKeptBytes) kept = memory;",
+    replacement,
+    why: sameBytes,
+  })),
+  {
+    file: bodyChunks,
+    line: "if (this.#block === undefined || this.#start === this.#end) return;",
+    replacement: "this.#block === undefined && this.#start === this.#end",
+    why: "One chunk more, which is empty.",
+  },
+  ...["chunk.length * 2 <= chunk.buffer.byteLength", "chunk.length / 2"].map((replacement) => ({
+    file: bodyChunks,
+    line: "return chunk.length < 1024 || chunk.length * 2 < chunk.buffer.byteLength;",
     replacement,
     why: sameBytes,
   })),
