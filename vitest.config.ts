@@ -59,7 +59,7 @@ const system = [
 /** Tests that count timers: beside no test that leaves some, such as those of sockets. */
 const timers = [
   "test/auth/{end-session,shared-session,store-entry,token-endpoint,token-manager}.test.ts",
-  "test/flows/work-flows.test.ts",
+  "test/flows/{gauges,work-flows}.test.ts",
   "test/http/{call,check-health,ensure-token,http-client-endings,http-client-methods}.test.ts",
   "test/timing/deadline.test.ts",
 ];

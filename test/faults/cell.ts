@@ -97,7 +97,7 @@ export async function playCell(
   const meetsDeadline = String(fault.is).startsWith("deadline");
   for (let round = 0; ; round++) {
     const timeoutMs = timeoutOf(fault, kind, meetsDeadline ? 2 ** round : 1);
-    const firstTokenMs = 50 * (round + 1);
+    const firstTokenMs = 50 * 2 ** round;
     const played = await playOnce(fixture, { fault, kind, mode, options, timeoutMs, firstTokenMs });
     if ("unprepared" in played) {
       if (round < 6) continue;

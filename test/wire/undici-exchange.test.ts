@@ -65,7 +65,7 @@ describe("the start of a request", () => {
       start(handler);
     });
     expect(await told.outcome).toMatchObject({ sent: false, reason: "ECONNREFUSED" });
-    const deadline = new Deadline({ timeoutMs: 1 });
+    const deadline = new Deadline({ timeoutMs: 100 });
     const late = play(
       (handler) => {
         while (deadline.remainingMs() > 0);
