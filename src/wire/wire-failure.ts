@@ -60,11 +60,11 @@ const isCode = /^(?:\w{1,64}|ERR_SSL_[\w/]{1,56})$/;
 export function reasonOf(error: unknown): string {
   try {
     for (const key of ["code", "name"]) {
-      const value: unknown = Reflect.get(error as object, key);
+      const value: unknown = Reflect.get(Object(error), key);
       if (typeof value === "string" && isCode.test(value)) return value;
     }
   } catch {
-    // No object was thrown, or one whose getter or proxy throws.
+    // A getter, or a proxy, of what was thrown.
   }
   return "UNKNOWN";
 }

@@ -133,7 +133,7 @@ export async function* followList(
       }
     }
   } catch (error) {
-    // Whatever ends then was stopped.
+    // Once it is stopped, an error is how it ends.
     if (!signal.aborted) throw error;
   } finally {
     deadline.finish();
