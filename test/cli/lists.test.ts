@@ -418,6 +418,8 @@ describe("a list that is resumed", () => {
       expect((await list(...resumed("again", ...line))).code).toBe(0);
       expect(readFileSync(file("again.ndjson"), "utf8")).toBe(stdout);
     }
+    expect(stdout).toContain('"two\r\nlines, ""quoted"""');
+    expect(stdout.match(/^id,/gm)).toHaveLength(1);
   });
 
   it("continues nothing that it can't be sure of", async () => {
