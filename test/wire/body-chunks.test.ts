@@ -3,6 +3,7 @@ import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BodyChunks } from "../../src/wire/body-chunks.js";
+import { runs } from "../support/thorough.js";
 
 /** Cuts a text into pieces of these lengths, again and again, each within memory of its own or all in that of the text. */
 function cut(text: string, lengths: readonly number[], sharesMemory: boolean): Uint8Array[] {
@@ -44,7 +45,7 @@ it("gives the text of a body however it was cut into chunks", () => {
         expect(found.broken).toBeUndefined();
       },
     ),
-    { numRuns: 200 },
+    { numRuns: runs(400) },
   );
 });
 

@@ -6,6 +6,7 @@ import { CompetingClient } from "../../../src/testing/history/competing-client.j
 import { type Call, type HistoryEvent, type Operation, toOperations } from "../../../src/testing/history/history.js";
 import { recordedJournal } from "../../../src/testing/history/recorded-journal.js";
 import { seededRandom } from "../../faults/seeded-random.js";
+import { runs } from "../../support/thorough.js";
 
 const key = "flow";
 const scope = { service: "https://service.example", gateway: "gateway" };
@@ -251,7 +252,7 @@ describe("random histories", () => {
         const { unexplained } = checkHistory(await sequential(seed, 60, stretchMs));
         expect(unexplained.map(describeUnexplained)).toEqual([]);
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 
@@ -277,7 +278,7 @@ describe("random histories", () => {
   it.each(Object.keys(mutations))("in which one operation was told %s are refused", async (name) => {
     const mutate = mutations[name] ?? (() => undefined);
     let [tried, refused] = [0, 0];
-    for (let seed = 1; seed <= 60; seed += 1) {
+    for (let seed = 1; seed <= runs(120); seed += 1) {
       const operations = await sequential(seed, 40, 3);
       const random = seededRandom(seed);
       const candidates = operations.filter((each) => each.call.name !== "release" && mutate(each) !== undefined);
