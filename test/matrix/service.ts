@@ -7,6 +7,7 @@ import { extname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type { Sandbox, SandboxClientOptions } from "cross-border-payments/sandbox";
+import { openClosedPort } from "../wire/closed-port.js";
 
 /** What the programs are given: see `programs/story.js`. */
 export interface Settings {
@@ -67,13 +68,11 @@ export async function startService(project: string, certificate: Certificate, pa
   }
   await onboarding.close();
 
-  const other = createServer();
-  const closed = await listen(other);
-  other.close();
+  const closed = await openClosedPort();
   settings = {
     service,
     signingKey: privateKey,
-    closed,
+    closed: `http://127.0.0.1:${closed.port}`,
     silent: await listen(createServer(() => {})),
     odd: `${url}/odd`,
     secure: {
@@ -86,6 +85,7 @@ export async function startService(project: string, certificate: Certificate, pa
     sandbox,
     pageUrl: `${url}/`,
     close() {
+      closed.close();
       for (const server of servers) {
         server.close();
         server.closeAllConnections();
