@@ -3,7 +3,7 @@ import type { Direction } from "../paging/cursor-order.js";
 import { NewestFirstProof } from "../paging/newest-first.js";
 import type { Payment } from "../resources/payments.js";
 import { CreationOrder, createdMsOf, type NextInCreation, updatedMsOf } from "./creation-order.js";
-import { tokenOf } from "./listed-payment.js";
+import { nameOf, tokenOf } from "./listed-payment.js";
 import { PageSequence } from "./page-sequence.js";
 import type { PaymentPages } from "./payment-pages.js";
 import { TokenOrder } from "./token-order.js";
@@ -78,6 +78,8 @@ export class PaymentReading {
   #rereading: Rereading | undefined;
   /** What was created after this time was all on the first page, which no token cut out, whichever replica responded. */
   #untilMs: number | undefined;
+  /** Ids of the newest payments. What is listed in one order is listed in the other. */
+  readonly #newest = new Set<string | undefined>();
   #seen = 0;
 
   constructor(pages: PaymentPages, limits: ReadingLimits, goals: Iterable<PaymentGoal>) {
@@ -126,6 +128,7 @@ export class PaymentReading {
       if (page === "refused") return false;
       const { payments, isEnd, gap, doubt } = page;
       if (onFirstPage === undefined) this.#untilMs = oldestMsOf(payments);
+      for (const payment of payments) this.#newest.add(nameOf(payment).id);
       // Every payment of the page is looked at before the order decides anything.
       await this.#take(payments);
       if (this.#isRead) return true;
@@ -189,14 +192,16 @@ export class PaymentReading {
       await this.#take(payments, problem);
       onFirstPage ??= this.#seen;
       for (const payment of payments) {
-        const token = tokenOf(payment);
+        const { id, token } = nameOf(payment);
+        this.#newest.delete(id);
         time.add(payment);
         if (token === undefined) problem ??= "payments without a paging token are listed";
         else order.add(token);
       }
       if (!order.mayGoUp) problem ??= "the payments are not listed in the order of their paging tokens";
       problem ??= doubt;
-      if (gap !== undefined) this.#endAll(problem === undefined ? "gap" : "unproved", problem ?? gap);
+      const cut = gap ?? (isEnd && this.#newest.size > 0 ? isOlder : undefined);
+      if (cut !== undefined) this.#endAll(problem === undefined ? "gap" : "unproved", problem ?? cut);
       else if (isEnd) {
         const { direction, newestCreatedMs } = time;
         // Where the service sorts only what it cut out, that page was not of the newest.
@@ -298,6 +303,9 @@ const provingTokens = 20;
 
 const mayHaveMoved =
   "the payments are listed on several pages, and nothing shows that none was passed over whose paging token grew while they were read";
+
+const isOlder =
+  "a payment that is among the newest is not among all in the order of their paging tokens: that list came from a replica that lags behind, or was cut short";
 
 type SureEnding = Pick<Ending, "at"> & Partial<Pick<Ending, "problem">>;
 

@@ -107,6 +107,23 @@ describe("a payment whose paging token grows while it is looked for", () => {
     expect(ends.found).toBeGreaterThan(0);
   });
 
+  it("is never absent where the newest ones show more than the list in the order of tokens, which an older replica ends", async () => {
+    const changes = [...made(7), { make: 0 }, ...made(32, 8), { change: 0 }, { make: 1000 }];
+    const replicas = [20, changes.length];
+    // The older one knows one payment more than the page before, its last one.
+    const service = new ChangingPayments({
+      changes,
+      replicas,
+      cap: 19,
+      tokensGrow: true,
+      replicaOf: (request) => (request < 2 ? 1 : 0),
+    });
+    expect((await service.look(null)).look).toMatchObject({
+      complete: false,
+      problem: expect.stringContaining("a payment that is among the newest is not among all"),
+    });
+  });
+
   it("is never absent where the service refuses to sort by creation, and its page is full", async () => {
     for (const behind of [19, 20, 24, 25, 26]) {
       const ends = await looksBehindTwoReplicas({ ...worldOf(0, behind, 25), refusesCreation: true }, undefined);
