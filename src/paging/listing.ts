@@ -25,7 +25,7 @@ import {
   nonEmptyText,
 } from "./cursor-order.js";
 import { ListPosition, type PageStart, type ReceivedPage } from "./list-position.js";
-import { describeDoubt, describeSkipped, lastNotShown, type Obstacle, obstacleAfter } from "./obstacle.js";
+import { describeDoubt, describeSkipped, lastNotShown, type Obstacle, obstacleAfter, passedOver } from "./obstacle.js";
 import { Page } from "./page.js";
 import { RecordIterator } from "./record-iterator.js";
 import { type IdOrder, restOfList } from "./whole-list.js";
@@ -294,8 +294,34 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   async #assertOrder(position: ListPosition): Promise<void> {
     const { unproved } = position;
     if (unproved === undefined) return;
-    await this.#assertNoneSkipped(unproved.page, unproved.before);
+    const { page, before } = unproved;
+    const isShown =
+      this.#direction === "down" && (await this.#followsFirst(position, before?.tokens[0], page.tokens[0]));
+    if (!isShown) await this.#assertNoneSkipped(page, before);
     position.unproved = undefined;
+  }
+
+  /**
+   * Whether the second record of a descending list follows the first: a machine that does not know the first one knows of none between
+   * them. False where newer ones fill the page.
+   */
+  async #followsFirst(position: ListPosition, first: string | undefined, second: string | undefined): Promise<boolean> {
+    if (first === undefined || second === undefined) return false;
+    const { _size, ...bounds } = toPagingValues(this.#query, this.#direction, undefined);
+    const paging = { ...bounds, _size: position.sizeOf("overlap", _size) };
+    const leads = (one: string, other = one) => leadsOn(one, other, this.#direction);
+    for (let attempt = 0; ; attempt++) {
+      const tokens = (await this.#read(paging)).data.map(this.#tokenOf);
+      const next = tokens.includes(first) ? tokens[tokens.indexOf(first) + 1] : undefined;
+      if (next === second) return true;
+      if (next !== undefined && leads(first, next) && leads(next, second)) {
+        this.#fail(passedOver, "paging_end_unproved");
+      }
+      const isOlder = tokens.every((token) => leads(first, token));
+      if (!isOlder || (attempt > 0 && this.#isFiltered)) return false;
+      if (attempt > 0) this.#fail(lastNotShown, "paging_end_unproved");
+      await this.#pause();
+    }
   }
 
   /** What a list shows only when it was read: that it was sorted, and what went to the beginning of a descending one. */
@@ -384,6 +410,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     // They may have come since, or be listed late. Then they come first when the page is read again.
     const again = await this.#read(paging);
     if (!isBetween(again.data.map(this.#tokenOf)[0])) this.#fail(describeSkipped(this.#query.sort));
+    if (this.#direction === "down" && last !== undefined) this.#fail(passedOver, "paging_end_unproved");
   }
 
   /** Where there is no way to a second page, the first has to be the whole list. Gives what came to the list meanwhile. */

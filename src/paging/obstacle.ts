@@ -57,6 +57,9 @@ const adviceOnSort =
 export const lastNotShown =
   "the service does not show the record any more that it listed last, so nothing shows whether the list goes on: a machine of it lags behind, something answers in its place, or the record has gone; read the list again";
 
+export const passedOver =
+  "records lie between the first two that were listed: the second one came from a machine that lags behind, or they came late; read the list again";
+
 /** Says why a list without tokens could not be proved to end, and what helps. */
 export function describeDoubt(doubt: Doubt | "refused", sort: Sort): string {
   const cursor = `${sort === undefined ? "" : "leave sort out and "}give the query a cursor function that returns a record's paging token`;

@@ -99,6 +99,17 @@ describe("a machine that lags behind", () => {
     expect((await readList(list, descending)).ids).toEqual(idsUpTo(20).reverse());
   });
 
+  it.each([
+    ["the machine that knows of none between them is asked what follows the first", [1, 0, 1, 0, 0]],
+    ["the other one is", [1, 0, 1, 0, 1]],
+  ])("leaves no gap behind the first record of a descending list, one a page: %s", async (_, schedule) => {
+    const replicas = [14, 19].map((knows) => ({ knows, learns: 0 }));
+    const list = service(adding(19), { replicas, schedule, cap: 6 });
+    const { ids, error } = await readList(list, { ...descending, size: 1, prefetch: true });
+    expect(ids).toEqual(["r19", "r14"]);
+    expect(error).toMatchObject({ code: "paging_end_unproved" });
+  });
+
   it("does not matter where it catches up", async () => {
     const replicas = [
       { knows: 20, learns: 0 },
