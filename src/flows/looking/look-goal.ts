@@ -1,4 +1,4 @@
-import { isNamed, zonedMsOf } from "../../payments/listed-payment.js";
+import { isNamed, nameOf, zonedMsOf } from "../../payments/listed-payment.js";
 import type { Ending, PaymentGoal } from "../../payments/read-payments.js";
 import type { Payment } from "../../resources/payments.js";
 import type { LookGrounds, Mark, MarkedPayment } from "../state/flow-state.js";
@@ -26,6 +26,8 @@ export class LookGoal implements PaymentGoal {
   #oldestMs = Number.POSITIVE_INFINITY;
   #isTimeless = false;
   #isZoneless = false;
+  /** The newest of which nobody can tell whose it is. */
+  #nameless: { readonly payment: Payment; readonly createdMs: number } | undefined;
   #mark: { readonly createdMs: number } | undefined;
   #ending: Ending | undefined;
   /** Set where something is decided on the payment's absence. */
@@ -54,6 +56,7 @@ export class LookGoal implements PaymentGoal {
     this.#oldestMs = Number.POSITIVE_INFINITY;
     this.#isTimeless = false;
     this.#isZoneless = false;
+    this.#nameless = undefined;
     this.#toBeListed = this.#known.toBeListed();
     this.#missing = new Set(this.#toBeListed);
   }
@@ -64,6 +67,7 @@ export class LookGoal implements PaymentGoal {
       const kind = this.#match(payment);
       if (kind === "lookalike") this.lookalike ??= payment;
       this.#meet(payment);
+      if (kind === "nameless") this.#meetNameless(payment);
       if (kind === "own") {
         this.found = payment;
         return true;
@@ -110,6 +114,10 @@ export class LookGoal implements PaymentGoal {
     if (this.#ending?.problem !== undefined) return this.#ending.problem;
     const { mark, end, ageSeconds } = this.grounds();
     if (ageSeconds !== undefined) return `the list came from a cache, ${ageSeconds} s old`;
+    if (this.#nameless !== undefined && this.#nameless.createdMs >= this.#fromMs()) {
+      const { id, token } = nameOf(this.#nameless.payment);
+      return `a listed payment has neither a signature nor a body nor a transaction id, so nothing shows whose it is (${id ?? token})`;
+    }
     if (mark === "missed") {
       return "the newest payment from before the money was asked for is not listed, so the list is older than that, or cut short";
     }
@@ -128,6 +136,12 @@ export class LookGoal implements PaymentGoal {
     if (this.#marked !== undefined && isNamed(payment, this.#marked)) this.#mark ??= { createdMs };
     if (createdMs > (this.#newest?.createdMs ?? Number.NEGATIVE_INFINITY)) this.#newest = { payment, createdMs };
     for (const known of this.#missing) if (isNamed(payment, known)) this.#missing.delete(known);
+  }
+
+  #meetNameless(payment: Payment): void {
+    const ms = Date.parse(payment.createdAt);
+    const createdMs = Number.isNaN(ms) ? Number.POSITIVE_INFINITY : ms;
+    if (createdMs > (this.#nameless?.createdMs ?? Number.NEGATIVE_INFINITY)) this.#nameless = { payment, createdMs };
   }
 
   /** What was created before can't be the payment. */
