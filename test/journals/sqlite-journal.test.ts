@@ -201,6 +201,22 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     await begin(await openJournal(current, { migrate: false }), "k");
   });
 
+  it("refuses a handle whose rows have no names", async () => {
+    const database = openHandle(newFile());
+    const handle: SqliteDatabase = {
+      exec: (sql) => database.exec(sql),
+      prepare(sql) {
+        const statement = database.prepare(sql);
+        const all = (...given: unknown[]) => statement.all(...given).map((row) => Object.values(Object(row)));
+        return { all, run: (...given) => statement.run(...given) };
+      },
+    };
+    expect(await failure(SqliteJournal.open(handle))).toMatchObject({
+      name: "ConfigError",
+      message: expect.stringContaining("returnArrays"),
+    });
+  });
+
   it("refuses another program's database", async () => {
     const file = newFile();
     openHandle(file).exec("CREATE TABLE customers (id INTEGER)");
