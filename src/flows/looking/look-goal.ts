@@ -1,4 +1,4 @@
-import { isNamed, nameOf, zonedMsOf } from "../../payments/listed-payment.js";
+import { isNamed, zonedMsOf } from "../../payments/listed-payment.js";
 import type { Ending, PaymentGoal } from "../../payments/read-payments.js";
 import type { Payment } from "../../resources/payments.js";
 import type { LookGrounds, Mark, MarkedPayment } from "../state/flow-state.js";
@@ -26,8 +26,8 @@ export class LookGoal implements PaymentGoal {
   #oldestMs = Number.POSITIVE_INFINITY;
   #isTimeless = false;
   #isZoneless = false;
-  /** The newest of which nobody can tell whose it is. */
-  #nameless: { readonly payment: Payment; readonly createdMs: number } | undefined;
+  /** When the newest was created of which nobody can tell whose it is. */
+  #namelessMs: number | undefined;
   #mark: { readonly createdMs: number } | undefined;
   #ending: Ending | undefined;
   /** Set where something is decided on the payment's absence. */
@@ -56,7 +56,7 @@ export class LookGoal implements PaymentGoal {
     this.#oldestMs = Number.POSITIVE_INFINITY;
     this.#isTimeless = false;
     this.#isZoneless = false;
-    this.#nameless = undefined;
+    this.#namelessMs = undefined;
     this.#toBeListed = this.#known.toBeListed();
     this.#missing = new Set(this.#toBeListed);
   }
@@ -114,9 +114,8 @@ export class LookGoal implements PaymentGoal {
     if (this.#ending?.problem !== undefined) return this.#ending.problem;
     const { mark, end, ageSeconds } = this.grounds();
     if (ageSeconds !== undefined) return `the list came from a cache, ${ageSeconds} s old`;
-    if (this.#nameless !== undefined && this.#nameless.createdMs >= this.#fromMs()) {
-      const { id, token } = nameOf(this.#nameless.payment);
-      return `a listed payment has neither a signature nor a body nor a transaction id, so nothing shows whose it is (${id ?? token})`;
+    if (this.#namelessMs !== undefined && this.#namelessMs >= this.#fromMs()) {
+      return "a listed payment has neither a signature nor a body nor a transaction id, so nothing shows whose it is";
     }
     if (mark === "missed") {
       return "the newest payment from before the money was asked for is not listed, so the list is older than that, or cut short";
@@ -138,10 +137,10 @@ export class LookGoal implements PaymentGoal {
     for (const known of this.#missing) if (isNamed(payment, known)) this.#missing.delete(known);
   }
 
-  #meetNameless(payment: Payment): void {
-    const ms = Date.parse(payment.createdAt);
+  #meetNameless({ createdAt }: Payment): void {
+    const ms = Date.parse(createdAt);
     const createdMs = Number.isNaN(ms) ? Number.POSITIVE_INFINITY : ms;
-    if (createdMs > (this.#nameless?.createdMs ?? Number.NEGATIVE_INFINITY)) this.#nameless = { payment, createdMs };
+    this.#namelessMs = Math.max(createdMs, this.#namelessMs ?? createdMs);
   }
 
   /** What was created before can't be the payment. */
