@@ -249,7 +249,8 @@ function describeLook({ lookalike, problem }: Partial<Look> = {}): string {
 
 /** Whose a lookalike is, is for the operator to say. */
 export function assertOwnPayment(payment: Payment, sought: Recognisable): void {
-  if (paymentMatcher(sought)(Object(payment)) !== undefined) return;
+  const kind = paymentMatcher(sought)(Object(payment));
+  if (kind === "own" || kind === "lookalike") return;
   throw unresolved(
     "flow_payment_not_found",
     "resolve: the given payment has neither this flow's signature nor its body nor its senderGatewayTransactionId",

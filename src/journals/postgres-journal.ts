@@ -137,15 +137,15 @@ export class PostgresJournal extends CheckedJournal {
 }
 
 class PostgresStore implements Journal {
-  readonly #pool: PostgresPool;
+  readonly #send: OpenedPool["query"];
   readonly #closePool: () => Promise<void>;
   readonly #statements: PostgresStatements;
   readonly #batches: PostgresBatches;
   readonly #turns = new KeyTurns();
   #isClosed = false;
 
-  constructor({ pool, queryOften, close }: OpenedPool, statements: PostgresStatements) {
-    this.#pool = pool;
+  constructor({ query, queryOften, close }: OpenedPool, statements: PostgresStatements) {
+    this.#send = query;
     this.#closePool = close;
     this.#statements = statements;
     this.#batches = new PostgresBatches(queryOften, this.#statements.keyed);
@@ -283,7 +283,7 @@ class PostgresStore implements Journal {
     this.#assertOpen();
     for (let attempt = 1; ; attempt++) {
       try {
-        const rows = (await this.#pool.query(this.#statements[name], values)).rows as Row[];
+        const rows = (await this.#send(this.#statements[name], values)).rows as Row[];
         assertPrimary(rows[0], postgresWork[name]);
         return rows.filter(isOfTable);
       } catch (error) {

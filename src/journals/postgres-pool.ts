@@ -23,6 +23,7 @@ type Query = PostgresPool["query"];
 
 export interface OpenedPool {
   readonly pool: PostgresPool;
+  readonly query: Query;
   /** For statements that are sent again and again: prepared, where that is safe. */
   readonly queryOften: Query;
   readonly close: () => Promise<void>;
@@ -43,7 +44,7 @@ export function foreignPool(pool: PostgresPool): OpenedPool {
     });
     return result ?? pool.query(text, values);
   };
-  return { pool: { query, connect }, queryOften: query, close: async () => {} };
+  return { pool: { query, connect }, query, queryOften: query, close: async () => {} };
 }
 
 /** Closes the connection where the work failed, as `pool.query` of `pg` does: a transaction that it has left is rolled back then. */
@@ -107,14 +108,14 @@ export async function openPool(url: string, timeoutMs: number): Promise<OpenedPo
   pool.on("error", () => {});
   // So does one that breaks while it is used, beside the failure of its statement.
   pool.on("connect", (client) => client.on("error", () => {}));
-  return { pool, queryOften: preparing(pool), close: () => pool.end() };
+  return { pool, ...queries(pool, timeoutMs), close: () => pool.end() };
 }
 
 /**
  * Sends statements by name, which the server then parses and plans once for each connection. A pooler may give each of them to another
  * server process, where the name means nothing: then they are sent as they are.
  */
-function preparing(pool: Pool): Query {
+function queries(pool: Pool, timeoutMs: number): Pick<OpenedPool, "query" | "queryOften"> {
   const names = new Map<string, string>();
   const direct = new WeakMap<PoolClient, boolean>();
   let mayPrepare = true;
@@ -122,7 +123,8 @@ function preparing(pool: Pool): Query {
     const client = await pool.connect();
     let failure: unknown;
     try {
-      if (!isPrepared || !(await isDirect(client))) return await client.query(text, values);
+      const isOfOneProcess = await isDirect(client);
+      if (!isPrepared || !isOfOneProcess) return await client.query(text, values);
       const name = names.get(text) ?? nameOf(text);
       names.set(text, name);
       return await client.query({ name, text, values });
@@ -140,12 +142,11 @@ function preparing(pool: Pool): Query {
     const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
     // Which process the connection was told that it leads to. A pooler tells of none, or of one of its own.
     const found = Reflect.get(client, "processID") === rows[0]?.pid;
-    // A plan that is kept has to fit the table when it has grown too.
-    if (found) await client.query("SET enable_seqscan = off");
+    if (found) await client.query(settings, [timeoutMs]);
     direct.set(client, found);
     return found;
   };
-  return async (text, values) => {
+  const queryOften: Query = async (text, values) => {
     try {
       return await send(mayPrepare, text, values);
     } catch (error) {
@@ -154,7 +155,16 @@ function preparing(pool: Pool): Query {
       return send(false, text, values);
     }
   };
+  return { query: (text, values) => send(false, text, values), queryOften };
 }
+
+/**
+ * A plan that is kept has to fit the table when it has grown too. And a server goes on with a statement whose client has given up, as while another
+ * has the table locked: connections would be opened beside it until it takes no more. A shorter timeout stays.
+ */
+const settings = `SELECT set_config('enable_seqscan', 'off', false),
+  set_config('statement_timeout', least(nullif(setting::bigint, 0), $1::bigint)::text, false)
+  FROM pg_settings WHERE name = 'statement_timeout'`;
 
 /** A pooler may lead to a server process that knows the name already: from another journal, it must not be another statement. */
 function nameOf(text: string): string {

@@ -94,6 +94,11 @@ const schemaOptions: CheckTable<PostgresSchemaOptions> = {
   },
 };
 
+/** Where all tables are published for logical replication, a row is deleted only from one that has an identity or a key. */
+function publishable({ version }: PostgresTables): string {
+  return `ALTER TABLE ${version} REPLICA IDENTITY FULL`;
+}
+
 /** What a database administrator runs, in one transaction, for services that open the journal with `migrate: false`. */
 export function schemaText(options: PostgresSchemaOptions = {}): string {
   const refuse = (message: string) => new ConfigError(`PostgresJournal: ${message}`);
@@ -110,6 +115,7 @@ export function schemaText(options: PostgresSchemaOptions = {}): string {
     "BEGIN;",
     ...(from === 0 ? create : []),
     ...pendingOf(migrations, from).map((migration) => migration(tables).replace(/^\n|^ {4}/gm, "")),
+    `${publishable(tables)};`,
     `DELETE FROM ${tables.version};`,
     `INSERT INTO ${tables.version} (version) VALUES (${newest});`,
     `GRANT USAGE ON SCHEMA "${schema}" TO "${role}";`,
@@ -177,6 +183,7 @@ async function migrateAlone(connection: PostgresConnection, tables: PostgresTabl
   if (schemas.rows.length === 0) await connection.query(`CREATE SCHEMA "${tables.schema}"`);
   await connection.query(`CREATE TABLE IF NOT EXISTS ${tables.version} (version integer NOT NULL)`);
   for (const migration of pendingOf(migrations, version)) await connection.query(migration(tables));
+  await connection.query(publishable(tables));
   await connection.query(`DELETE FROM ${tables.version}`);
   await connection.query(`INSERT INTO ${tables.version} (version) VALUES ($1)`, [newest]);
 }

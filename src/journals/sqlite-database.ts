@@ -164,6 +164,7 @@ function isAtLeast(version: string, wanted: readonly number[]): boolean {
 async function assertOneLog(database: SqliteConnection): Promise<void> {
   const files = await database.all("PRAGMA database_list");
   const main = files.find((row) => Reflect.get(Object(row), "name") === "main");
+  assertSupported(!files.some(Array.isArray), "the handle returns rows without names. Open it without returnArrays");
   const why = whyLogIsApart(String(Reflect.get(Object(main), "file") ?? ""));
   assertSupported(why === undefined, String(why));
 }

@@ -37,6 +37,8 @@ export interface SqliteEngine {
 
 /** `code` of the error of every operation after the file, or its log, was replaced. */
 export const fileReplaced = "CROSS_BORDER_FILE_REPLACED";
+/** The same of those that were committed, to which of the files nobody can tell. */
+export const replacedAtCommit = "CROSS_BORDER_FILE_REPLACED_AT_COMMIT";
 /** `code` of the error of an operation that found the handle in a transaction of somebody else's. */
 export const inTransaction = "CROSS_BORDER_IN_TRANSACTION";
 
@@ -92,6 +94,7 @@ export function openSqliteEngine(database: SqliteDatabase): SqliteEngine {
         const replies = operations.map(engine.reply);
         engine.assertSameFile();
         database.exec("COMMIT");
+        engine.assertSameFile("_AT_COMMIT");
         return replies;
       } catch (error) {
         engine.rollBack();
@@ -144,9 +147,10 @@ export function openSqliteEngine(database: SqliteDatabase): SqliteEngine {
 
     // A process that deletes a file or renames another one over it leaves this one with a file that nobody else will ever read. The locks
     // of all processes are in `-shm`: without the same one, two of them write over each other's commits.
-    assertSameFile(): void {
+    assertSameFile(when = ""): void {
       isReplaced = isReplaced || engine.identityNow() !== identity;
-      if (isReplaced) throw Object.assign(new Error("the file was replaced"), { code: "CROSS_BORDER_FILE_REPLACED" });
+      const code = `CROSS_BORDER_FILE_REPLACED${when}`;
+      if (isReplaced) throw Object.assign(new Error("the file was replaced"), { code });
     },
 
     identityNow(): string {

@@ -1,8 +1,12 @@
 import { CrossBorderError, JournalError } from "../errors/errors.js";
-import { fileReplaced, inTransaction } from "./sqlite-engine.js";
+import { fileReplaced, inTransaction, replacedAtCommit } from "./sqlite-engine.js";
 
 /** `code` of the error of an operation whose thread is gone. Its `stored` says whether the thread can have had it. */
 export const threadEnded = "CROSS_BORDER_THREAD_ENDED";
+
+const replaced =
+  "its file, or one of the two beside it, was deleted or replaced while it was open. What was stored before may be in neither file: " +
+  "find out who did that, then open the journal again";
 
 const resultNames: ReadonlyMap<number, string> = new Map([
   [5, "SQLITE_BUSY"],
@@ -29,11 +33,8 @@ const meanings: ReadonlyMap<string | undefined, string> = new Map([
   ["SQLITE_FULL", "there is no space left for it"],
   ["SQLITE_CANTOPEN", "the file can't be opened. Its folder must exist, and be writable"],
   ["SQLITE_NOTADB", "the file is not a SQLite database"],
-  [
-    fileReplaced,
-    "its file, or one of the two beside it, was deleted or replaced while it was open. What was stored before may be in neither file: " +
-      "find out who did that, then open the journal again",
-  ],
+  [fileReplaced, replaced],
+  [replacedAtCommit, replaced],
   [
     threadEnded,
     "the thread that has the file ended, such as for lack of memory. Open the journal again, in a new process if this goes on",
@@ -47,8 +48,7 @@ export function sqliteResult(error: unknown): string | undefined {
   const number: unknown = Reflect.get(Object(error), "errcode");
   if (typeof number === "number") return resultNames.get(number & 0xff);
   const text: unknown = Reflect.get(Object(error), "code");
-  if (text === fileReplaced || text === inTransaction || text === threadEnded) return text;
-  return /^SQLITE_[A-Z]+/.exec(String(text))?.[0];
+  return /^(?:SQLITE_[A-Z]+|CROSS_BORDER_\w+)/.exec(String(text))?.[0];
 }
 
 /** A driver's error as a `JournalError`. `work` completes "could not". */
@@ -68,5 +68,5 @@ export function sqliteFailure(error: unknown, work: string): CrossBorderError {
 // After a failed flush nobody knows what is on the disk.
 function storedBy(error: unknown, result: string | undefined): "nothing" | "unknown" {
   if (result === threadEnded) return Reflect.get(Object(error), "stored") === "unknown" ? "unknown" : "nothing";
-  return result === "SQLITE_IOERR" ? "unknown" : "nothing";
+  return result === "SQLITE_IOERR" || result === replacedAtCommit ? "unknown" : "nothing";
 }

@@ -18,6 +18,9 @@ const mostUnreadable = 10;
 /** A machine that lags behind catches up, and a cache runs out. What has gone from the list stays so. */
 const mostUnproved = 10;
 
+/** What asks for longer is mistaken: nothing else would end such a wait, and one request an hour harms no service. */
+const longestDemandMs = 3_600_000;
+
 /** Codes of an identity server that is away, or busy. */
 const passingTokenErrors: ReadonlySet<ErrorCode> = new Set([
   "token_endpoint_failing",
@@ -40,7 +43,7 @@ export function retryDelayMs(
   wallMs: number,
 ): number | undefined {
   if (!isPassing(error, failures)) return undefined;
-  return Math.max(nextDelayMs(failures, random, backoff), demandedMs(error, wallMs));
+  return Math.max(nextDelayMs(failures, random, backoff), Math.min(demandedMs(error, wallMs), longestDemandMs));
 }
 
 function isPassing(error: unknown, failures: number): boolean {

@@ -138,6 +138,7 @@ function toPayment(
     createdAt: timestamp(createdMs),
     updatedAt: updatedAt(updatedMs, updatedMs > createdMs),
     pagingToken: String(token),
+    senderGatewayTransactionId: number === 0 ? "" : `other-${number}`,
     creationRequestSignatureBase64: number === 0 ? ownSignature : "",
   } as Payment;
 }

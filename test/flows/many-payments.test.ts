@@ -24,6 +24,7 @@ function pageOf(count: number, { _size = 20, _after = "0", _before, _sort = "" }
   const listed = (token: number) => ({
     pagingToken: String(token),
     createdAt: new Date(Date.UTC(2026, 0, 1) + 1000 * madeAt(token)).toISOString(),
+    senderGatewayTransactionId: `other-${token}`,
   });
   const tokens = (from: number, to: number) =>
     Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);

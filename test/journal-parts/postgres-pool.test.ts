@@ -109,11 +109,12 @@ it.each(["", "payments", "xpostgres://host/db", "postgresqlx://host/db", "postgr
 );
 
 const askPid = "SELECT pg_backend_pid() AS pid";
-const [seekIndexes, prepared] = ["SET enable_seqscan = off", /^cross_border_[0-9a-f]{32}$/];
+const settings = [expect.stringMatching(/'enable_seqscan', 'off'.*'statement_timeout'/s), [50]];
+const prepared = /^cross_border_[0-9a-f]{32}$/;
 
 /** A pool of `pg` with one connection, which says that it leads to process 7. */
 async function poolToProcess(pid: number, failures: (Error | undefined)[] = []) {
-  const { pool, queryOften } = await openPool("postgres://localhost:1/db", 50);
+  const { pool, query: queryOnce, queryOften } = await openPool("postgres://localhost:1/db", 50);
   const sent: unknown[] = [];
   const query = async (text: unknown, values?: unknown) => {
     sent.push(values === undefined ? text : [text, values]);
@@ -124,7 +125,7 @@ async function poolToProcess(pid: number, failures: (Error | undefined)[] = []) 
   const release = (destroy?: boolean) => void sent.push(`release ${destroy}`);
   const client = { processID: 7, query, release };
   vi.spyOn(pool, "connect").mockImplementation(async () => client);
-  return { sent, queryOften };
+  return { sent, queryOnce, queryOften };
 }
 const named = (text: string, values: unknown[] = []) => ({ name: expect.stringMatching(prepared), text, values });
 
@@ -134,9 +135,16 @@ it("prepares on a connection that leads straight to its process, which it asks o
   await queryOften("b");
   await queryOften("a", [2]);
   const ends = "release false";
-  expect(sent).toEqual([askPid, seekIndexes, named("a", [1]), ends, named("b"), ends, named("a", [2]), ends]);
+  expect(sent).toEqual([askPid, settings, named("a", [1]), ends, named("b"), ends, named("a", [2]), ends]);
   const names = sent.map((each) => Reflect.get(Object(each), "name")).filter((name) => name !== undefined);
   expect([names[0] === names[1], names[0] === names[2]]).toEqual([false, true]);
+});
+
+it("sends what is not sent often as it is, with the same settings", async () => {
+  const { sent, queryOnce } = await poolToProcess(7);
+  expect((await queryOnce("a", [1])).rows).toEqual(["a"]);
+  await queryOnce("b");
+  expect(sent).toEqual([askPid, settings, ["a", [1]], "release false", ["b", []], "release false"]);
 });
 
 it("prepares nothing on a connection that leads to another process", async () => {
@@ -151,7 +159,7 @@ it.each(["26000", "42P05", "0A000"])(
   async (code) => {
     const { sent, queryOften } = await poolToProcess(7, [Object.assign(new Error("driver"), { code })]);
     await queryOften("a", [1]);
-    expect(sent.splice(0)).toEqual([askPid, seekIndexes, named("a", [1]), "release true", ["a", [1]], "release false"]);
+    expect(sent.splice(0)).toEqual([askPid, settings, named("a", [1]), "release true", ["a", [1]], "release false"]);
     await queryOften("a", [2]);
     expect(sent).toEqual([["a", [2]], "release false"]);
   },
@@ -161,7 +169,7 @@ it("repeats nothing that has failed otherwise, or as it is", async () => {
   const failures = ["40001", "0A000", "0A000", "0A000"].map((code) => Object.assign(new Error(code), { code }));
   const { sent, queryOften } = await poolToProcess(7, failures);
   await expect(queryOften("a")).rejects.toThrow("40001");
-  expect(sent.splice(0)).toEqual([askPid, seekIndexes, named("a"), "release true"]);
+  expect(sent.splice(0)).toEqual([askPid, settings, named("a"), "release true"]);
   await expect(queryOften("a")).rejects.toThrow("0A000");
   expect(sent.splice(0)).toEqual([named("a"), "release true", ["a", []], "release true"]);
   await expect(queryOften("a")).rejects.toThrow("0A000");

@@ -168,3 +168,17 @@ it("commits nothing into a file that was replaced meanwhile", () => {
   expect(engine.run([does("write")])).toMatchObject([replaced]);
   expect(asked.filter((sql) => !/UPDATE/.test(sql))).toEqual(["BEGIN IMMEDIATE", "ROLLBACK"]);
 });
+
+it.each(["/db", "/db-wal", "/db-shm"])("does not confirm what was committed while %s was replaced", (path) => {
+  const engine = start();
+  database.exec = (sql) => {
+    ask(sql);
+    if (sql === "COMMIT") inodes[path] = undefined;
+  };
+  onTestFinished(() => {
+    database.exec = ask;
+  });
+  const unseen = { error: { code: "CROSS_BORDER_FILE_REPLACED_AT_COMMIT" } };
+  expect(engine.run([does("write"), does("write")])).toMatchObject([unseen, unseen]);
+  expect(engine.run([does("read")])).toMatchObject([replaced]);
+});

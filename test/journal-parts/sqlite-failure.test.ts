@@ -31,6 +31,7 @@ it.each([
 
 it.each([
   ["CROSS_BORDER_FILE_REPLACED", "deleted or replaced while it was open", {}, "nothing"],
+  ["CROSS_BORDER_FILE_REPLACED_AT_COMMIT", "deleted or replaced while it was open", {}, "unknown"],
   ["CROSS_BORDER_IN_TRANSACTION", "a transaction is open", {}, "nothing"],
   ["CROSS_BORDER_THREAD_ENDED", "the thread that has the file ended", { stored: "nothing" }, "nothing"],
   ["CROSS_BORDER_THREAD_ENDED", "the thread that has the file ended", { stored: "unknown" }, "unknown"],

@@ -3,7 +3,7 @@ import { createServer, type Socket } from "node:net";
 import { PostgresJournal, type PostgresJournalOptions } from "cross-border-payments/journal/postgres";
 import { verifyJournal } from "cross-border-payments/testing";
 import pg from "pg";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { openClosedPort } from "../wire/closed-port.js";
 import { expectMigrated } from "./expect-migrated.js";
 import { begin, expectAllFound, failure, newLease, scope, state } from "./journal-fixture.js";
@@ -498,6 +498,35 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
         message: "PostgresJournal: the journal is closed.",
       });
     }
+  });
+
+  it.each(["read", "list"] as const)("leaves the server no statement that it waits for no longer: %s", async (name) => {
+    const schema = newSchema();
+    onTestFinished(async () => void (await admin.query(`DROP SCHEMA ${schema} CASCADE`)));
+    const journal = await openJournal(url, { schema, timeoutMs: 300 });
+    const locker = await admin.connect();
+    onTestFinished(() => locker.release(true));
+    await locker.query(`BEGIN; LOCK TABLE ${schema}.cross_border_flows`);
+    const ask = () => (name === "read" ? journal.read("k") : journal.list({ scope, limit: 1 }));
+    for (const _ of [1, 2, 3]) expect(await failure(ask())).toMatchObject({ name: "JournalError" });
+    const left = "SELECT pid FROM pg_locks WHERE NOT granted AND relation = $1::regclass";
+    const waiting = async () => (await locker.query(left, [`${schema}.cross_border_flows`])).rows;
+    await vi.waitFor(async () => expect(await waiting()).toEqual([]), { timeout: 10_000 });
+  });
+
+  it("keeps to a shorter statement_timeout of its role", async () => {
+    const role = newSchema();
+    await admin.query(
+      `CREATE ROLE ${role} SUPERUSER LOGIN PASSWORD '${role}'; ALTER ROLE ${role} SET statement_timeout = '100ms'`,
+    );
+    const own = new URL(url);
+    [own.username, own.password] = [role, role];
+    onTestFinished(async () => void (await admin.query(`DROP OWNED BY ${role} CASCADE; DROP ROLE ${role}`)));
+    const journal = await openJournal(own.href, { schema: role });
+    const locker = await admin.connect();
+    onTestFinished(() => locker.release(true));
+    await locker.query(`BEGIN; LOCK TABLE ${role}.cross_border_flows`);
+    expect(await failure(journal.read("k"))).toMatchObject({ message: expect.stringContaining("cancelled (57014)") });
   });
 
   it("refuses a database in another encoding", async () => {

@@ -94,6 +94,25 @@ describe.skipIf(url === "")("with a role that has the least grants", () => {
     await expectMigrated(journal);
   });
 
+  it.each([true, false])("makes and migrates tables of a database that publishes all, migrate: %s", async (migrate) => {
+    await admin.query(`CREATE DATABASE ${schema}`);
+    const own = new URL(url);
+    own.pathname = `/${schema}`;
+    const database = new pg.Client({ connectionString: own.href });
+    await database.connect();
+    onTestFinished(async () => {
+      await database.query(`DROP OWNED BY ${schema}`);
+      await database.end();
+      await admin.query(`DROP DATABASE ${schema}`);
+    });
+    await database.query("CREATE PUBLICATION everything FOR ALL TABLES");
+    await database.query(postgresRelease02("old"));
+    for (const [name, from] of Object.entries({ new: 0, old: 2 })) {
+      if (!migrate) await database.query(PostgresJournal.schema({ schema: name, role: schema, from }));
+      await (await PostgresJournal.open(own.href, { schema: name, migrate })).close();
+    }
+  });
+
   it("changes nothing by the returned SQL where release 0.1.0 began flows", async () => {
     await admin.query(postgresRelease02(schema));
     await admin.query(`UPDATE ${schema}.cross_border_flows ${beganByRelease01}`);

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, linkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { SqliteJournal } from "cross-border-payments/journal/sqlite";
+import { copyFileSync, existsSync, linkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { type SqliteDatabase, SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { verifyJournal } from "cross-border-payments/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { expectMigrated } from "./expect-migrated.js";
@@ -201,6 +201,22 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     await begin(await openJournal(current, { migrate: false }), "k");
   });
 
+  it("refuses a handle whose rows have no names", async () => {
+    const database = openHandle(newFile());
+    const handle: SqliteDatabase = {
+      exec: (sql) => database.exec(sql),
+      prepare(sql) {
+        const statement = database.prepare(sql);
+        const all = (...given: unknown[]) => statement.all(...given).map((row) => Object.values(Object(row)));
+        return { all, run: (...given) => statement.run(...given) };
+      },
+    };
+    expect(await failure(SqliteJournal.open(handle))).toMatchObject({
+      name: "ConfigError",
+      message: expect.stringContaining("returnArrays"),
+    });
+  });
+
   it("refuses another program's database", async () => {
     const file = newFile();
     openHandle(file).exec("CREATE TABLE customers (id INTEGER)");
@@ -351,6 +367,31 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
       name: "JournalError",
     });
     expect((await journal.read("k"))?.data).toBe("{}");
+  });
+
+  it("does not confirm a commit into a log that was deleted meanwhile", async () => {
+    const path = newFile();
+    const database = openHandle(path);
+    let isDeleted = false;
+    const handle: SqliteDatabase = {
+      prepare: (sql) => database.prepare(sql),
+      exec(sql) {
+        if (isDeleted && sql === "COMMIT") for (const log of ["-wal", "-shm"]) rmSync(path + log, { force: true });
+        database.exec(sql);
+      },
+    };
+    const journal = await openJournal(handle);
+    const entry = await begin(journal, "k");
+    isDeleted = true;
+    expect(await failure(journal.write("k", entry, { ...state, data: "lost" }))).toMatchObject({
+      name: "JournalError",
+      stored: "unknown",
+      message: expect.stringContaining("deleted or replaced while it was open"),
+    });
+    expect(await failure(journal.read("k"))).toMatchObject({ name: "JournalError", stored: "nothing" });
+    const whatOthersRead = newFile();
+    copyFileSync(path, whatOthersRead);
+    expect(await (await openJournal(whatOthersRead)).read("k")).not.toMatchObject({ data: "lost" });
   });
 
   it("writes nothing into a transaction that was left open on the handle", async () => {

@@ -21,7 +21,8 @@ export function madeAt(token: number): string {
 export function paymentsFrom(first: number, last: number): Listed[] {
   return Array.from({ length: last - first + 1 }, (_, index) => {
     const token = first + index;
-    return { id: `p-${token}`, pagingToken: String(token), createdAt: madeAt(token), updatedAt: madeAt(token) };
+    const times = { createdAt: madeAt(token), updatedAt: madeAt(token) };
+    return { id: `p-${token}`, pagingToken: String(token), senderGatewayTransactionId: `tx-${token}`, ...times };
   });
 }
 

@@ -58,6 +58,13 @@ it("waits longer after each failure, up to a minute, and no shorter than it is a
 });
 
 it.each([
+  ["the service", refused(503, undefined, 365 * 86_400_000)],
+  ["the identity server", token("token_throttled", 365 * 86_400_000)],
+])("asks again after an hour where %s asks for a year", (_, error) => {
+  expect(delayMs(error)).toBe(3_600_000);
+});
+
+it.each([
   ["a response that is never readable", new UnexpectedResponseError("HTML", { response: response(200) })],
   ["an end that is never proved", new PagingError("unproved", { code: "paging_end_unproved" })],
 ])("gives up on %s", (_, error) => {

@@ -206,8 +206,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a record with our transaction id and another signature is not ours",
     file: flows("looking/match-payment"),
-    find: 'return isNamedLike(payment, flow) || isNamedLike(body, flow) ? "lookalike" : undefined;',
-    replace: 'return isNamedLike(payment, flow) || isNamedLike(body, flow) ? "own" : undefined;',
+    find: 'if (isNamedLike(payment, flow) || isNamedLike(body, flow)) return "lookalike";',
+    replace: 'if (isNamedLike(payment, flow) || isNamedLike(body, flow)) return "own";',
   },
   { name: "a flow that was taken over, or replayed, looks before its first claim", patches: [noLookBeforeClaim] },
   { name: "a flow that was taken over looks before its first claim", patches: [noLookAfterTakeover] },

@@ -26,6 +26,8 @@ export class LookGoal implements PaymentGoal {
   #oldestMs = Number.POSITIVE_INFINITY;
   #isTimeless = false;
   #isZoneless = false;
+  /** When the newest was created of which nobody can tell whose it is. */
+  #namelessMs: number | undefined;
   #mark: { readonly createdMs: number } | undefined;
   #ending: Ending | undefined;
   /** Set where something is decided on the payment's absence. */
@@ -54,6 +56,7 @@ export class LookGoal implements PaymentGoal {
     this.#oldestMs = Number.POSITIVE_INFINITY;
     this.#isTimeless = false;
     this.#isZoneless = false;
+    this.#namelessMs = undefined;
     this.#toBeListed = this.#known.toBeListed();
     this.#missing = new Set(this.#toBeListed);
   }
@@ -64,6 +67,7 @@ export class LookGoal implements PaymentGoal {
       const kind = this.#match(payment);
       if (kind === "lookalike") this.lookalike ??= payment;
       this.#meet(payment);
+      if (kind === "nameless") this.#meetNameless(payment);
       if (kind === "own") {
         this.found = payment;
         return true;
@@ -110,6 +114,9 @@ export class LookGoal implements PaymentGoal {
     if (this.#ending?.problem !== undefined) return this.#ending.problem;
     const { mark, end, ageSeconds } = this.grounds();
     if (ageSeconds !== undefined) return `the list came from a cache, ${ageSeconds} s old`;
+    if (this.#namelessMs !== undefined && this.#namelessMs >= this.#fromMs()) {
+      return "a listed payment has neither a signature nor a body nor a transaction id, so nothing shows whose it is";
+    }
     if (mark === "missed") {
       return "the newest payment from before the money was asked for is not listed, so the list is older than that, or cut short";
     }
@@ -128,6 +135,12 @@ export class LookGoal implements PaymentGoal {
     if (this.#marked !== undefined && isNamed(payment, this.#marked)) this.#mark ??= { createdMs };
     if (createdMs > (this.#newest?.createdMs ?? Number.NEGATIVE_INFINITY)) this.#newest = { payment, createdMs };
     for (const known of this.#missing) if (isNamed(payment, known)) this.#missing.delete(known);
+  }
+
+  #meetNameless({ createdAt }: Payment): void {
+    const ms = Date.parse(createdAt);
+    const createdMs = Number.isNaN(ms) ? Number.POSITIVE_INFINITY : ms;
+    this.#namelessMs = Math.max(createdMs, this.#namelessMs ?? createdMs);
   }
 
   /** What was created before can't be the payment. */

@@ -6,9 +6,9 @@ import type { Claim, StateOf } from "../state/flow-state.js";
 
 /**
  * What a listed payment is to a flow: its `own`, or a `lookalike` that carries its transaction id or body but is not certainly its
- * own; `undefined` for any other.
+ * own; `nameless` where it has neither signature nor body nor transaction id, so that nobody can tell whose it is; `undefined` for any other.
  */
-export type PaymentMatch = "own" | "lookalike" | undefined;
+export type PaymentMatch = "own" | "lookalike" | "nameless" | undefined;
 
 export interface Recognisable extends Pick<StateOf<"unknown">, "senderGatewayTransactionId" | "intent"> {
   readonly claims: readonly Pick<Claim, "signature" | "body">[];
@@ -33,7 +33,10 @@ export function paymentMatcher(flow: Recognisable): (payment: ListedPayment) => 
       const { senderGatewayTransactionId = flow.senderGatewayTransactionId } = payment;
       return isForeign || senderGatewayTransactionId !== flow.senderGatewayTransactionId ? "lookalike" : "own";
     }
-    return isNamedLike(payment, flow) || isNamedLike(body, flow) ? "lookalike" : undefined;
+    if (isNamedLike(payment, flow) || isNamedLike(body, flow)) return "lookalike";
+    const hasName =
+      signature !== undefined || Object.keys(body).length > 0 || isName(payment.senderGatewayTransactionId);
+    return hasName || isOfAnotherGateway(payment, flow) ? undefined : "nameless";
   };
 }
 
@@ -61,6 +64,14 @@ function bodyOf({ creationRequestBody: text }: ListedPayment): Record<string, un
 function isNamedLike({ senderGatewayId, senderGatewayTransactionId }: ListedPayment, flow: Recognisable): boolean {
   if (senderGatewayTransactionId !== flow.senderGatewayTransactionId) return false;
   return typeof senderGatewayId !== "string" || senderGatewayId === flow.intent.senderGatewayId;
+}
+
+function isOfAnotherGateway({ senderGatewayId }: ListedPayment, { intent }: Recognisable): boolean {
+  return isName(senderGatewayId) && senderGatewayId !== intent.senderGatewayId;
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === "string" && value.trim() !== "";
 }
 
 /** The bytes of Base64 or Base64url, in lines or not, with or without padding; `undefined` where it is neither. */

@@ -7,7 +7,8 @@ import type { Payment } from "../../../src/resources/payments.js";
 const skewMs = 60_000;
 const startMs = Date.UTC(2030, 0, 1);
 const at = (seconds: number) => new Date(startMs + seconds * 1000).toISOString();
-const payment = (id: string, createdAt: string, kind?: "own" | "lookalike") => ({ id, createdAt, kind }) as never;
+const payment = (id: string, createdAt: string, kind?: "own" | "lookalike" | "nameless") =>
+  ({ id, createdAt, kind }) as never;
 
 interface Looked {
   readonly range?: Partial<LookRange>;
@@ -16,7 +17,7 @@ interface Looked {
 }
 
 function goalOf({ range, known = new KnownPayments(0, skewMs), decides }: Looked = {}): LookGoal {
-  const match = (seen: Payment) => (seen as { readonly kind?: "own" | "lookalike" }).kind;
+  const match = (seen: Payment) => (seen as { readonly kind?: "own" | "lookalike" | "nameless" }).kind;
   const whole = { mark: null, pastMarkMs: undefined, notBeforeMs: undefined, ...range };
   const goal = new LookGoal(match, whole, known, decides);
   goal.begin();
@@ -234,6 +235,40 @@ describe("a look rules its payment out", () => {
     expect(goal.problem(false)).toBeUndefined();
     expect(goal.problem(true)).toBe("no payment at all is listed, although some were made");
     goal.take([payment("p", at(1))]);
+    expect(goal.problem(true)).toBeUndefined();
+  });
+});
+
+describe("a payment of which nobody can tell whose it is", () => {
+  const range = { mark: { id: "mark" }, pastMarkMs: 2000 };
+  const problemOf = (...payments: readonly Payment[]) => {
+    const goal = goalOf({ range });
+    goal.take([payment("mark", at(10)), ...payments]);
+    goal.end(enough);
+    return goal.problem(true);
+  };
+
+  it.each([at(11), at(8), "soon"])("may be the one that is looked for (%s)", (createdAt) => {
+    expect(problemOf(payment("p-9", createdAt, "nameless"))).toBe(
+      "a listed payment has neither a signature nor a body nor a transaction id, so nothing shows whose it is",
+    );
+  });
+
+  it("is not the one that is looked for where it is older than that can be", () => {
+    expect(problemOf(payment("p-7", at(7.999), "nameless"))).toBeUndefined();
+  });
+
+  it("counts by the newest of them", () => {
+    const [older, newer] = [payment("p-7", at(7), "nameless"), payment("p-9", at(9), "nameless")];
+    expect([problemOf(older, newer), problemOf(newer, older)]).not.toContain(undefined);
+  });
+
+  it("is forgotten by a look that begins anew", () => {
+    const goal = goalOf({ range });
+    goal.take([payment("p-9", at(9), "nameless")]);
+    goal.begin();
+    goal.take([payment("mark", at(10))]);
+    goal.end(enough);
     expect(goal.problem(true)).toBeUndefined();
   });
 });

@@ -106,3 +106,29 @@ describe("the signature that a service lists", () => {
     },
   );
 });
+
+describe("a payment that has neither signature nor body nor transaction id", () => {
+  const claims = [{ body: withDetails("1"), signature: base64(256, 7) }];
+  const { senderGatewayId } = intent;
+
+  it.each([
+    {},
+    { senderGatewayId },
+    { senderGatewayId: "" },
+    { senderGatewayId: 5 },
+    { creationRequestSignatureBase64: null, creationRequestBody: null, senderGatewayTransactionId: null },
+    { creationRequestSignatureBase64: " ", creationRequestBody: "", senderGatewayTransactionId: " " },
+    { creationRequestBody: JSON.parse(withDetails("1")), senderGatewayTransactionId: 1 },
+  ])("can be anybody's: %j", (listed) => {
+    expect(matchAny(claims, listed)).toBe("nameless");
+  });
+
+  it.each([
+    { senderGatewayId: "another gateway" },
+    { creationRequestSignatureBase64: base64(256, 8) },
+    { creationRequestBody: withDetails("2") },
+    { senderGatewayTransactionId: "TX-2" },
+  ])("is another one where it has %j", (listed) => {
+    expect(matchAny(claims, listed)).toBeUndefined();
+  });
+});
