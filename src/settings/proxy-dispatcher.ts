@@ -36,10 +36,7 @@ export async function openProxyDispatcher(
   };
 }
 
-/**
- * Connections to the proxy itself. undici waits for the answer to CONNECT for ever; and where the proxy closes the connection in its place, undici
- * asks again at once, thousands of times a second, also after the call has ended.
- */
+/** undici waits for the answer to CONNECT for ever, and asks a proxy that closes in its place again and again, without a pause or an end. */
 function withOneTry(pool: Pool, timeoutMs: number): Pool {
   const connect = pool.connect.bind(pool) as (options: Dispatcher.ConnectOptions) => Promise<Dispatcher.ConnectData>;
   const connectOnce = async (options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> => {
@@ -47,15 +44,13 @@ function withOneTry(pool: Pool, timeoutMs: number): Pool {
     try {
       return await connect({ ...options, signal });
     } catch (error) {
-      if (signal.aborted) throw failure("UND_ERR_CONNECT_TIMEOUT");
-      throw /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(Object(error).code) ? failure("PROXY_CLOSED") : error;
+      const isClosed = /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(Object(error).code);
+      if (!isClosed && !signal.aborted) throw error;
+      const code = isClosed ? "PROXY_CLOSED" : "UND_ERR_CONNECT_TIMEOUT";
+      throw Object.assign(new Error("the proxy made no connection"), { code });
     }
   };
   return Object.assign(pool, { connect: connectOnce });
-}
-
-function failure(code: string): Error {
-  return Object.assign(new Error("the proxy made no connection"), { code });
 }
 
 const connectTimeoutMs = 10_000;
