@@ -89,12 +89,13 @@ function fold(text: string): string {
     .trim();
 }
 
-/** The text as it stands, without escapes and without Base64. */
+/** The text as it stands, without escapes and without Base64, which may hold escapes too. */
 function readings(text: string): string[] {
   const all: string[] = [];
   let at = text;
   for (let round = 0; round < 3; round++) {
-    all.push(at, ...base64Readings(at));
+    const decoded = base64Readings(at);
+    all.push(at, ...decoded, ...decoded.map(withoutEscapes));
     const next = withoutEscapes(at);
     if (next === at) break;
     at = next;

@@ -32,11 +32,11 @@ export function importPublicKey(source: RsaPublicKeyDer | KeyObjectLike): Public
   };
 }
 
-export function decryptPem(pem: string, passphrase: string): KeyObjectLike | undefined {
+export function decryptPem(pem: string, passphrase: string): KeyObjectLike | "unsupported" | undefined {
   try {
     return nodeCrypto().createPrivateKey({ key: pem, format: "pem", passphrase });
-  } catch {
-    return undefined;
+  } catch (error) {
+    return Object(error).code === "ERR_OSSL_EVP_UNSUPPORTED" ? "unsupported" : undefined;
   }
 }
 

@@ -48,7 +48,7 @@ export interface Platform {
    */
   importPublicKey(source: RsaPublicKeyDer | KeyObjectLike): PublicKey;
   /** Opens an encrypted PEM, whose key can be of any type; undefined where the passphrase does not fit. Only Node can. */
-  readonly decryptPem: ((pem: string, passphrase: string) => KeyObjectLike | undefined) | undefined;
+  readonly decryptPem: ((pem: string, passphrase: string) => KeyObjectLike | "unsupported" | undefined) | undefined;
   /** The bytes of a text in UTF-8: a view, whose `buffer` may hold others too. */
   encodeUtf8(text: string): Uint8Array;
   /** Base64 of the bytes: padded, on one line. */

@@ -1,5 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
-import { homedir } from "node:os";
+import { userInfo } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { describeName } from "../errors/describe-value.js";
 import { ConfigError } from "../errors/errors.js";
@@ -29,20 +29,26 @@ export async function readSettingsFile(choice: FileChoice, env: Environment): Pr
   const config = choice.config ?? (choice.profile === undefined ? env.CROSS_BORDER_CONFIG : undefined);
   if (config !== undefined) return parseSettings(await readFile(config, "utf8"), config);
   const profile = choice.profile ?? env.CROSS_BORDER_PROFILE;
-  const path = profilePath(profile ?? "default", env);
   try {
+    const path = profilePath(profile ?? "default", env);
     await assertPrivate(path);
     return parseSettings(await readFile(path, "utf8"), path);
   } catch (error) {
-    if (profile === undefined && (error as NodeJS.ErrnoException).code === "ENOENT") return {};
+    if (profile === undefined && isAway(error)) return {};
     throw error;
   }
+}
+
+/** Whether there is no such file, no user's home, or none that this user may look into, as where `HOME` is left from another user. */
+function isAway(error: unknown): boolean {
+  const { code = "", syscall } = error as NodeJS.ErrnoException;
+  return ["ENOENT", "ENOTDIR", "ERR_SYSTEM_ERROR"].includes(code) || (code === "EACCES" && syscall === "stat");
 }
 
 /** `$XDG_CONFIG_HOME/cross-border/NAME.json`, by default below `~/.config`. */
 function profilePath(name: string, { XDG_CONFIG_HOME, HOME }: Environment): string {
   if (!/^[\w-][\w.-]{0,63}$/.test(name)) throw new ConfigError("a profile's name has letters, digits, _, . and - only");
-  return join(XDG_CONFIG_HOME || join(HOME || homedir(), ".config"), "cross-border", `${name}.json`);
+  return join(XDG_CONFIG_HOME || join(HOME || userInfo().homedir, ".config"), "cross-border", `${name}.json`);
 }
 
 /** What is taken without being named must not be what somebody else has put there, or can read. */

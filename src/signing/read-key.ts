@@ -58,6 +58,9 @@ function readEncryptedPem(pem: string, passphrase: string | undefined): PrivateK
   }
   if (passphrase === undefined) return "an encrypted key without a passphrase";
   const key = decryptPem(pem, passphrase);
+  if (key === "unsupported") {
+    return "a key that is encrypted in a way that OpenSSL no longer opens: encrypt it anew, as openssl pkcs8 -topk8 does";
+  }
   return key === undefined ? "an encrypted key that its passphrase does not open" : readPrivateKey(key);
 }
 

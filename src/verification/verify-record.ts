@@ -55,7 +55,7 @@ const recordOptions: CheckTable<VerifyRecordOptions> = {
 
 /**
  * Tells, without any call, whether a stored payment is what was signed: the stored signature fits the stored path, body and
- * key, and every amount, party, account and id that the body names is the record's (amounts by value, all other texts exactly).
+ * key, the path is that of payments, and every amount, party, account and id that the body names is the record's (amounts by value, all other texts exactly).
  * Await it: in a condition a promise is always true.
  *
  * **Without `publicKey` this shows only that the record is consistent in itself.** Anyone who can write records can also put their own
@@ -73,7 +73,7 @@ export async function verifyPaymentRecord(payment: SignedPayment, options: Verif
 
 /**
  * Tells, without any call, whether a stored deposit is what was signed: the stored signature fits the stored URI, body and
- * key, and the fields that the body names are the record's (the amount by value, all other texts exactly).
+ * key, the URI is that of deposits, and the fields that the body names are the record's (the amount by value, all other texts exactly).
  * Await it: in a condition a promise is always true.
  *
  * **Without `publicKey` this shows only that the record is consistent in itself.** Anyone who can write records can also put their own
@@ -135,7 +135,7 @@ async function verifyRecord(record: object, rules: RecordRules, options: VerifyR
   const key = readPublicKey(storedText(record, rules.publicKey));
   const signature = decodeSignature(storedText(record, rules.signature));
   const trusted = options.publicKey === undefined ? undefined : parsePublicKey(options.publicKey);
-  if (path === undefined || typeof key === "string" || signature === undefined) return false;
+  if (path === undefined || !creates(rules, path) || typeof key === "string" || signature === undefined) return false;
   if (trusted !== undefined && !equalBytes(trusted.spki(), key.spki())) return false;
   if (!(await key.verify(signedText(path, body), signature))) return false;
   return options.compareFields === false || agrees(record, body, rules);
@@ -145,6 +145,15 @@ function storedText(record: object, field: string): string {
   const value: unknown = Reflect.get(record, field);
   if (typeof value === "string") return value;
   throw new InvalidArgumentError(`${field} is ${describeValue(value)}; wanted: the text that the service stored`);
+}
+
+/**
+ * Whether a request of this path makes such a record, below whatever base path. What was signed for another one, such as a trial, made
+ * none; and nothing stands between path and body, so that a signature alone does not show where the path ended.
+ */
+function creates({ creation }: RecordRules, path: string): boolean {
+  const [pathname = ""] = path.split("?");
+  return pathname.replace(/\/$/, "").endsWith(creation().path.texts.at(-1) ?? "");
 }
 
 /** What stands after the host, untouched: a URL parser would rewrite what was signed. */

@@ -6,7 +6,7 @@ import { connect, type Server } from "node:net";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { ProxyAgent } from "undici";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { PaymentFlow } from "../../src/flows/index.js";
 import { ConnectionError, CrossBorderClient } from "../../src/index.js";
 import { SqliteJournal } from "../../src/journals/sqlite-journal.js";
@@ -337,6 +337,35 @@ describe("settings without a name", () => {
     [{ config: "" }, "config must be a text that is not empty; found an empty string"],
   ])("are not read by %j, which means another file", async (source, said) => {
     await expect(readSettings({ env: home(), ...source })).rejects.toThrow(said);
+  });
+
+  it("are not there where no folder can hold them", async () => {
+    writeFileSync(file("no-folder"), "");
+    await expect(readSettings({ env: { HOME: file("no-folder") } })).rejects.toThrow("settings are missing: ");
+    // What lies in the working directory is nobody's home.
+    store("default");
+    const elsewhere = process.cwd();
+    vi.stubEnv("HOME", "");
+    process.chdir(file("home"));
+    try {
+      await expect(readSettings()).rejects.toThrow("settings are missing: ");
+    } finally {
+      process.chdir(elsewhere);
+      vi.unstubAllEnvs();
+    }
+  });
+
+  it.runIf(process.geteuid?.() === 0)("are not there for a user who has no home, or another's", async () => {
+    store("default");
+    chmodSync(file("home"), 0o700);
+    process.seteuid?.(3_999_999);
+    try {
+      await expect(readSettings({ env: { HOME: file("home") } })).rejects.toThrow("settings are missing: ");
+      await expect(readSettings({ env: {} })).rejects.toThrow("settings are missing: ");
+      await expect(readSettings({ env: { HOME: file("home") }, profile: "test" })).rejects.toThrow("EACCES");
+    } finally {
+      process.seteuid?.(0);
+    }
   });
 
   it("name what is missing", async () => {

@@ -171,6 +171,8 @@ const spellings: Readonly<Record<string, (value: string) => string>> = {
   "Base64 inside other Base64": (value) => Buffer.from(`{"a":"${value}","b":1}`).toString("base64"),
   "Base64 inside other Base64, moved by one": (value) => Buffer.from(`x{"a":"${value}"}`).toString("base64"),
   "Base64 in lines": (value) => Buffer.from(value).toString("base64").replace(/.{8}/g, "$&\r\n"),
+  "Base64 of what is encoded for a form, as Basic authentication has it": (value) =>
+    Buffer.from(`client:${new URLSearchParams({ "": value }).toString().slice(1)}`).toString("base64"),
   "Base64 of groups": (value) => Buffer.from(value.replace(/.{4}/gu, "$& ")).toString("base64"),
 };
 

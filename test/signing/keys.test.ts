@@ -144,6 +144,12 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       expect(() => parseSigningKey(key as SigningKey)).toThrow(`signingKey is ${found}${wantedSigningKey}`);
     });
 
+    const outdated = "a key that is encrypted in a way that OpenSSL no longer opens";
+    // The default of openssl pkcs8 before its release 1.1: PBES1 with MD5 and DES (RFC 8018, A.3).
+    const byDesAndMd5 = `-----BEGIN ENCRYPTED PRIVATE KEY-----\n${base64(
+      Buffer.from(`305f301b06092a864886f70d010503300e0408${"5a".repeat(8)}020208000440${"a5".repeat(64)}`, "hex"),
+    )}\n-----END ENCRYPTED PRIVATE KEY-----\n`;
+
     const encryptedKeys: [found: string, key: unknown, secret?: string][] =
       platform === "web"
         ? [encrypted.pkcs8, encrypted.pkcs1].flatMap((key) => [
@@ -154,6 +160,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
             ["an encrypted key without a passphrase", key],
             ["an encrypted key that its passphrase does not open", { key, passphrase: "wrong-passphrase" }],
             ["an encrypted key that its passphrase does not open", { key, passphrase: "" }],
+            [`${outdated}: encrypt it anew, as openssl pkcs8 -topk8 does`, { key: byDesAndMd5, passphrase }],
           ]);
 
     it.each([...refused, ...encryptedKeys])("refuses %s by name, without a word of the key", (found, key, secret) => {

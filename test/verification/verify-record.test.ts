@@ -123,6 +123,42 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       },
     );
 
+    const signedAt = (creationRequestUrl: string, creationRequestBody = payment.creationRequestBody): Payment => {
+      const request = { key: gateway.privateKey, path: creationRequestUrl, body: creationRequestBody };
+      const creationRequestSignatureBase64 = signatureOf(request);
+      return { ...payment, creationRequestUrl, creationRequestBody, creationRequestSignatureBase64 };
+    };
+
+    it.each([
+      "/payments",
+      "/gateway/v1/payments/",
+      "/gateway/v1/payments?trace=/x",
+      "https://service.example/payments",
+    ])("is true for what was signed for %s", async (url) => {
+      const { creationRequestSignatureBase64 } = signedAt(url.replace("https://service.example", ""));
+      const record = { ...payment, creationRequestUrl: url, creationRequestSignatureBase64 };
+      expect(await verifyPaymentRecord(record)).toBe(true);
+    });
+
+    it.each(["/gateway/v1/payments/trial", "/gateway/v1/mypayments", "/gateway/v1/trial?of=/payments", "/"])(
+      "is false for what was signed for another path: %s",
+      async (url) => {
+        for (const compareFields of [true, false]) {
+          expect(await verifyPaymentRecord(signedAt(url), { compareFields })).toBe(false);
+        }
+      },
+    );
+
+    it("is false where a part of the path stands in the body", async () => {
+      const { creationRequestUrl, creationRequestBody, ...others } = payment;
+      const moved = {
+        ...others,
+        creationRequestUrl: creationRequestUrl.slice(0, -2),
+        creationRequestBody: creationRequestUrl.slice(-2) + creationRequestBody,
+      };
+      expect(await verifyPaymentRecord(moved, { compareFields: false })).toBe(false);
+    });
+
     it("is false when the stored key is another's, or not a key", async () => {
       for (const key of [publicKeyToBase64(stranger.publicKey), "", "no key", base64(pkcs8(gateway.privateKey))]) {
         expect(await verifyPaymentRecord({ ...payment, creationRequestPublicKeyBase64: key })).toBe(false);
@@ -323,6 +359,13 @@ describe.for(platforms)("on the platform %s", async (platform) => {
         await verifyDepositRecord({ ...deposit, requestUri: "https://service.example", requestSignatureBase64 }),
       ).toBe(false);
       expect(await verifyDepositRecord({ ...deposit, requestUri: "deposits", requestSignatureBase64 })).toBe(false);
+    });
+
+    it("is false for what was signed for another path", async () => {
+      const requestUri = "/liquidity-providers/lp-1/withdrawals";
+      const request = { key: gateway.privateKey, path: requestUri, body: deposit.requestBody };
+      const record = { ...deposit, requestUri, requestSignatureBase64: signatureOf(request) };
+      expect(await verifyDepositRecord(record)).toBe(false);
     });
 
     it.each(["requestUri", "requestBody", "paymentGatewayPublicKeyBase64", "requestSignatureBase64"])(
