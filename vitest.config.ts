@@ -34,9 +34,10 @@ export const alias = [
   })),
 ];
 
-/** For `npm run test:all` alone: what large responses and lists cost, what bundlers make of the package, what proofs say of themselves, and scripts that no source uses. */
+/** For `npm run test:all` alone: hours of traffic, what large responses and lists cost, what bundlers make of the package, what proofs say of themselves, and scripts that no source uses. */
 const onlyThorough = [
-  "test/faults/trials.test.ts",
+  "test/faults/{retry-budget,token-renewal,trials}.test.ts",
+  "test/testing/history/planted-defects.test.ts",
   "test/mutation/table.test.ts",
   "test/simulation/{marks,profiles,recorded-schedules,rule-branches}.test.ts",
   "test/http/{read-response,response-costs}.test.ts",

@@ -4,6 +4,7 @@ import ts from "typescript";
 import { expect, it } from "vitest";
 import { postgresTables } from "../examples/ledger-sql/postgres-ledger.js";
 import { deadLinks, filesIn } from "./support/dead-links.js";
+import { isThorough } from "./support/thorough.js";
 
 const documents = ["README.md", "tools/site/home.md", ...readdirSync("docs").map((file) => `docs/${file}`)].filter(
   (file) => file.endsWith(".md"),
@@ -64,7 +65,7 @@ it("has no code that is not compiled", () => {
     expect(readFileSync(document, "utf8"), document).not.toMatch(/^```(?:[cm]?jsx?|javascript|tsx|typescript)\b/m);
 });
 
-it("compiles every code block of the documents", () => {
+it.runIf(isThorough)("compiles every code block of the documents", () => {
   const blocks = documents.flatMap((document) => [...codeBlocks(document)]);
   const modules = new Map(blocks);
   expect(modules.size).toBeGreaterThan(5);
