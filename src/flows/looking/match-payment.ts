@@ -62,8 +62,13 @@ function bodyOf({ creationRequestBody: text }: ListedPayment): Record<string, un
 }
 
 function isNamedLike({ senderGatewayId, senderGatewayTransactionId }: ListedPayment, flow: Recognisable): boolean {
-  if (senderGatewayTransactionId !== flow.senderGatewayTransactionId) return false;
+  if (withoutForm(senderGatewayTransactionId) !== withoutForm(flow.senderGatewayTransactionId)) return false;
   return typeof senderGatewayId !== "string" || senderGatewayId === flow.intent.senderGatewayId;
+}
+
+/** An id as a service may list it that keeps its letters only: in another case, padded, or as a number. */
+function withoutForm(id: unknown): unknown {
+  return typeof id === "string" || typeof id === "number" ? String(id).trim().toLowerCase() : id;
 }
 
 function isOfAnotherGateway({ senderGatewayId }: ListedPayment, { intent }: Recognisable): boolean {

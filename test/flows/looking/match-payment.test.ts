@@ -107,6 +107,30 @@ describe("the signature that a service lists", () => {
   );
 });
 
+describe("the transaction id that a service lists", () => {
+  it.each([
+    ["TX-1", "tx-1"],
+    ["tx-1", "TX-1"],
+    ["TX-1", " TX-1  "],
+    ["17", 17],
+  ])("may be the flow's own in another form: %j as %j", (own, listed) => {
+    const flow = { intent, senderGatewayTransactionId: own, claims: [] };
+    expect(paymentMatcher(flow)({ senderGatewayTransactionId: listed })).toBe("lookalike");
+    const body = JSON.stringify({ senderGatewayTransactionId: listed });
+    expect(paymentMatcher(flow)({ creationRequestBody: body })).toBe("lookalike");
+  });
+
+  it.each(["TX-10", "TX-", "", undefined, null, ["TX-1"], { toString: 1 }])(
+    "is another one where it is %j",
+    (listed) => {
+      const signature = base64(256, 8);
+      const flow = { intent, senderGatewayTransactionId, claims: [] };
+      const payment = { senderGatewayTransactionId: listed, creationRequestSignatureBase64: signature };
+      expect(paymentMatcher(flow)(payment)).toBeUndefined();
+    },
+  );
+});
+
 describe("a payment that has neither signature nor body nor transaction id", () => {
   const claims = [{ body: withDetails("1"), signature: base64(256, 7) }];
   const { senderGatewayId } = intent;
