@@ -60,11 +60,12 @@ const system = [
   "test/http/response-costs.test.ts",
   "test/reconcile/large-comparison.test.ts",
 ];
-/** Tests that count timers: beside no test that leaves some, such as those of sockets. */
+/** Tests that count timers, or whose world's clock everybody has: beside no test that leaves some, such as those of sockets. */
 const timers = [
   "test/auth/{end-session,shared-session,store-entry,token-endpoint,token-manager}.test.ts",
   "test/flows/{gauges,work-flows}.test.ts",
   "test/http/{call,check-health,ensure-token,http-client-endings,http-client-methods}.test.ts",
+  "test/simulation/{simulate-flows,world}.test.ts",
   "test/timing/deadline.test.ts",
 ];
 /** Tests that measure the memory of their process, which they need for themselves. */
