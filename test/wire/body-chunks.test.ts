@@ -3,7 +3,7 @@ import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BodyChunks } from "../../src/wire/body-chunks.js";
-import { runs } from "../support/thorough.js";
+import { isThorough, runs } from "../support/thorough.js";
 
 /** Cuts a text into pieces of these lengths, again and again, each within memory of its own or all in that of the text. */
 function cut(text: string, lengths: readonly number[], sharesMemory: boolean): Uint8Array[] {
@@ -74,7 +74,7 @@ it("says when the chunks together are not UTF-8", () => {
   expect(decode(cut("é", [1], false).slice(0, 1))).toMatchObject({ text: "\uFFFD", broken: "not-utf8" });
 });
 
-describe("the memory that a body of 4 MiB is kept in", () => {
+describe.runIf(isThorough)("the memory that a body of 4 MiB is kept in", () => {
   const size = 4 * 2 ** 20;
 
   it.each<[string, () => Iterable<Uint8Array>]>([
