@@ -22,6 +22,7 @@ export interface PostgresConnection {
 type Query = PostgresPool["query"];
 
 export interface OpenedPool {
+  /** For work on one connection, such as a migration. */
   readonly pool: PostgresPool;
   readonly query: Query;
   /** For statements that are sent again and again: prepared, where that is safe. */
@@ -112,7 +113,8 @@ export async function openPool(url: string, timeoutMs: number): Promise<OpenedPo
 }
 
 /**
- * Sends statements by name, which the server then parses and plans once for each connection. A pooler may give each of them to another
+ * Sends statements on connections that are set up where they lead to one server process. Those that are sent often have a name, so that the server
+ * parses and plans them once for each connection. A pooler may give each of them to another
  * server process, where the name means nothing: then they are sent as they are.
  */
 function queries(pool: Pool, timeoutMs: number): Pick<OpenedPool, "query" | "queryOften"> {

@@ -309,15 +309,12 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     if (first === undefined || second === undefined) return false;
     const { _size, ...bounds } = toPagingValues(this.#query, this.#direction, undefined);
     const paging = { ...bounds, _size: position.sizeOf("overlap", _size) };
-    const leads = (one: string, other = one) => leadsOn(one, other, this.#direction);
     for (let attempt = 0; ; attempt++) {
       const tokens = (await this.#read(paging)).data.map(this.#tokenOf);
       const next = tokens.includes(first) ? tokens[tokens.indexOf(first) + 1] : undefined;
       if (next === second) return true;
-      if (next !== undefined && leads(first, next) && leads(next, second)) {
-        this.#fail(passedOver, "paging_end_unproved");
-      }
-      const isOlder = tokens.every((token) => leads(first, token));
+      if (this.#isBetween(first, next, second)) this.#fail(passedOver, "paging_end_unproved");
+      const isOlder = tokens.every((token) => token !== undefined && leadsOn(first, token, this.#direction));
       if (!isOlder || (attempt > 0 && this.#isFiltered)) return false;
       if (attempt > 0) this.#fail(lastNotShown, "paging_end_unproved");
       await this.#pause();
@@ -400,10 +397,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     const last = before?.tokens.at(-1);
     const paging = toPagingValues(this.#query, this.#direction, last);
     const { data } = await this.#read({ ...paging, [this.#direction === "up" ? "_before" : "_after"]: first });
-    const isBetween = (token: string | undefined) =>
-      token !== undefined &&
-      leadsOn(token, first, this.#direction) &&
-      (last === undefined || leadsOn(last, token, this.#direction));
+    const isBetween = (token: string | undefined) => this.#isBetween(last, token, first);
     const tokens = data.map(this.#tokenOf);
     // With this record among them, the service ignores the bound, or includes it.
     if (tokens.length === 0 || (tokens.includes(first) && !tokens.some(isBetween))) return;
@@ -411,6 +405,12 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     const again = await this.#read(paging);
     if (!isBetween(again.data.map(this.#tokenOf)[0])) this.#fail(describeSkipped(this.#query.sort));
     if (this.#direction === "down" && last !== undefined) this.#fail(passedOver, "paging_end_unproved");
+  }
+
+  /** @param before `undefined` for the beginning of the list. */
+  #isBetween(before: string | undefined, token: string | undefined, after: string): boolean {
+    if (token === undefined || !leadsOn(token, after, this.#direction)) return false;
+    return before === undefined || leadsOn(before, token, this.#direction);
   }
 
   /** Where there is no way to a second page, the first has to be the whole list. Gives what came to the list meanwhile. */

@@ -8,6 +8,7 @@ import {
   UnexpectedResponseError,
 } from "../errors/errors.js";
 import { type Backoff, nextDelayMs } from "../timing/backoff.js";
+import { longestAskedMs } from "../timing/retry-after.js";
 import { isPassingStatus } from "../wire/status.js";
 
 export const backoff: Backoff = { baseMs: 1000, capMs: 60_000 };
@@ -17,9 +18,6 @@ const mostUnreadable = 10;
 
 /** A machine that lags behind catches up, and a cache runs out. What has gone from the list stays so. */
 const mostUnproved = 10;
-
-/** What asks for longer is mistaken: nothing else would end such a wait, and one request an hour harms no service. */
-const longestDemandMs = 3_600_000;
 
 /** Codes of an identity server that is away, or busy. */
 const passingTokenErrors: ReadonlySet<ErrorCode> = new Set([
@@ -43,7 +41,7 @@ export function retryDelayMs(
   wallMs: number,
 ): number | undefined {
   if (!isPassing(error, failures)) return undefined;
-  return Math.max(nextDelayMs(failures, random, backoff), Math.min(demandedMs(error, wallMs), longestDemandMs));
+  return Math.max(nextDelayMs(failures, random, backoff), Math.min(demandedMs(error, wallMs), longestAskedMs));
 }
 
 function isPassing(error: unknown, failures: number): boolean {

@@ -19,6 +19,9 @@ export function parseRetryAfterMs(value: string | undefined, nowMs: number): num
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
 }
 
+/** What waits by itself takes a longer one for a mistake, or a ban: nothing else would end it, and one request an hour harms no service. */
+export const longestAskedMs = 3_600_000;
+
 const seconds = /^\d+(\.\d+)?$/;
 
 /** The three forms of a date in HTTP. The last one names no time zone and means GMT. */

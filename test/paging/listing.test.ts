@@ -320,14 +320,15 @@ describe("tokens that do not follow the sort order", () => {
           for await (const page of list(service, { trustCursor }).pages()) seen.push(page);
         };
         const error: unknown = await walk().catch((thrown: unknown) => thrown);
-        if (error !== undefined) expect(error).toBeInstanceOf(PagingError);
-        // By chance, each of them was a page of one list, which ends.
-        const all = error === undefined ? seen.flatMap(({ items }) => tokensOf(items)) : [];
-        for (const [index, { paging }] of error === undefined ? service.requested.entries() : []) {
-          const page = pageOf(index + 1);
-          const rest = all.filter((token) => Number(token) > Number(paging._after ?? -1));
-          expect(rest.slice(0, page.length)).toEqual(page);
-        }
+        if (error === undefined) {
+          // By chance, each of them was a page of one list, which ends.
+          const all = seen.flatMap(({ items }) => tokensOf(items));
+          for (const [index, { paging }] of service.requested.entries()) {
+            const page = pageOf(index + 1);
+            const rest = all.filter((token) => Number(token) > Number(paging._after ?? -1));
+            expect(rest.slice(0, page.length)).toEqual(page);
+          }
+        } else expect(error).toBeInstanceOf(PagingError);
         expect(service.requested.length).toBeLessThanOrEqual(10);
         const later = seen.slice(1).flatMap(({ items }) => tokensOf(items));
         if (!trustCursor) expect(tokensOf(seen[0]?.items ?? []).some((token) => later.includes(token))).toBe(false);

@@ -35,7 +35,7 @@ export function paymentMatcher(flow: Recognisable): (payment: ListedPayment) => 
     }
     if (isNamedLike(payment, flow) || isNamedLike(body, flow)) return "lookalike";
     const hasName =
-      signature !== undefined || Object.keys(body).length > 0 || isName(payment.senderGatewayTransactionId);
+      signature !== undefined || Object.keys(body).length > 0 || hasText(payment.senderGatewayTransactionId);
     return hasName || isOfAnotherGateway(payment, flow) ? undefined : "nameless";
   };
 }
@@ -72,16 +72,16 @@ function withoutForm(id: unknown): unknown {
 }
 
 function isOfAnotherGateway({ senderGatewayId }: ListedPayment, { intent }: Recognisable): boolean {
-  return isName(senderGatewayId) && senderGatewayId !== intent.senderGatewayId;
+  return hasText(senderGatewayId) && senderGatewayId !== intent.senderGatewayId;
 }
 
-function isName(value: unknown): boolean {
+function hasText(value: unknown): value is string {
   return typeof value === "string" && value.trim() !== "";
 }
 
 /** The bytes of Base64 or Base64url, in lines or not, with or without padding; `undefined` where it is neither. */
 function decode(text: unknown): string | undefined {
-  if (typeof text !== "string" || text.trim() === "") return undefined;
+  if (!hasText(text)) return undefined;
   try {
     return atob(text.replaceAll("-", "+").replaceAll("_", "/"));
   } catch {

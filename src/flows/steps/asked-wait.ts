@@ -1,16 +1,17 @@
 import { ApiError, CrossBorderError } from "../../errors/errors.js";
+import { longestAskedMs } from "../../timing/retry-after.js";
 import type { FlowContext, OwnedFlow } from "../flow-context.js";
 import type { Lease } from "../ownership/lease.js";
 import type { AskedWait } from "../state/flow-state.js";
 
-/** A longer one is no wait, but a mistake or a ban: the sender's money would be kept from both sides for as long. */
-const longestWaitMs = 3_600_000;
-
-/** What a failure's `Retry-After` asks of a flow, to be stored with it: its next owner may be another process. */
+/**
+ * What a failure's `Retry-After` asks of a flow, to be stored with it: its next owner may be another process. While it waits, the sender's money
+ * is kept from both sides.
+ */
 export function askedWaitOf({ lease }: OwnedFlow, error: unknown): { readonly askedWait?: AskedWait } {
   const retryAfterMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
   if (retryAfterMs <= 0) return {};
-  return { askedWait: { sinceMs: lease.journalNowMs(), forMs: Math.min(longestWaitMs, retryAfterMs) } };
+  return { askedWait: { sinceMs: lease.journalNowMs(), forMs: Math.min(longestAskedMs, retryAfterMs) } };
 }
 
 /**
