@@ -453,7 +453,9 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
 
   it.each([3, 99])("prunes once more what the server has rolled back, in up to 10 tries (%i)", async (works) => {
     const { schema } = inSchema();
-    const journal = await openJournal(admin, { schema });
+    const pool = new pg.Pool({ connectionString: url, max: 1 });
+    onTestFinished(() => pool.end());
+    const journal = await openJournal(pool, { schema });
     await journal.begin("k", scope, { ...state, phase: "declined", settled: true }, newLease());
     const rolledBack = "RAISE 'conflict' USING ERRCODE = 'serialization_failure'";
     await onFlows(schema, "UPDATE", `IF nextval('${schema}.tries') < ${works} THEN ${rolledBack}; END IF; RETURN NEW;`);
@@ -466,7 +468,9 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     };
     if (works === 3) expect(await prune()).toEqual({ settled: 1, quoted: 0 });
     else expect(await failure(prune())).toMatchObject({ name: "JournalError", stored: "nothing" });
-    if (calls === 1) expect(await triesIn(schema)).toBe(Math.min(works, 10));
+    const tries = await triesIn(schema);
+    if (works === 3 || calls === 1) expect(tries).toBe(Math.min(works, 10));
+    else expect(tries).toBeGreaterThan(10);
   });
 
   it("tells no incarnation where the server keeps its identity to itself, and opens nothing where that is not known", async () => {
