@@ -209,6 +209,8 @@ export default defineConfig({
         test: {
           name: "crash",
           include: [built.crash],
+          // Most of it waits for leases to end.
+          maxWorkers: 2,
           testTimeout: 120_000,
           hookTimeout: 120_000,
           disableConsoleIntercept: true,

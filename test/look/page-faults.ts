@@ -23,10 +23,11 @@ export const faintTexts = `(() => {
     const [x, y, z] = [r, g, b].map((part) => { const c = part / 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; });
     return 0.2126 * x + 0.7152 * y + 0.0722 * z;
   };
+  // Kept: a block of code has hundreds of texts on one ground.
+  const grounds = new Map([[null, { r: 255, g: 255, b: 255, a: 1 }]]);
   const groundOf = (element) => {
-    const layers = [];
-    for (let at = element; at !== null; at = at.parentElement) layers.push(parse(getComputedStyle(at).backgroundColor));
-    return layers.reverse().reduce((below, top) => over(top, below), { r: 255, g: 255, b: 255, a: 1 });
+    if (!grounds.has(element)) grounds.set(element, over(parse(getComputedStyle(element).backgroundColor), groundOf(element.parentElement)));
+    return grounds.get(element);
   };
   const faults = new Set();
   const texts = document.createTreeWalker(document.querySelector(".VPContent"), NodeFilter.SHOW_TEXT);

@@ -24,9 +24,9 @@ cp "$root/test/support/error-of.ts" "$root/test/support/key-pairs.ts" "$root/tes
 printf 'export const program = (source: string) => ["--import", "tsx", source];\n' > test/support/program.ts
 # A test of the journals runs the SQL of their page.
 mkdir docs && cp "$root/docs/journal-versions.md" docs/
-# They share processes, as in the repository.
+# They share processes, as in the repository, and most of them wait.
 cat > vitest.config.ts <<'CONFIG'
-export default { test: { include: ["test/**/*.test.ts"], testTimeout: 120_000, isolate: false } };
+export default { test: { include: ["test/**/*.test.ts"], testTimeout: 120_000, isolate: false, maxWorkers: 4 } };
 CONFIG
 node - "$root/package.json" <<'SCRIPT'
 const { readFileSync, writeFileSync } = require("node:fs");

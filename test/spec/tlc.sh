@@ -33,7 +33,9 @@ install_tlc() {
 }
 
 # Of a module in the current folder.
-tlc() { "$java" -XX:+UseParallelGC -Xmx"${CBP_TLC_MEMORY:-2g}" -DTLA-Library="$library" -cp "$jar" tlc2.TLC -metadir states "$@"; }
+tlc() { "$java" "${virtual_machine[@]}" -XX:+UseParallelGC -Xmx"${CBP_TLC_MEMORY:-2g}" -DTLA-Library="$library" -cp "$jar" tlc2.TLC -metadir states "$@"; }
+
+virtual_machine=()
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -100,6 +102,8 @@ case ${1:-} in
   breaks) breaks "${@:2}" ;;
   run)
     cd "$2"
+    # Seconds, in which the optimising compiler would cost more than it gains.
+    virtual_machine=(-XX:TieredStopAtLevel=1)
     tlc -deadlock "$3"
     ;;
   *)
