@@ -58,6 +58,11 @@ export const smallWorlds = {
     leases: 3,
   },
   "payment, few kinds": { about: "one caller, and nine kinds of faults", profile: few, leases: 2 },
+  "callers, few kinds": {
+    about: "two callers, and nine kinds of faults",
+    profile: { ...few, repeats: always },
+    leases: 2,
+  },
   "quote, few kinds": {
     about: "a quote that is confirmed, and nine kinds of faults",
     profile: { ...few, quotes: always },
