@@ -375,7 +375,9 @@ async function observedLease({ journal, second, prefix }: LawFixture): Promise<v
 
 async function abandonedOnly({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
   const scope = scopeOf(prefix);
-  await begin(journal, `${prefix}1 leased`, open(), lease(longMs), scope);
+  const leased = open("x".repeat(1024));
+  // More of them, and more bytes, than databases give on one page.
+  await Promise.all(times(1100, (index) => begin(journal, `${prefix}1 ${index}`, leased, lease(longMs), scope)));
   await begin(journal, `${prefix}2 settled`, done(), lease(shortMs), scope);
   await begin(journal, `${prefix}3 a quote`, quote(shortMs), lease(shortMs), scope);
   const expired = await begin(journal, `${prefix}4 expired`, open("kept"), lease(shortMs), scope);
@@ -388,6 +390,8 @@ async function abandonedOnly({ journal, second, prefix, shortMs, outliveShortLea
   const next = await second.acquireAbandoned(scope, lease(longMs), prefix);
   assertSame([next?.key, next?.epoch], [released.key, 2]);
   assert.equal(await journal.acquireAbandoned(scope, lease(longMs), prefix), undefined);
+  const [listed] = await second.list({ scope, phase: "quoted", after: prefix, limit: 1 });
+  assert.equal(listed?.key, `${prefix}3 a quote`);
   assert.equal(await journal.write(expired.key, expired, done()), false);
 }
 
@@ -436,7 +440,7 @@ async function scopesApart({ journal, second, prefix }: LawFixture): Promise<voi
   const ownService = `https://${randomUUID()}.example`;
   const scopes = [
     { service: ownService, gateway: "a" },
-    { service: ownService, gateway: "b" },
+    { service: ownService, gateway: "A" },
     { service: `${ownService}/other`, gateway: "a" },
   ];
   for (const [index, scope] of scopes.entries()) {
@@ -445,7 +449,7 @@ async function scopesApart({ journal, second, prefix }: LawFixture): Promise<voi
   }
   const keys = async (scope: { service: string; gateway?: string }, phase?: string): Promise<string[]> =>
     (await second.list({ scope, phase, limit: 10 })).map(({ key }) => key.slice(prefix.length));
-  assertSame(await keys({ service: ownService, gateway: "b" }), ["1 held", "1 open"]);
+  assertSame(await keys({ service: ownService, gateway: "A" }), ["1 held", "1 open"]);
   assertSame(await keys({ service: ownService }, "held"), ["0 held", "1 held"]);
   assertSame(await keys({ service: `${ownService}/none` }), []);
   assertSame(await second.counts({ service: ownService, gateway: "a" }), { held: 1, open: 1 });
@@ -453,8 +457,8 @@ async function scopesApart({ journal, second, prefix }: LawFixture): Promise<voi
   assertSame(await second.counts({ service: `${ownService}/none` }), {});
   const abandoned = async (scope: { service: string; gateway?: string }) =>
     (await second.acquireAbandoned(scope, lease(longMs), undefined))?.key.slice(prefix.length);
-  assert.equal(await abandoned({ service: ownService, gateway: "b" }), "1 open");
-  assert.equal(await abandoned({ service: ownService, gateway: "b" }), undefined);
+  assert.equal(await abandoned({ service: ownService, gateway: "A" }), "1 open");
+  assert.equal(await abandoned({ service: ownService, gateway: "A" }), undefined);
   assert.equal(await abandoned({ service: ownService }), "0 open");
   assert.equal(await abandoned({ service: ownService }), undefined);
   assert.equal(await abandoned({ service: `${ownService}/other`, gateway: "a" }), "2 open");

@@ -315,6 +315,44 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     }),
   ],
   [
+    "looks for abandoned flows on the first page of its database",
+    /acquireAbandoned skips/,
+    (store) => ({
+      acquireAbandoned: async (scope, lease, after) => {
+        const page = await store.list({ scope, after, limit: 1000 });
+        const entry = await store.acquireAbandoned(scope, lease, after);
+        if (entry === undefined || page.some(({ key }) => key === entry.key)) return entry;
+        await store.release(entry.key, entry);
+        return undefined;
+      },
+    }),
+  ],
+  [
+    "looks for a phase on the first page of its database",
+    /acquireAbandoned skips/,
+    (store) => ({
+      list: async ({ scope, phase, after, limit }) =>
+        (await store.list({ scope, after, limit: 1000 }))
+          .filter((entry) => phase === undefined || entry.phase === phase)
+          .slice(0, limit),
+    }),
+  ],
+  [
+    "takes gateways in capital letters for those in small ones",
+    /own scope/,
+    (store) => ({
+      acquireAbandoned: async ({ service, gateway = "" }, lease, after) => {
+        for (const scope of await store.scopes()) {
+          const isOwn =
+            scope.service === service && (gateway || scope.gateway).toLowerCase() === scope.gateway.toLowerCase();
+          const entry = isOwn ? await store.acquireAbandoned(scope, lease, after) : undefined;
+          if (entry !== undefined) return entry;
+        }
+        return undefined;
+      },
+    }),
+  ],
+  [
     "returns abandoned flows from the first each time",
     /UTF-8 bytes/,
     (store) => ({
