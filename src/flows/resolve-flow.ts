@@ -7,7 +7,7 @@ import type { FlowContext, OwnedFlow } from "./flow-context.js";
 import { type FlowOutcome, toOutcome } from "./flow-outcome.js";
 import { lookForPayment, type Sought } from "./looking/look-for-payment.js";
 import { paymentMatcher, type Recognisable } from "./looking/match-payment.js";
-import { wholeWaitLeftMs } from "./looking/wait-as-owner.js";
+import { longestLeaseMs, wholeWaitLeftMs } from "./looking/wait-as-owner.js";
 import {
   type Funded,
   isFunded,
@@ -178,12 +178,12 @@ async function untilSent(
   context: FlowContext,
   call: FlowCall,
   lease: Lease,
-  { claims }: Funded,
+  state: Funded,
   withoutProof: boolean,
 ): Promise<void> {
-  const knownMs = Math.min((claims.at(-1)?.sendByMs ?? 0) - clock.wallMs(), context.leaseMs);
+  const knownMs = Math.min((state.claims.at(-1)?.sendByMs ?? 0) - clock.wallMs(), longestLeaseMs(context, state));
   const isSure = lease.knowsAllClaims || withoutProof;
-  const leftMs = isSure ? knownMs : Math.max(knownMs, wholeWaitLeftMs(context, lease, claims));
+  const leftMs = isSure ? knownMs : Math.max(knownMs, wholeWaitLeftMs(context, lease, state));
   if (leftMs > 0) await call.pause(leftMs);
 }
 

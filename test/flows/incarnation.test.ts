@@ -1,3 +1,4 @@
+import { paymentFromIntent } from "cross-border-payments";
 import { MemoryJournal, type TakeFundsByKey } from "cross-border-payments/flow";
 import { describe, expect, it } from "vitest";
 import { closed, isList, isPayment } from "./flow-fixture.js";
@@ -196,6 +197,24 @@ describe.each([
     await errorOf(process(before, { takeFunds: closed }).run("k", request));
     expect(await timed(process(incarnation).run("k", request))).toMatchObject([{ status: "paid" }, true]);
   });
+});
+
+it("waits as long as the process that began the flow may send a claim that the journal lost, whose lease is a longer one", async () => {
+  const fixture = await waitingFixture();
+  const { process, waiting, wait, client, journal, sandbox, logIn } = fixture;
+  await stopFunded(fixture, "one");
+  const token = await logIn();
+  const auth = { accessToken: () => token };
+  const running = process("two", { leaseMs: leaseMs / 2 }, { auth }).run("k", request);
+  await waiting();
+  await wait(leaseMs / 2 + 200);
+  // What it does once it has waited, it does now.
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const { intent, senderGatewayTransactionId } = JSON.parse((await journal.read("k"))?.data ?? "").state;
+  await client.payments.create(paymentFromIntent(intent, senderGatewayTransactionId));
+  await wait(leaseMs / 2);
+  expect(await running).toMatchObject({ status: "paid" });
+  expect(sandbox.payments).toHaveLength(1);
 });
 
 it("waits in full where the bank failed after it took the money: nobody heard that it was the first time", async () => {

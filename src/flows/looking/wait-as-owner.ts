@@ -7,6 +7,7 @@ import { isWaiting, waitAsAsked } from "../steps/asked-wait.js";
 interface Waiting {
   readonly waits?: Waits;
   readonly claims: readonly Claim[];
+  readonly leaseMs?: number;
 }
 
 export interface LookWait {
@@ -65,8 +66,8 @@ export function hastyLooks({ waits = noWaits }: Waiting): number {
 const noWaits: Waits = { ms: 0, looks: 0 };
 
 /** For how long a payment may be on its way that an earlier owner sent: its lease may have been a longer one than this process's. */
-export function longestLeaseMs({ leaseMs }: FlowContext, claims: readonly Claim[]): number {
-  return Math.max(leaseMs, ...claims.map(({ claimedAtMs, sendByMs }) => sendByMs - claimedAtMs));
+export function longestLeaseMs(context: FlowContext, { claims, leaseMs = 0 }: Waiting): number {
+  return Math.max(context.leaseMs, leaseMs, ...claims.map(({ claimedAtMs, sendByMs }) => sendByMs - claimedAtMs));
 }
 
 /** By how much the list of payments may lag behind, as far as anybody relies on that. */
@@ -75,13 +76,13 @@ export function reliedOnLagMs({ readBackDelayMs, service }: FlowContext): number
 }
 
 /** After so long an owner sees whatever an earlier one has sent, also by a claim that the journal has lost. */
-export function wholeWaitMs(context: FlowContext, claims: readonly Claim[]): number {
-  return longestLeaseMs(context, claims) + reliedOnLagMs(context);
+export function wholeWaitMs(context: FlowContext, state: Waiting): number {
+  return longestLeaseMs(context, state) + reliedOnLagMs(context);
 }
 
 /** What is left of that, since this owner got the flow. */
-export function wholeWaitLeftMs(context: FlowContext, lease: Lease, claims: readonly Claim[]): number {
-  return lease.ownedSinceMs + wholeWaitMs(context, claims) - clock.monotonicMs();
+export function wholeWaitLeftMs(context: FlowContext, lease: Lease, state: Waiting): number {
+  return lease.ownedSinceMs + wholeWaitMs(context, state) - clock.monotonicMs();
 }
 
 /** Since this owner got the flow, made its newest claim, and got the response to it. A timer that goes off early proves nothing. */

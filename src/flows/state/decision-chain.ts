@@ -183,6 +183,7 @@ export function seenHash(state: FlowState): string {
     waits: ___,
     askedWait: ____,
     progressEpoch: _____,
+    leaseMs: ______,
     looks,
     ...seen
   } = state as FlowState & Partial<StateOf<"unknown">>;

@@ -13,7 +13,11 @@ export interface BegunStep {
 }
 
 /** The state that a step has led to, with that step in its history: it is stored with it, in the same write. */
-export function withStep<State extends FlowState>({ owner }: Owner, { from, startMs }: BegunStep, to: State): State {
+export function withStep<State extends FlowState>(
+  { owner, leaseMs }: Owner,
+  { from, startMs }: BegunStep,
+  to: State,
+): State {
   const step: FlowStep = {
     ...(from === undefined ? undefined : { from: from.phase }),
     to: to.phase,
@@ -22,11 +26,13 @@ export function withStep<State extends FlowState>({ owner }: Owner, { from, star
     owner,
     ...codeOf(from, to),
   };
-  return { ...to, history: appended(from?.history ?? { steps: [], dropped: 0 }, step) };
+  const history = appended(from?.history ?? { steps: [], dropped: 0 }, step);
+  return { ...to, history, leaseMs: Math.max(leaseMs, from?.leaseMs ?? 0) };
 }
 
 interface Owner {
   readonly owner: string;
+  readonly leaseMs: number;
 }
 
 function codeOf(from: FlowState | undefined, to: FlowState): Pick<FlowStep, "code"> {

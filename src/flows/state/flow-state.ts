@@ -195,6 +195,8 @@ interface Begun {
   readonly progressEpoch?: number;
   /** Absent in what release 0.2.0 stored. */
   readonly history?: FlowHistory;
+  /** The longest lease of the owners that took a step: for so long a claim may be sent that the journal lost. Absent in what release 0.2.0 stored. */
+  readonly leaseMs?: number;
 }
 
 interface WithIntent extends Begun {

@@ -54,7 +54,7 @@ function looksForIt({ looks, claims }: Pick<Unknown, "looks" | "claims">): reado
 }
 
 function waitBefore(context: FlowContext, { lease }: OwnedFlow, state: Unknown): LookWait {
-  const leaseMs = longestLeaseMs(context, state.claims);
+  const leaseMs = longestLeaseMs(context, state);
   if (state.refusal !== undefined) {
     // A payment that a proxy sent twice may be committed and not listed yet, and a claim that the journal lost be on its way.
     const lagMs = reliedOnLagMs(context);

@@ -36,7 +36,7 @@ async function assertStillRefused(context: FlowContext, owned: OwnedFlow, state:
     // An owner that stood still waits anew.
     if (await lease.retake()) owned.mustLook = true;
     if (!owned.mustLook || lease.knowsAllClaims) return;
-    const leftMs = wholeWaitLeftMs(context, lease, state.claims);
+    const leftMs = wholeWaitLeftMs(context, lease, state);
     if (leftMs > 0) {
       await call.pause(leftMs);
       continue;

@@ -60,7 +60,7 @@ async function lookFirst(
   isLost: boolean,
 ): Promise<Funded | StepResult> {
   const isSure = !owned.mustLook || owned.lease.knowsAllClaims;
-  const wholeMs = isSure ? 0 : wholeWaitMs(context, funded.claims);
+  const wholeMs = isSure ? 0 : wholeWaitMs(context, funded);
   const waited = await waitAsOwner(context, owned, funded, { aloneMs: wholeMs, togetherMs: wholeMs, betweenMs: 0 });
   if (!waited.isDue) return { ...waited, isPartial: true };
   const { isProof } = waited;

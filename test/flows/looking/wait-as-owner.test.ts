@@ -126,11 +126,13 @@ it("counts the looks that no owner had waited for alone, and begins to wait anew
 
 it("relies on the longest lease of any owner, and on the list to lag for no longer than it is said to", () => {
   const claims = [500, 90_000, 70_000].map((ms) => ({ claimedAtMs: 1000, sendByMs: 1000 + ms })) as unknown as Claim[];
-  expect([longestLeaseMs(context, claims), longestLeaseMs(context, claims.slice(0, 1))]).toEqual([90_000, leaseMs]);
+  const [none, all, first] = [{ claims: [] }, { claims }, { claims: claims.slice(0, 1) }];
+  expect([none, all, first].map((state) => longestLeaseMs(context, state))).toEqual([leaseMs, 90_000, leaseMs]);
+  expect([10, 80_000].map((ms) => longestLeaseMs(context, { ...first, leaseMs: ms }))).toEqual([leaseMs, 80_000]);
   const lagging = (listedWithinMs: number) => ({ ...context, service: { listedWithinMs } });
   const lags = [context, lagging(5), lagging(3000)];
   expect(lags.map(reliedOnLagMs)).toEqual([1000, 1000, 3000]);
-  expect(lags.map((one) => wholeWaitMs(one, claims))).toEqual([91_000, 91_000, 93_000]);
+  expect(lags.map((one) => wholeWaitMs(one, all))).toEqual([91_000, 91_000, 93_000]);
   const lease = { ownedSinceMs: performance.now() - 400 } as never;
-  expect(wholeWaitLeftMs(context, lease, claims)).toBe(90_600);
+  expect(wholeWaitLeftMs(context, lease, all)).toBe(90_600);
 });

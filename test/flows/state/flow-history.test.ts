@@ -4,18 +4,19 @@ import { fromStoredHistory, mostSteps, toStoredHistory, withStep } from "../../.
 import { allPhases, type FlowHistory, type FlowState, type FlowStep } from "../../../src/flows/state/flow-state.js";
 
 const request = { senderGatewayId: "alpha" } as FlowState["request"];
+const leaseMs = 300;
 const stateOf = (phase: string, more: object = {}) => ({ phase, request, ...more }) as FlowState;
 const failed = (code: string) => ({ failures: { count: 1, sinceMs: 1, atMs: 1, code, message: "it failed" } });
 const begun = (from: FlowState | undefined) => ({ from, startMs: performance.now() });
 
 it("has each step, by whom and with what it failed, and one line for a step that fails again", () => {
-  const owner = { owner: "one" };
+  const owner = { owner: "one", leaseMs };
   let state = withStep(owner, begun(undefined), stateOf("funds-requested"));
   for (let round = 0; round < 3; round += 1) {
     state = withStep(owner, begun(state), { ...state, ...failed("connection_failed") } as FlowState);
   }
   const { failures: _, ...rest } = state;
-  state = withStep({ owner: "two" }, begun(state), { ...rest, phase: "claimed" } as FlowState);
+  state = withStep({ owner: "two", leaseMs: 200 }, begun(state), { ...rest, phase: "claimed" } as FlowState);
   expect(state.history).toMatchObject({
     dropped: 0,
     steps: [
@@ -24,6 +25,7 @@ it("has each step, by whom and with what it failed, and one line for a step that
       { from: "funds-requested", to: "claimed", owner: "two" },
     ],
   });
+  expect(state.leaseMs).toBe(leaseMs);
   expect(state.history?.steps[0]).not.toHaveProperty("from");
   expect(state.history?.steps[2]).not.toHaveProperty("code");
 });
@@ -33,7 +35,7 @@ it("says when a step was done, and how long it took, in whole milliseconds", () 
   onTestFinished(() => void vi.useRealTimers());
   const startMs = performance.now();
   const stepOf = (from: number) =>
-    withStep({ owner: "one" }, { from: undefined, startMs: from }, stateOf("quoted")).history?.steps;
+    withStep({ owner: "one", leaseMs }, { from: undefined, startMs: from }, stateOf("quoted")).history?.steps;
   expect(stepOf(startMs - 7.4)).toEqual([{ to: "quoted", atMs: 5000, durationMs: 7, owner: "one" }]);
   expect(stepOf(startMs - 7.6)).toMatchObject([{ durationMs: 8 }]);
   expect(stepOf(startMs + 7)).toMatchObject([{ durationMs: 0 }]);
@@ -41,26 +43,27 @@ it("says when a step was done, and how long it took, in whole milliseconds", () 
 
 it("has a line of its own for a step that fails in another way, or for another owner, or from another phase", () => {
   const failing = (phase: string, code = "connection_failed") => stateOf(phase, failed(code));
-  const first = withStep({ owner: "one" }, begun(stateOf("claimed")), failing("claimed"));
+  const first = withStep({ owner: "one", leaseMs }, begun(stateOf("claimed")), failing("claimed"));
   const linesAfter = (owner: string, to: FlowState, from = first) =>
-    withStep({ owner }, begun(from), to).history?.steps.length;
+    withStep({ owner, leaseMs }, begun(from), to).history?.steps.length;
   expect(linesAfter("one", failing("claimed"))).toBe(1);
   expect(linesAfter("two", failing("claimed"))).toBe(2);
   expect(linesAfter("one", failing("unknown"))).toBe(2);
   expect(linesAfter("one", failing("claimed", "http_503"))).toBe(2);
   expect(linesAfter("one", failing("claimed"), { ...first, phase: "unknown" } as FlowState)).toBe(2);
-  const well = withStep({ owner: "one" }, begun(stateOf("claimed")), stateOf("claimed"));
+  const well = withStep({ owner: "one", leaseMs }, begun(stateOf("claimed")), stateOf("claimed"));
   expect(linesAfter("one", stateOf("claimed"), well)).toBe(2);
-  const begunFailing = withStep({ owner: "one" }, begun(undefined), failing("quoted"));
+  const begunFailing = withStep({ owner: "one", leaseMs }, begun(undefined), failing("quoted"));
   expect(begunFailing.history?.steps).toMatchObject([{ to: "quoted", code: "connection_failed" }]);
   // What failed before is still in the state.
   expect(linesAfter("one", first)).toBe(2);
-  expect(withStep({ owner: "one" }, begun(first), first).history?.steps[1]).not.toHaveProperty("code");
+  expect(withStep({ owner: "one", leaseMs }, begun(first), first).history?.steps[1]).not.toHaveProperty("code");
 });
 
 it("keeps the newest steps, and counts the others", () => {
   let state = stateOf("unknown");
-  for (let step = 0; step < mostSteps + 7; step += 1) state = withStep({ owner: `o${step}` }, begun(state), state);
+  for (let step = 0; step < mostSteps + 7; step += 1)
+    state = withStep({ owner: `o${step}`, leaseMs }, begun(state), state);
   expect(state.history?.steps).toHaveLength(mostSteps);
   expect(state.history?.steps[0]?.owner).toBe("o7");
   expect(state.history?.dropped).toBe(7);
@@ -116,9 +119,9 @@ it("is stored without what follows from the step before, or is as it mostly is",
 });
 
 it("takes about 150 bytes for the three states of a payment", () => {
-  let state = withStep({ owner: crypto.randomUUID() }, begun(undefined), stateOf("funds-requested"));
+  let state = withStep({ owner: crypto.randomUUID(), leaseMs }, begun(undefined), stateOf("funds-requested"));
   for (const to of ["claimed", "paid"]) {
-    state = withStep({ owner: state.history?.steps[0]?.owner ?? "" }, begun(state), {
+    state = withStep({ owner: state.history?.steps[0]?.owner ?? "", leaseMs }, begun(state), {
       ...state,
       phase: to,
     } as FlowState);
