@@ -38,7 +38,7 @@ export async function verifyFundsFunctions(functions: FundsFunctions): Promise<F
   const before = await check.balance();
   const first = `verify-funds-${globalThis.crypto.randomUUID()}`;
   const second = `verify-funds-${globalThis.crypto.randomUUID()}`;
-  const third = `verify-funds-${globalThis.crypto.randomUUID()}`;
+  const third = second.toUpperCase();
   const { id: taken, takenAtMs } = await check.law("takeFunds returns an id, and replayed: false", async () => {
     const funds = await check.take(first);
     assert.equal(funds.replayed, false, "replayed in the first call with a key");

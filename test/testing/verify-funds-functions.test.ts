@@ -127,6 +127,19 @@ it.each([
   expect(found).toMatchObject({ law: expect.stringMatching(law) });
 });
 
+it("finds functions that take two keys for one which differ in case alone", async () => {
+  const { takeFunds, releaseFunds, ...rest } = gateway();
+  const lower = (context: FundsContext) => ({ ...context, key: context.key.toLowerCase() });
+  const functions = {
+    ...rest,
+    takeFunds: (context: FundsContext) => takeFunds(lower(context)),
+    releaseFunds: (context: FundsContext) => releaseFunds(lower(context)),
+  };
+  await expect(verifyFundsFunctions(functions)).rejects.toMatchObject({
+    law: "takeFunds returns another id for another key",
+  });
+});
+
 it("finds functions that tell more than one of several calls at once that it is the first", async () => {
   const { takeFunds, ...functions } = gateway();
   const seen = new Set<string>();
