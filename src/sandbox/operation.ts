@@ -14,7 +14,6 @@ export interface OperationRequest {
 }
 
 interface Responder {
-  /** Number of the machine that responds. */
   readonly machine: number;
 }
 

@@ -56,7 +56,6 @@ export function checkTransfer(ledger: Ledger, transfer: Transfer, liquidityProvi
   return transfer;
 }
 
-/** The gateway that a field names. */
 export function requireGateway(ledger: Ledger, field: string, name: string): PaymentGateway {
   const gateway = ledger.gatewayNamed(name);
   if (gateway === undefined) throw new Refusal("unknown_gateway", `${field} names no registered gateway`);

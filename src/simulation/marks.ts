@@ -150,7 +150,6 @@ export class Marks {
     for (const key of this.#owners.keys()) this.happened(key, what);
   }
 
-  /** A process gets a flow. */
   owns(process: string, key: string): void {
     const earlier = this.#owners.get(key);
     this.#owners.set(key, process);
@@ -162,7 +161,6 @@ export class Marks {
     return this.#owners.has(key);
   }
 
-  /** A flow reports a step. */
   decided(event: Step & Pick<FlowEvent, "key">): void {
     const { key, from = "no flow" } = event;
     const decision = decisionOf(event);

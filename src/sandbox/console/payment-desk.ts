@@ -39,7 +39,6 @@ export class PaymentDesk {
     for (const key of signingKeys) this.#addKey(key);
   }
 
-  /** Whether one of the keys is the gateway's. */
   canSign(gateway: PaymentGateway): boolean {
     return this.#keys.has(this.#registered.fingerprintOf(gateway));
   }
