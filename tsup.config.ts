@@ -23,7 +23,7 @@ const entryPoints = {
 /** `Symbol.asyncDispose` is not in the es2022 of the compiler: who has no `@types/node` would not know it. */
 const symbolsOfDisposal = '/// <reference lib="esnext.disposable" />';
 
-/** The code is built by Rollup, which tsup has for its types, since tsup's own way to split CommonJS miscompiles class fields. See docs/decisions/0053. */
+/** The code is built by Rollup, which tsup has for its types, since tsup's own way to split CommonJS miscompiles class fields. See docs/decisions/0054. */
 export default defineConfig(async () => {
   await buildCode(entryPoints);
   for (const name of Object.keys(entryPoints)) writeTypesForImport(name);

@@ -71,7 +71,7 @@ export { exactExchangeRate, exchangeRate, type IntentAmounts, type RateOptions, 
 export type { Listing } from "./paging/listing.js";
 export type { Page } from "./paging/page.js";
 export type { KeyObjectLike } from "./platform/key-object.js";
-export { type OperationName, operationNames } from "./resources/catalogue.js";
+export { describedVersion, type OperationName, operationNames } from "./resources/catalogue.js";
 export type { Deposit, DepositFields, DepositFilter, Deposits } from "./resources/deposits.js";
 export type {
   ExchangeRate,

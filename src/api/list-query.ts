@@ -4,6 +4,7 @@ import {
   isFunction,
   isPlainObject,
   isPositiveInteger,
+  isText,
   type OptionTable,
   parseOptions,
 } from "../options/option-table.js";
@@ -75,10 +76,9 @@ function parseSort(sort: unknown, refuse: (message: string) => Error): readonly 
   throw refuse(`sort must be ${listQueryOptions.sort.wanted}`);
 }
 
-const isToken = (value: unknown): boolean => typeof value === "string" && value !== "";
 const isTerm = (value: unknown): boolean => typeof value === "string" && /^[^.,\s]{1,64}\.(?:asc|desc)$/.test(value);
 const token = (documentation: string) => ({
-  accepts: isToken,
+  accepts: isText,
   wanted: "a paging token: a string that is not empty",
   documentation,
 });

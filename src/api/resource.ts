@@ -40,7 +40,6 @@ type CreateDescription<Body, Owner extends string> = BodyDescription<Body, Owner
     | { readonly signed?: false; readonly identifiedBy?: keyof Body & string }
   );
 
-/** The rows of a resource, by verb. */
 export type Resource<Name extends string, Path extends string, Item, Create, Update, Verbs extends Verb> = {
   readonly [V in Verbs]: TypedOperation<`${Name}.${V}`, IdsOf<Path, V>, BodyOf<V, Create, Update>, OutputOf<V, Item>>;
 };

@@ -291,7 +291,6 @@ export class SharedSession {
     if (!this.#endpoint.canLogIn) this.#spent = refreshToken;
   }
 
-  /** A token that needs no renewal. */
   #usable(found: Found | undefined, need: TokenNeed): Token | undefined {
     const token = this.#other(found, need);
     if (token === undefined) return undefined;

@@ -31,7 +31,6 @@ export interface TokenSource {
   renew(used: string, deadline: Deadline, maxRetries: number): Promise<string>;
   /** The service refused the token, and the call ends with that: calls after it need another one. Never throws. */
   refused?(token: string): void;
-  /** The service has accepted the token. */
   accepted?(token: string): void;
   /** Set while no token is requested. Absent where that is not this source's to know. */
   hold?(): TokenHold | undefined;

@@ -15,12 +15,10 @@ export type LoggedName = Exclude<EventName, "journal">;
 
 type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** At which level an event is logged. Pure. */
 export function levelOf<Name extends LoggedName>(name: Name, event: Reported[Name]): LogLevel {
   return levels[name](event);
 }
 
-/** What an event is as a line. Pure. */
 export function toLogLine<Name extends LoggedName>(name: Name, event: Reported[Name]): LogLine {
   return lines[name](event);
 }

@@ -15,7 +15,6 @@ export interface Logger {
 
 const levels = ["debug", "warn", "error"] as const satisfies readonly LogLevel[];
 
-/** Whether a value has the methods of a logger. */
 export function isLogger(value: unknown): value is Logger {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
   try {

@@ -34,7 +34,6 @@ export function elsewhereOf(backlog: readonly BacklogCount[], own: ScopeFilter):
   return [...found.values()];
 }
 
-/** How many flows are elsewhere. */
 export function countElsewhere(found: readonly FlowsElsewhere[]): number {
   return found.reduce((sum, { open, held }) => sum + open + held, 0);
 }

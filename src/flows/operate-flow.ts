@@ -16,7 +16,6 @@ export type Funded =
   | StateOf<"claimed" | "unknown" | "held" | "refused">
   | (StateOf<"funds-requested"> & { readonly senderGatewayTransactionId: string });
 
-/** A flow that an operator has the lease of. */
 export interface OperatedFlow {
   readonly lease: Lease;
   readonly state: Resolvable;

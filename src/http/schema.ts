@@ -91,13 +91,9 @@ export class Schemas {
 
   #recordSchema(record: FieldTable): RecordSchema {
     const { compile, $ZodObject } = this.#zod;
-    const shape = this.#shape(record, recordKinds);
+    const shape = Object.fromEntries(Object.entries(record).map(([name, kind]) => [name, kinds[kind](this.#zod)]));
     const whole = compile(new $ZodObject({ type: "object", shape }));
     return { whole, shape, count: Object.keys(shape).length, fields: undefined };
-  }
-
-  #shape(fields: FieldTable, kinds: KindSchemas): Record<string, $ZodType> {
-    return Object.fromEntries(Object.entries(fields).map(([name, kind]) => [name, kinds[kind](this.#zod)]));
   }
 }
 
@@ -150,8 +146,6 @@ function addUnknown(found: Differences, record: FieldTable, item: object): void 
   }
 }
 
-type KindSchemas = Readonly<Record<FieldKind, (zod: Zod) => $ZodType>>;
-
 const text = ({ $ZodString }: Zod): $ZodType => new $ZodString({ type: "string" });
 
 const textLike =
@@ -162,26 +156,20 @@ const textLike =
       checks: [new $ZodCheckRegex({ check: "string_format", format: "regex", pattern })],
     });
 
-const bodyKinds: KindSchemas = {
+const kinds: Readonly<Record<FieldKind, (zod: Zod) => $ZodType>> = {
   text,
-  timestamp: text,
+  timestamp: textLike(
+    /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:Z|\+00:00)$/,
+  ),
   status: text,
   publicKey: text,
-  paymentStatus: text,
+  paymentStatus: textLike(/^(?:pending|processed|error|reverted)$/),
   secret: text,
   account: text,
   decimal: textLike(decimalNumeral),
   integer: ({ $ZodNumberFormat }) =>
     new $ZodNumberFormat({ type: "number", check: "number_format", format: "safeint", abort: false }),
   any: ({ $ZodUnknown }) => new $ZodUnknown({ type: "unknown" }),
-};
-
-const recordKinds: KindSchemas = {
-  ...bodyKinds,
-  timestamp: textLike(
-    /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:Z|\+00:00)$/,
-  ),
-  paymentStatus: textLike(/^(?:pending|processed|error|reverted)$/),
 };
 
 function wantedOf(fields: FieldTable, field: string): string {

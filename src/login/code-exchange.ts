@@ -43,7 +43,6 @@ export class CodeExchange {
 
 const requestTimeoutMs = 10_000;
 
-/** The error of a code that brought no tokens. */
 function toLoginError(failure: GrantFailure, origin: string): TokenError {
   const { status, serviceCode, serviceMessage } = failure;
   if (failure.class === "unverified" && failure.reason === "iss") return issuerMismatch("ID token");

@@ -39,7 +39,7 @@ interface Way {
 }
 
 /** A service may order whole numbers as the texts that they are written as. */
-function compareTexts(one: string, other: string): number {
+export function compareTexts(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 

@@ -7,7 +7,6 @@ export interface OpenedAgent {
   close(): Promise<void>;
 }
 
-/** Opens undici's pool of connections to an origin. */
 export type OpenPool = (origin: string, connect: buildConnector.connector) => OpenedAgent;
 
 /**

@@ -16,7 +16,6 @@ export interface RsaPublicKeyDer {
   readonly spki: Uint8Array;
 }
 
-/** A private RSA key and its public half. */
 export interface RsaPrivateKeyDer extends RsaPublicKeyDer {
   readonly pkcs8: Uint8Array;
 }

@@ -18,7 +18,6 @@ interface UndiciParts {
 }
 
 export interface UndiciModules {
-  /** The file of the pool. */
   poolFile(): Promise<unknown>;
   /** The file of the connector, which the pool's file loads too. */
   connectorFile(): Promise<unknown>;

@@ -111,7 +111,6 @@ async function storeEntries(
   return isAnyPaid;
 }
 
-/** Which payments are of the gateway that compares. */
 function ownPayments({ senderGatewayIds }: ReconcileSettings): (payment: Payment) => boolean {
   let only: string | undefined;
   return ({ senderGatewayId }) => {

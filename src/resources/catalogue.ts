@@ -9,6 +9,9 @@ import { payments } from "./payments.js";
 import { transfers } from "./transfers.js";
 import { withdrawals } from "./withdrawals.js";
 
+/** The version of the interface description that this release implements. */
+export const describedVersion = "0.0.1";
+
 /** Every resource of the description, in the order of its "Operations" table. */
 export const catalogue = [
   paymentGateways,

@@ -28,7 +28,6 @@ export class Collection<T extends { readonly id: string }> {
     return row;
   }
 
-  /** The row with this id, if it is kept under this owner. */
   find(id: string, owner = ""): Row<T> | undefined {
     const row = this.#rows.get(id);
     return row?.owner === owner ? row : undefined;

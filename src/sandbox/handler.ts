@@ -1,7 +1,7 @@
 import type { TypedOperation } from "../api/operation.js";
 import type { SandboxCall } from "./service.js";
 
-/** What handles one row: takes a call with the row's body, returns the row's output, or throws a `Refusal`. */
+/** What handles one row: takes a call with the row's body, returns the row's output, or throws a `SandboxRefusal`. */
 export type Handler<Row> =
   Row extends TypedOperation<string, readonly string[], infer Body, infer Output>
     ? (call: SandboxCall<Body>) => Output

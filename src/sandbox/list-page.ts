@@ -2,7 +2,7 @@ import { type FieldKind, kindOfField } from "../api/fields.js";
 import type { Operation } from "../api/operation.js";
 import { compare as compareDecimals, decimalNumeral, exact } from "../money.js";
 import type { SandboxQuirks } from "./quirks.js";
-import { Refusal } from "./responses.js";
+import { SandboxRefusal } from "./responses.js";
 import { pagingParameters, shownName } from "./shown-query.js";
 
 export interface Listed {
@@ -19,7 +19,7 @@ export interface PageLimits {
 /**
  * One page as SQL would read the description: filter, bounds on the token, sort, limit.
  *
- * @throws {Refusal} on a parameter that the list does not have, that comes twice, or whose value can't be read.
+ * @throws {SandboxRefusal} on a parameter that the list does not have, that comes twice, or whose value can't be read.
  */
 export function pageOf<T extends Listed>(
   rows: readonly T[],
@@ -31,7 +31,7 @@ export function pageOf<T extends Listed>(
   const { _size, _after, _before, _sort, ...filters } = assertQuery(query, operation, quirks);
   const size = _size === undefined ? defaultSize : parseSize(_size);
   if (size > maxSize && quirks.oversize === "refused") {
-    throw new Refusal("invalid_query", `_size must be ${maxSize} at most`);
+    throw new SandboxRefusal("invalid_query", `_size must be ${maxSize} at most`);
   }
   const isWith = (bound: string) => (inclusiveBounds === bound || inclusiveBounds === "both" ? 1 : 0);
   const after = _after === undefined ? -1 : parseToken("_after", _after, textTokens) - isWith("after");
@@ -48,7 +48,7 @@ export function pageOf<T extends Listed>(
     .slice(0, Math.min(size, maxSize));
 }
 
-/** @throws {Refusal} on a parameter that the operation does not have, or that comes twice. */
+/** @throws {SandboxRefusal} on a parameter that the operation does not have, or that comes twice. */
 export function assertQuery(
   query: URLSearchParams,
   operation: Operation,
@@ -62,8 +62,9 @@ export function assertQuery(
       (operation.verb === "list" && pagingParameters.has(name)) ||
       (filterKind(operation, name) !== undefined && isFilter(name));
     if (!known && unknownFilters === "ignored") continue;
-    if (!known) throw new Refusal("invalid_query", `${shownName(name)} is not a query parameter of ${operation.name}`);
-    if (Object.hasOwn(values, name)) throw new Refusal("invalid_query", `${name} comes more than once`);
+    if (!known)
+      throw new SandboxRefusal("invalid_query", `${shownName(name)} is not a query parameter of ${operation.name}`);
+    if (Object.hasOwn(values, name)) throw new SandboxRefusal("invalid_query", `${name} comes more than once`);
     values[name] = value;
   }
   return values;
@@ -77,16 +78,17 @@ function filterKind({ query, record }: Operation, name: string): FieldKind | und
 }
 
 function filterOf(name: string, kind: FieldKind | undefined, wanted: string): (record: object) => boolean {
-  if (kind === "integer" && !/^-?\d+$/.test(wanted)) throw new Refusal("invalid_query", `${name} must be an integer`);
+  if (kind === "integer" && !/^-?\d+$/.test(wanted))
+    throw new SandboxRefusal("invalid_query", `${name} must be an integer`);
   if (kind === "decimal" && !decimalNumeral.test(wanted)) {
-    throw new Refusal("invalid_query", `${name} must be a decimal numeral`);
+    throw new SandboxRefusal("invalid_query", `${name} must be a decimal numeral`);
   }
   const compare = comparison(kind);
   return (record) => compare(textOf(record, name), wanted) === 0;
 }
 
 function parseSize(value: string): number {
-  if (!/^0*[1-9]\d*$/.test(value)) throw new Refusal("invalid_query", "_size must be an integer above 0");
+  if (!/^0*[1-9]\d*$/.test(value)) throw new SandboxRefusal("invalid_query", "_size must be an integer above 0");
   return Number(value);
 }
 
@@ -98,7 +100,7 @@ export function tokenText(token: number, { textTokens = false }: SandboxQuirks):
 
 function parseToken(name: string, value: string, isText = false): number {
   const [, token] = (isText ? /^t([\da-z]{8})$/ : /^(\d+)$/).exec(value) ?? [];
-  if (token === undefined) throw new Refusal("invalid_query", `${name} must be a paging token of this list`);
+  if (token === undefined) throw new SandboxRefusal("invalid_query", `${name} must be a paging token of this list`);
   return Number.parseInt(token, isText ? 36 : 10);
 }
 
@@ -121,7 +123,10 @@ function parseSortTerm(term: string, operation: Operation): Order {
   if (name === "pagingToken") return byToken(sign);
   const kind = kindOfField(operation.record, name);
   if (kind === undefined || kind === "any") {
-    throw new Refusal("invalid_query", "_sort must be made of fieldname.asc and fieldname.desc, separated by commas");
+    throw new SandboxRefusal(
+      "invalid_query",
+      "_sort must be made of fieldname.asc and fieldname.desc, separated by commas",
+    );
   }
   const compare = comparison(kind);
   return (one, other) => sign * compare(textOf(one.record, name), textOf(other.record, name));

@@ -1,6 +1,6 @@
 import { type Handlers, handlerOf } from "./handlers.js";
 import { assertBody, type JsonObject, parseBody } from "./request-body.js";
-import { emptyResponse, jsonResponse, Refusal, refusalResponse } from "./responses.js";
+import { emptyResponse, jsonResponse, refusalResponse, SandboxRefusal } from "./responses.js";
 import type { Route } from "./routes.js";
 import type { SandboxRequest, SandboxSettings } from "./sandbox-options.js";
 import type { SandboxCall, Service } from "./service.js";
@@ -14,7 +14,6 @@ export interface OperationRequest {
 }
 
 interface Responder {
-  /** Number of the machine that responds. */
   readonly machine: number;
 }
 
@@ -30,7 +29,7 @@ export async function respondToOperation(
     const output = handlerOf(handlers, operation.name)(call);
     return output === undefined ? emptyResponse() : jsonResponse(output);
   } catch (error) {
-    if (error instanceof Refusal) return refusalResponse(error, operation.verb);
+    if (error instanceof SandboxRefusal) return refusalResponse(error, operation.verb);
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import { blankRecord } from "./ledger.js";
 import { tokenText } from "./list-page.js";
 import { type PaymentEnd, quote } from "./quote.js";
 import { requireGateway, requireNotNegative, requirePositive } from "./record-rules.js";
-import { Refusal } from "./responses.js";
+import { SandboxRefusal } from "./responses.js";
 import type { SandboxCall, Service } from "./service.js";
 
 /** The first step: computes what the sender pays, and verifies both names. */
@@ -20,7 +20,7 @@ export function createIntent(service: Service, call: SandboxCall<PaymentIntentRe
   const wanted = plus(exact(body.receiverAmount), exact(receivingGatewayFee));
   const senderAmount = quote(namedRates(service), { sender, receiver, wanted, scale });
   if (senderAmount === undefined) {
-    throw new Refusal("no_exchange_rate", "no liquidity provider has an exchange rate between these gateways");
+    throw new SandboxRefusal("no_exchange_rate", "no liquidity provider has an exchange rate between these gateways");
   }
   const intent: PaymentIntent = {
     ...body,
@@ -70,7 +70,7 @@ export function createPayment(service: Service, call: SandboxCall<PaymentRequest
   return row.record;
 }
 
-/** The payment of the same bytes, where these don't make another one. @throws {Refusal} */
+/** The payment of the same bytes, where these don't make another one. @throws {SandboxRefusal} */
 function repeatedPayment({ ledger, settings }: Service, call: SandboxCall<PaymentRequest>): Payment | undefined {
   const { repeatedRequests = "taken" } = settings.quirks;
   if (repeatedRequests === "taken") return undefined;
@@ -82,23 +82,23 @@ function repeatedPayment({ ledger, settings }: Service, call: SandboxCall<Paymen
         record.creationRequestSignatureBase64 === call.signature?.signatureBase64,
     );
   if (made === undefined || repeatedRequests === "same") return made?.record;
-  throw new Refusal("repeated_request", "this request has come before");
+  throw new SandboxRefusal("repeated_request", "this request has come before");
 }
 
-/** The request as it is stored. @throws {Refusal} where a quirk forbids its amount or its memo. */
+/** The request as it is stored. @throws {SandboxRefusal} where a quirk forbids its amount or its memo. */
 function allowedIntent<Body extends PaymentIntentRequest>({ settings }: Service, body: Body): Body {
   const { receiverAmountScale: scale = Infinity, excessDigits, ...memos } = settings.quirks;
   const { maxMemoLength = Infinity, memoCharacters = "any", excessMemo } = memos;
   const hasExcess = (body.receiverAmount.split(".")[1]?.length ?? 0) > scale;
   if (hasExcess && excessDigits !== "rounded") {
-    throw new Refusal("invalid_value", `receiverAmount must have ${scale} digits after the point at most`);
+    throw new SandboxRefusal("invalid_value", `receiverAmount must have ${scale} digits after the point at most`);
   }
   const receiverAmount = hasExcess
     ? divide(exact(body.receiverAmount), exact("1"), { scale, rounding: "half-even" })
     : body.receiverAmount;
   const characters = [...body.memo].filter((each) => memoCharacters === "any" || /[ -~]/.test(each));
   const memo = characters.slice(0, maxMemoLength).join("");
-  if (memo !== body.memo && excessMemo !== "cut") throw new Refusal("invalid_value", "memo is not allowed");
+  if (memo !== body.memo && excessMemo !== "cut") throw new SandboxRefusal("invalid_value", "memo is not allowed");
   return { ...body, receiverAmount, memo };
 }
 
@@ -111,18 +111,19 @@ function checkPayment(
   requirePositive("receiverAmount", payment.receiverAmount);
   requireNotNegative("receivingGatewayFee", payment.receivingGatewayFee);
   if (payment.senderGatewayTransactionId === "") {
-    throw new Refusal("missing_field", "senderGatewayTransactionId must not be empty");
+    throw new SandboxRefusal("missing_field", "senderGatewayTransactionId must not be empty");
   }
   if (intentRow === "none") return;
-  if (intentRow === undefined) throw new Refusal("unknown_intent", "id names no payment intent");
+  if (intentRow === undefined) throw new SandboxRefusal("unknown_intent", "id names no payment intent");
   const { record: intent, isPaid, addedAtMs } = intentRow;
   const differing = intentFields.find(
     (field) => !sameValue(field, String(Reflect.get(intent, field)), String(Reflect.get(payment, field))),
   );
-  if (differing !== undefined) throw new Refusal("intent_mismatch", `${differing} is not what the intent says`);
+  if (differing !== undefined) throw new SandboxRefusal("intent_mismatch", `${differing} is not what the intent says`);
   const { singleUseIntents = false, intentLifetimeMs = Infinity } = settings.quirks;
-  if (singleUseIntents && isPaid) throw new Refusal("intent_paid", "the intent was paid already");
-  if (settings.now() >= addedAtMs + intentLifetimeMs) throw new Refusal("intent_expired", "the intent has expired");
+  if (singleUseIntents && isPaid) throw new SandboxRefusal("intent_paid", "the intent was paid already");
+  if (settings.now() >= addedAtMs + intentLifetimeMs)
+    throw new SandboxRefusal("intent_expired", "the intent has expired");
 }
 
 /** The fields that a payment has to bring back as they were in its intent. */
@@ -153,7 +154,7 @@ function nameAt(service: Service, end: PaymentEnd, field: string, gatewayName: s
   const institutionId = ledger.paymentGateways.find(end.gatewayId)?.record.institutionId ?? gatewayName;
   const name = accounts.nameOf(institutionId, account) ?? accounts.nameOf(end.gatewayId, account);
   if (name === undefined && settings.requireAccounts) {
-    throw new Refusal("unknown_account", `${field} is not an account of its gateway`);
+    throw new SandboxRefusal("unknown_account", `${field} is not an account of its gateway`);
   }
   return name ?? "";
 }

@@ -13,7 +13,6 @@ export class QuirkyResponses {
     this.#now = now;
   }
 
-  /** The number of the machine that responds next. */
   nextMachine(): number {
     return this.#turns++ % (this.#quirks.machineClocksMs?.length ?? 1);
   }

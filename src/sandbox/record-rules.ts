@@ -6,13 +6,13 @@ import type { Transfer } from "../resources/transfers.js";
 import type { Withdrawal } from "../resources/withdrawals.js";
 import type { Ledger } from "./ledger.js";
 import { type PriceFraction, priceFraction } from "./price-fraction.js";
-import { Refusal } from "./responses.js";
+import { SandboxRefusal } from "./responses.js";
 
 /** A gateway is named by its `institutionId` in payments: no two may share one. */
 export function checkGateway(ledger: Ledger, gateway: PaymentGateway): PaymentGateway {
   const named = ledger.gatewayNamed(gateway.institutionId);
   if (named !== undefined && named.id !== gateway.id) {
-    throw new Refusal("duplicate_institution_id", "another gateway has this institutionId");
+    throw new SandboxRefusal("duplicate_institution_id", "another gateway has this institutionId");
   }
   return gateway;
 }
@@ -51,28 +51,27 @@ export function checkTransfer(ledger: Ledger, transfer: Transfer, liquidityProvi
   requireNotNegative("amount", transfer.amount);
   const needsRate = exchangeRateId !== "" || from === "exchange-rate" || to === "exchange-rate";
   if (needsRate && ledger.exchangeRates.find(exchangeRateId, liquidityProviderId) === undefined) {
-    throw new Refusal("unknown_exchange_rate", "exchangeRateId names none of the provider's exchange rates");
+    throw new SandboxRefusal("unknown_exchange_rate", "exchangeRateId names none of the provider's exchange rates");
   }
   return transfer;
 }
 
-/** The gateway that a field names. */
 export function requireGateway(ledger: Ledger, field: string, name: string): PaymentGateway {
   const gateway = ledger.gatewayNamed(name);
-  if (gateway === undefined) throw new Refusal("unknown_gateway", `${field} names no registered gateway`);
+  if (gateway === undefined) throw new SandboxRefusal("unknown_gateway", `${field} names no registered gateway`);
   return gateway;
 }
 
 export function requirePositive(field: string, numeral: string): void {
-  if (exact(numeral).units <= 0n) throw new Refusal("invalid_value", `${field} must be above zero`);
+  if (exact(numeral).units <= 0n) throw new SandboxRefusal("invalid_value", `${field} must be above zero`);
 }
 
 export function requireNotNegative(field: string, numeral: string): void {
-  if (exact(numeral).units < 0n) throw new Refusal("invalid_value", `${field} must not be below zero`);
+  if (exact(numeral).units < 0n) throw new SandboxRefusal("invalid_value", `${field} must not be below zero`);
 }
 
 function fractionOf(field: string, price: string): PriceFraction {
   const fraction = priceFraction(price);
-  if (fraction === undefined) throw new Refusal("invalid_value", `${field} must be above zero and within 2^53`);
+  if (fraction === undefined) throw new SandboxRefusal("invalid_value", `${field} must be above zero and within 2^53`);
   return fraction;
 }

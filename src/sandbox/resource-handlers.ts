@@ -4,7 +4,7 @@ import type { Collection, Row } from "./collection.js";
 import type { HandlersOf } from "./handler.js";
 import { blankRecord, type Ledger, type StoredRecords, storedNameOf } from "./ledger.js";
 import { assertQuery, pageOf, tokenText } from "./list-page.js";
-import { Refusal } from "./responses.js";
+import { SandboxRefusal } from "./responses.js";
 import type { SandboxCall, Service } from "./service.js";
 
 /** What makes one kind of record different from the others. */
@@ -51,8 +51,8 @@ export function listPage<T extends object>(
   return page.map(({ token, record }) => ({ ...record, pagingToken: tokenText(token, settings.quirks) }));
 }
 
-export function notFound(what: string): Refusal {
-  return new Refusal("not_found", `there is no such ${what}`);
+export function notFound(what: string): SandboxRefusal {
+  return new SandboxRefusal("not_found", `there is no such ${what}`);
 }
 
 type AnyRecord = { readonly id: string };
@@ -101,7 +101,7 @@ function handlersOf(
 /**
  * The id of the record under which those of an operation are kept; empty for records of their own.
  *
- * @throws {Refusal} when there is no such record.
+ * @throws {SandboxRefusal} when there is no such record.
  */
 function ownerOf(ledger: Ledger, { name }: Operation, params: readonly string[]): string {
   const owners = name.split(".").slice(0, -2);

@@ -1,7 +1,7 @@
 import type { Verb } from "../api/operation.js";
 
 /** Why the service refuses a request. Thrown by whatever finds it out, and turned into the response in one place. */
-export class Refusal extends Error {
+export class SandboxRefusal extends Error {
   readonly status: number;
   /** The value of `error` or `code` in the body. */
   readonly code: string;
@@ -9,7 +9,7 @@ export class Refusal extends Error {
 
   constructor(code: string, message: string, status = 400, headers: Readonly<Record<string, string>> = {}) {
     super(message);
-    this.name = "Refusal";
+    this.name = "SandboxRefusal";
     this.code = code;
     this.status = status;
     this.headers = headers;
@@ -17,7 +17,7 @@ export class Refusal extends Error {
 }
 
 /** The refusal's response: `{ code, message }` for single-record reads, `{ error, message }` for everything else. */
-export function refusalResponse(refusal: Refusal, verb: Verb | undefined): Response {
+export function refusalResponse(refusal: SandboxRefusal, verb: Verb | undefined): Response {
   const { code, message, status, headers } = refusal;
   return jsonResponse(verb === "get" ? { code, message } : { error: code, message }, status, headers);
 }

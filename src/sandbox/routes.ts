@@ -1,6 +1,6 @@
 import type { Operation } from "../api/operation.js";
 import { operations } from "../resources/catalogue.js";
-import { Refusal } from "./responses.js";
+import { SandboxRefusal } from "./responses.js";
 
 /** An operation, and the values of its path's parameters in order. */
 export interface Route {
@@ -11,15 +11,15 @@ export interface Route {
 /**
  * The operation that a path on the wire stands for, read from the rows of the description's table.
  *
- * @throws {Refusal} 404 when no row has this path, 405 when none has it with this method.
+ * @throws {SandboxRefusal} 404 when no row has this path, 405 when none has it with this method.
  */
 export function routeOf(method: string, path: string, basePath: string): Route {
   const matches = path.startsWith(`${basePath}/`) ? matchesOf(path.slice(basePath.length)) : [];
   const match = matches.find(({ operation }) => operation.method === method);
   if (match !== undefined) return match;
-  if (matches.length === 0) throw new Refusal("unknown_path", "there is no operation at this path", 404);
+  if (matches.length === 0) throw new SandboxRefusal("unknown_path", "there is no operation at this path", 404);
   const allow = matches.map(({ operation }) => operation.method).join(", ");
-  throw new Refusal("method_not_allowed", `this path takes ${allow}`, 405, { allow });
+  throw new SandboxRefusal("method_not_allowed", `this path takes ${allow}`, 405, { allow });
 }
 
 const templates: readonly (readonly [operation: Operation, segments: readonly string[]])[] = [
@@ -49,6 +49,6 @@ function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    throw new Refusal("unknown_path", "the path is not percent-encoded UTF-8", 404);
+    throw new SandboxRefusal("unknown_path", "the path is not percent-encoded UTF-8", 404);
   }
 }

@@ -9,7 +9,7 @@ import { type StoredRecords, storedRecords } from "./ledger.js";
 import { respondToOperation } from "./operation.js";
 import { QuirkyResponses } from "./quirky-responses.js";
 import { setReceiverStatus } from "./receiver-status.js";
-import { Refusal, refusalResponse } from "./responses.js";
+import { refusalResponse, SandboxRefusal } from "./responses.js";
 import { type Route, routeOf } from "./routes.js";
 import {
   type SandboxCredentials,
@@ -218,7 +218,7 @@ export class Sandbox {
   }
 
   async #respondToRoute({ seen, bytes, route, machine }: RoutedArrival): Promise<Response> {
-    if (route instanceof Refusal) return refusalResponse(route, undefined);
+    if (route instanceof SandboxRefusal) return refusalResponse(route, undefined);
     if (!this.#identity.tokens.accepts(seen.headers.get("authorization"))) {
       return refusalResponse(unauthorized, route.operation.verb);
     }
@@ -233,7 +233,7 @@ export class Sandbox {
     try {
       return routeOf(method, path, this.basePath);
     } catch (error) {
-      if (error instanceof Refusal) return error;
+      if (error instanceof SandboxRefusal) return error;
       throw error;
     }
   }
@@ -265,7 +265,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** Where a request leads: an operation, a page of the identity provider, or why it leads nowhere. */
-type Destination = Route | IdentityEndpoint | Refusal;
+type Destination = Route | IdentityEndpoint | SandboxRefusal;
 
 /** A request as it is known before anything is done with it. */
 export interface Arrived {
@@ -276,9 +276,9 @@ export interface Arrived {
   readonly origin: string;
 }
 
-type RoutedArrival = Arrived & { readonly route: Route | Refusal; readonly machine: number };
+type RoutedArrival = Arrived & { readonly route: Route | SandboxRefusal; readonly machine: number };
 
-const unauthorized = new Refusal("unauthorized", "the access token is missing or invalid", 401, {
+const unauthorized = new SandboxRefusal("unauthorized", "the access token is missing or invalid", 401, {
   "www-authenticate": "Bearer",
 });
 
@@ -306,7 +306,7 @@ async function arrive(
 function operationOf(route: Destination): OperationName | "token" | undefined {
   if (typeof route === "string") return route === "token" ? "token" : undefined;
   // The rows' `operation` is the key under which the table holds them.
-  return route instanceof Refusal ? undefined : (route.operation.name as OperationName);
+  return route instanceof SandboxRefusal ? undefined : (route.operation.name as OperationName);
 }
 
 function targetOf(url: string): string {

@@ -7,7 +7,7 @@ import { explainSignature } from "../verification/explain-signature.js";
 import type { Ledger } from "./ledger.js";
 import type { SandboxQuirks } from "./quirks.js";
 import type { JsonObject } from "./request-body.js";
-import { Refusal } from "./responses.js";
+import { SandboxRefusal } from "./responses.js";
 
 /** Name of the header that carries signatures (Interface description 0.0.1, "Digital signatures", 1). */
 export const signatureHeader = "X-SERVICE-SIGNATURE-BASE64";
@@ -31,7 +31,7 @@ export interface VerifiedSignature {
 /**
  * Verifies a request with the key of the gateway that it names.
  *
- * @throws {Refusal} when the signature is missing, the gateway is not known, or the signature is not its key's.
+ * @throws {SandboxRefusal} when the signature is missing, the gateway is not known, or the signature is not its key's.
  */
 export async function checkSignature(
   ledger: Ledger,
@@ -39,14 +39,14 @@ export async function checkSignature(
   { tellsWrongKey = false }: Pick<SandboxQuirks, "tellsWrongKey"> = {},
 ): Promise<VerifiedSignature> {
   const { signature } = request;
-  if (signature === null) throw new Refusal("missing_signature", `the header ${signatureHeader} is missing`);
+  if (signature === null) throw new SandboxRefusal("missing_signature", `the header ${signatureHeader} is missing`);
   for (const { rsaPublicKeyBase64: publicKeyBase64 } of signersOf(ledger, request)) {
     if (await isSignedWith(publicKeyBase64, signature, request)) return { signatureBase64: signature, publicKeyBase64 };
   }
   if (tellsWrongKey && signersOf(ledger, request).every((gateway) => isOfAnotherKey(gateway, signature, request))) {
-    throw new Refusal("wrong_key", "the signature was not made with the gateway's registered key");
+    throw new SandboxRefusal("wrong_key", "the signature was not made with the gateway's registered key");
   }
-  throw new Refusal(
+  throw new SandboxRefusal(
     "invalid_signature",
     "the signature is not one of the gateway's registered key over this path and this body",
   );
@@ -56,14 +56,15 @@ export async function checkSignature(
  * The gateway that has to sign: the one that the row's field of the body names; else the one of the record in the path, which is a
  * gateway or was signed by one. Where nothing names it, any registered gateway may sign.
  *
- * @throws {Refusal} when the gateway is not known.
+ * @throws {SandboxRefusal} when the gateway is not known.
  */
 export function signersOf(ledger: Ledger, { operation, params, body }: RequestToVerify): PaymentGateway[] {
   const { signer = "" } = operation;
   const name = body[signer] ?? signerInPath(ledger, operation, params);
   if (name === undefined) return ledger.paymentGateways.records();
   const gateway = typeof name === "string" ? ledger.gatewayNamed(name) : undefined;
-  if (gateway === undefined) throw new Refusal("unknown_gateway", "the gateway that has to sign is not registered");
+  if (gateway === undefined)
+    throw new SandboxRefusal("unknown_gateway", "the gateway that has to sign is not registered");
   return [gateway];
 }
 

@@ -19,10 +19,6 @@ export interface WorldEvent {
 export class EventQueue {
   readonly #heap: WorldEvent[] = [];
 
-  get size(): number {
-    return this.#heap.length;
-  }
-
   push(event: WorldEvent): void {
     const heap = this.#heap;
     let index = heap.length;
@@ -35,10 +31,6 @@ export class EventQueue {
       index = parent;
     }
     heap[index] = event;
-  }
-
-  peek(): WorldEvent | undefined {
-    return this.#heap[0];
   }
 
   pop(): WorldEvent | undefined {

@@ -4,7 +4,7 @@ import type { FlowEvent, FlowPhase } from "../events/flow-event.js";
 export type Place = FlowPhase | "no flow";
 
 /** What a step led to: another phase, the same one, or an error. */
-export type Decision = FlowPhase | "goes on" | "fails";
+export type MarkedDecision = FlowPhase | "goes on" | "fails";
 
 const everywhere = ["no flow", "quoted", "funds-requested", "claimed", "unknown", "refused", "held"] as const;
 const open = ["funds-requested", "claimed", "unknown", "refused"] as const;
@@ -90,7 +90,7 @@ export const decisions = {
   unknown: ["goes on", "fails", "funds-requested", "paid", "refused", "held"],
   refused: ["fails", "rejected"],
   held: ["funds-requested", "paid", "refused"],
-} as const satisfies Readonly<Partial<Record<Place, readonly Decision[]>>>;
+} as const satisfies Readonly<Partial<Record<Place, readonly MarkedDecision[]>>>;
 
 /** Every cell of (phase × what happened × decision) that the protocol has. */
 export function allCells(): readonly string[] {
@@ -104,7 +104,7 @@ export function cellOf(place: string, what: string, decision: string): string {
 }
 
 /** What a step that a flow reports led to. */
-export function decisionOf({ from, to, code, effect }: Step): Decision {
+export function decisionOf({ from, to, code, effect }: Step): MarkedDecision {
   if (to !== from) return to;
   // Of a payment that is looked for, every step says that it may have been made.
   return code !== undefined || (effect !== undefined && from !== "unknown") ? "fails" : "goes on";
@@ -150,7 +150,6 @@ export class Marks {
     for (const key of this.#owners.keys()) this.happened(key, what);
   }
 
-  /** A process gets a flow. */
   owns(process: string, key: string): void {
     const earlier = this.#owners.get(key);
     this.#owners.set(key, process);
@@ -162,7 +161,6 @@ export class Marks {
     return this.#owners.has(key);
   }
 
-  /** A flow reports a step. */
   decided(event: Step & Pick<FlowEvent, "key">): void {
     const { key, from = "no flow" } = event;
     const decision = decisionOf(event);

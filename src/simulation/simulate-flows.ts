@@ -41,7 +41,7 @@ export interface SimulateFlowsOptions {
 }
 
 /** Fields of an intent that a user chooses. */
-export type SimulatedIntent = Partial<Omit<PaymentIntentRequest, "senderGatewayId" | "memo" | "extras">>;
+export type SimulatedIntent = Partial<Omit<PaymentIntentRequest, "senderGatewayId" | "memo">>;
 
 /** What came of a simulation in which no law was broken. */
 export interface SimulationReport extends Figures {

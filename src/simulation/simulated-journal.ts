@@ -118,7 +118,6 @@ export class SimulatedJournal {
     return Math.floor(this.#world.nowMs) + this.#aheadMs;
   }
 
-  /** Somebody sets its clock. */
   setClock(byMs: number): void {
     this.#aheadMs += byMs;
     this.#world.marks.happenedToAll("the journal's clock is set back");

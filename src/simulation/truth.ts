@@ -193,12 +193,10 @@ export class Truth {
     }
   }
 
-  /** A quote was confirmed. */
   confirmed({ key, isExpired }: Pick<JournalEntry, "key" | "isExpired">): void {
     if (isExpired) this.#broken("told", `${key} was confirmed after its quote had expired`);
   }
 
-  /** A process of another gateway touched the flow. */
   touched(key: string): void {
     this.#broken("told", `another gateway's process took up ${key}`);
   }

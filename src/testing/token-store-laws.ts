@@ -21,7 +21,6 @@ export type TokenStoreLaw = readonly [name: string, check: (fixture: TokenStoreF
 
 const longMs = 600_000;
 
-/** The laws of the interface `TokenStore`. */
 export const tokenStoreLaws: readonly TokenStoreLaw[] = [
   ["read returns undefined where nothing was written", readsNothing],
   ["write stores a value where there is none, and read returns it from any handle", storesFirst],

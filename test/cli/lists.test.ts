@@ -15,7 +15,6 @@ import {
 } from "node:fs";
 import { open } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { devNull, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -25,6 +24,8 @@ import { column, formatOf } from "../../src/cli/lists/formats.js";
 import { ResumableFile } from "../../src/cli/lists/resumable-file.js";
 import type { Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { deferred } from "../support/deferred.js";
+import { originInTest } from "../support/origin-of.js";
 import { command } from "../support/program.js";
 import { isThorough } from "../support/thorough.js";
 import { registeredClient, requestOf } from "./gateway-fixture.js";
@@ -72,9 +73,7 @@ async function serveAltered(alter: (json: string) => string): Promise<string> {
     const text = alter(await listed.text());
     response.writeHead(listed.status, { "content-type": "application/json" }).end(text);
   });
-  await new Promise<void>((resolve) => altered.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void altered.close());
-  return `http://127.0.0.1:${(altered.address() as AddressInfo).port}`;
+  return originInTest(altered);
 }
 
 const list = (...line: readonly string[]) => run(line, { env });
@@ -322,9 +321,7 @@ describe("a list", () => {
       const status = url?.includes("_size=3") ? 403 : 400;
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(says));
     });
-    await new Promise<void>((resolve) => refusing.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void refusing.close());
-    const line = ["payments", "list", "--base-url", `http://127.0.0.1:${(refusing.address() as AddressInfo).port}`];
+    const line = ["payments", "list", "--base-url", await originInTest(refusing)];
     const seen = await run(line, { env, showsServiceText: true });
     expect(seen.code).toBe(3);
     expect(seen.stderr).toContain("\nThe service says: invalid_query: bogus is not a field [2J of DE-1001\n");
@@ -468,10 +465,7 @@ describe("a list that is resumed", () => {
   });
 
   it("belongs to one run at a time, for as long as that lives", async () => {
-    let release: () => void = () => {};
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const { promise: released, resolve: release } = deferred();
     let pages = 0;
     const slow = createServer(async ({ url, headers }, response) => {
       pages += 1;
@@ -480,10 +474,7 @@ describe("a list that is resumed", () => {
       const listed = await fetch(`${server.url}${url}`, { headers: { authorization } });
       response.writeHead(listed.status, { "content-type": "application/json" }).end(await listed.text());
     });
-    await new Promise<void>((resolve) => slow.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void slow.close());
-    const baseUrl = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
-    const line = [...resumed("owned"), "--base-url", baseUrl];
+    const line = [...resumed("owned"), "--base-url", await originInTest(slow)];
     const child = start(line);
     const closed = new Promise((resolve) => child.once("close", resolve));
     while (progressOf("owned") < 6) await sleep(5);

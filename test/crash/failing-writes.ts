@@ -4,6 +4,8 @@
  *
  *     npx tsx test/crash/failing-writes.ts --journal sqlite
  */
+
+import { deferred } from "../support/deferred.js";
 import { type CrashCase, crashCases, surroundings } from "./crash-cases.js";
 import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
@@ -99,10 +101,7 @@ function tasksOf(all: ReadonlyMap<string, Trial>): Task[] {
 async function runAllOnce(fixture: CrashFixture, all: ReadonlyMap<string, Trial>): Promise<string[]> {
   const errors: string[] = [];
   let told = 0;
-  let done = () => {};
-  const allTold = new Promise<void>((resolve) => {
-    done = resolve;
-  });
+  const { promise: allTold, resolve: done } = deferred();
   const troubles = [...all.values()].map(({ trouble }) => trouble);
   await using worker = fixture.newWorker({ troubles }, (report) => {
     if (report.type === "stumbled") errors.push(report.key);
@@ -119,10 +118,7 @@ async function runAllOnce(fixture: CrashFixture, all: ReadonlyMap<string, Trial>
 async function runAllAgain(fixture: CrashFixture, all: ReadonlyMap<string, Trial>): Promise<string[]> {
   const open = new Set(all.keys());
   const problems: string[] = [];
-  let done = () => {};
-  const allSettled = new Promise<void>((resolve) => {
-    done = resolve;
-  });
+  const { promise: allSettled, resolve: done } = deferred();
   await using worker = fixture.newWorker({}, (report) => {
     if (report.type !== "settled") return;
     const { key, status, reason = "" } = report.outcome;

@@ -4,6 +4,7 @@
  *     npx tsx test/crash/journal-figures.ts --journal sqlite --flows 1000
  */
 
+import { deferred } from "../support/deferred.js";
 import { CrashFixture } from "./crash-fixture.js";
 import type { JournalChoice } from "./journal-place.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
@@ -24,10 +25,7 @@ export async function measureClaims(
   });
   const keys = Array.from({ length: options.flows }, (_, index) => `figure-${index}`);
   let settled = 0;
-  let done = () => {};
-  const allSettled = new Promise<void>((resolve) => {
-    done = resolve;
-  });
+  const { promise: allSettled, resolve: done } = deferred();
   await using worker = fixture.newWorker({}, (report) => {
     if (report.type !== "settled") return;
     settled += 1;

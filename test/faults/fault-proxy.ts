@@ -1,6 +1,7 @@
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { type Sandbox, type SandboxOptions, type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
 import { provingNothing } from "../http/statuses.js";
+import { originOf } from "../support/origin-of.js";
 import { derivedSeed, seededRandom, weighted } from "./seeded-random.js";
 
 /** What the sandbox did for one request, identified by a key in its body. */
@@ -71,11 +72,9 @@ export async function startFaultProxy({ seed, keyOf, sandbox: options }: FaultPr
     }
     join(client, service, plan);
   });
-  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
   return {
     sandbox: server.sandbox,
-    // Listening on a port, not on a pipe: the address is an object.
-    origin: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    origin: await originOf(proxy),
     directOrigin: server.url,
     begin: server.begin,
     deedOf: (key) => deeds.get(key) ?? { arrivals: 0, refusals: 0, commits: 0 },

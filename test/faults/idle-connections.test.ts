@@ -1,10 +1,11 @@
 import { createServer } from "node:http";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClientOptions, CrossBorderClient } from "cross-border-payments";
 import { Agent, ProxyAgent } from "undici";
 import { expect, it, onTestFinished } from "vitest";
 import { signingKeysOf } from "../support/key-pairs.js";
+import { originInTest } from "../support/origin-of.js";
 import { payment } from "./calls.js";
 import type { Pause, PayerPlan } from "./idle-payer.js";
 import { startIdleServer } from "./idle-server.js";
@@ -80,10 +81,8 @@ async function startTunnelProxy() {
     for (const socket of [client, server]) sockets.add(socket.on("error", () => {}));
     client.pipe(server).pipe(client);
   });
-  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
-    proxy.close();
   });
-  return { origin: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, tunnels: () => tunnels };
+  return { origin: await originInTest(proxy), tunnels: () => tunnels };
 }

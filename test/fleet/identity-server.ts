@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Deadline } from "../../src/timing/deadline.js";
 import { RotatingIdentity } from "../auth/rotating-identity.js";
+import { originOf } from "../support/origin-of.js";
 
 /** An identity server that rotates refresh tokens and ends a session when one is reused, and a service that takes its tokens. */
 export interface IdentityServer extends AsyncDisposable {
@@ -30,9 +30,8 @@ export async function startIdentityServer(): Promise<IdentityServer> {
   const server = createServer((incoming, response) => {
     handle(incoming, response).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    origin: await originOf(server),
     identity,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

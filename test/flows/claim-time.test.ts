@@ -3,6 +3,7 @@ import { FlowPausedError, MemoryJournal, PaymentFlow } from "cross-border-paymen
 import { startSandbox } from "cross-border-payments/sandbox";
 import { Agent, type Dispatcher } from "undici";
 import { expect, it, onTestFinished } from "vitest";
+import { block } from "../support/block.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { Bank, request } from "./flow-fixture.js";
 
@@ -44,11 +45,6 @@ async function socketFixture(hold: Hold) {
     isHeldUp = false;
   };
   return { flow, bank, journal, received, letThrough, sandbox: server.sandbox };
-}
-
-/** Blocks the event loop: timers can't fire, and the deadline is found to have passed only by whoever looks at the clock. */
-function block(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 it.each<[string, Hold]>([

@@ -19,6 +19,9 @@ interface Seen {
   readonly operation: string | undefined;
 }
 
+/** The service's own refusal. */
+export const refusal = (status = 400, error = "limit") => Response.json({ error, message: "no" }, { status });
+
 export const isPayment = ({ operation }: Seen) => operation === "payments.create";
 export const isList = ({ operation }: Seen) => operation === "payments.list";
 

@@ -3,20 +3,12 @@ import type { RequestOptions } from "../../src/api/request-options.js";
 import { ConfigError } from "../../src/errors/errors.js";
 import { createReporter } from "../../src/events/reporter.js";
 import { toApiPromise } from "../../src/http/api-promise.js";
-import type { PaymentIntent, PaymentIntentRequest } from "../../src/resources/payment-intents.js";
+import type { PaymentIntent } from "../../src/resources/payment-intents.js";
 import type { Tracing } from "../../src/tracing/tracing.js";
+import { intent as intentRequest } from "../http/scripted-transport.js";
 import { fakeApiClient } from "../paging/fake-api-client.js";
 
-export const intentRequest: PaymentIntentRequest = {
-  senderGatewayId: "alpha",
-  senderCurrency: "EUR",
-  senderAccount: "DE11222233334444",
-  receiverGatewayId: "beta",
-  receiverAccount: "US99888877776666",
-  receiverCurrency: "USD",
-  receiverAmount: "10.00",
-  memo: "rent",
-};
+export { intentRequest };
 
 export const intent: PaymentIntent = {
   id: "pi-1",

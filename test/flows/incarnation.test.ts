@@ -1,11 +1,9 @@
 import { paymentFromIntent } from "cross-border-payments";
 import { MemoryJournal, type TakeFundsByKey } from "cross-border-payments/flow";
 import { describe, expect, it } from "vitest";
-import { closed, isList, isPayment } from "./flow-fixture.js";
+import { closed, isList, isPayment, refusal } from "./flow-fixture.js";
 import { errorOf } from "./results.js";
 import { leaseMs, request, waitingFixture } from "./waiting-fixture.js";
-
-const refusal = () => Response.json({ error: "limit", message: "no" }, { status: 400 });
 
 /** What a process that waits for lost claims does not do within a test, whose time passes as it does. */
 const atOnceMs = leaseMs / 2;

@@ -1,13 +1,12 @@
 import { type Journal, JournalError } from "cross-border-payments/flow";
 import { describe, expect, it } from "vitest";
 import { boundJournal } from "./bound-journal.js";
-import { afterPayment, flowFixture, isPayment, onPayment, request } from "./flow-fixture.js";
+import { afterPayment, flowFixture, isPayment, onPayment, refusal, request } from "./flow-fixture.js";
 import { LateJournal, unanswered } from "./late-journal.js";
 import { all, errorOf } from "./results.js";
 
 /** Long enough for a busy machine: a lease that has lapsed leads elsewhere. */
 const leaseMs = 30_000;
-const refusal = () => Response.json({ error: "limit", message: "no" }, { status: 400 });
 
 const services = {
   "is accepted": {},

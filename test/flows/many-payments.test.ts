@@ -8,7 +8,7 @@ import { Alarm } from "../../src/timing/alarm.js";
 import { fakeApiClient } from "../paging/fake-api-client.js";
 import { type Inspect, readAlong } from "../payments/read-along.js";
 import { isThorough } from "../support/thorough.js";
-import { flowFixture, isPayment, request } from "./flow-fixture.js";
+import { flowFixture, isPayment, refusal, request } from "./flow-fixture.js";
 import { intent } from "./gateway-client.js";
 import { lookContext } from "./look-context.js";
 
@@ -141,7 +141,6 @@ describe("a look that reads 5,000 payments at most", () => {
 type Seen = { readonly operation: string | undefined; readonly query: string };
 /** Long enough for a busy machine: an operator waits until it is over. */
 const leaseMs = 2000;
-const refusal = () => Response.json({ error: "limit", message: "no" }, { status: 400 });
 
 /**
  * A service with a thousand payments, which counts how often the list is read.

@@ -2,11 +2,10 @@ import { randomBytes } from "node:crypto";
 import type { Journal, JournalEntry, PaymentFlow, PaymentFlowOptions } from "cross-border-payments/flow";
 import { MemoryJournal } from "cross-border-payments/flow";
 import { PostgresJournal } from "cross-border-payments/journal/postgres";
-import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import pg from "pg";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { checkMove } from "../../src/flows/move-flows.js";
-import { newFile, nodeSqlite } from "../journals/sqlite-fixture.js";
+import { newFile, nodeSqlite, openSqliteJournal } from "../journals/sqlite-fixture.js";
 import { boundJournal } from "./bound-journal.js";
 import { cipher, closed, flowFixture, isList, isPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
@@ -32,15 +31,9 @@ async function openPostgres(): Promise<Journal> {
   return journal;
 }
 
-async function openSqlite(): Promise<Journal> {
-  const journal = await SqliteJournal.open(newFile());
-  onTestFinished(() => journal.close());
-  return journal;
-}
-
 const journals = [
   { name: "memory", open: async (): Promise<Journal> => new MemoryJournal(), isHere: true },
-  { name: "SQLite", open: openSqlite, isHere: nodeSqlite !== undefined },
+  { name: "SQLite", open: (): Promise<Journal> => openSqliteJournal(newFile()), isHere: nodeSqlite !== undefined },
   { name: "PostgreSQL", open: openPostgres, isHere: postgresUrl !== "" },
 ];
 

@@ -8,6 +8,7 @@ import {
 } from "cross-border-payments/flow";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { apiClientOf } from "../../src/api/api-client.js";
+import { block } from "../support/block.js";
 import { deferred } from "../support/deferred.js";
 import { boundJournal } from "./bound-journal.js";
 import { afterPayment, flowFixture, isList, isPayment, onPayment, request } from "./flow-fixture.js";
@@ -629,9 +630,4 @@ function shiftClock(ms: number): void {
   const clock = Date.now;
   const shifted = vi.spyOn(Date, "now").mockImplementation(() => clock() + ms);
   onTestFinished(() => shifted.mockRestore());
-}
-
-/** Blocks the whole process, as SIGSTOP or a long garbage collection would. */
-function block(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

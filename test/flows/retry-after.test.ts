@@ -1,7 +1,6 @@
 import { type Journal, MemoryJournal } from "cross-border-payments/flow";
-import { SqliteJournal } from "cross-border-payments/journal/sqlite";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { newFile, nodeSqlite, withoutSqlite } from "../journals/sqlite-fixture.js";
+import { describe, expect, it, vi } from "vitest";
+import { newFile, nodeSqlite, openSqliteJournal, withoutSqlite } from "../journals/sqlite-fixture.js";
 import { closed, flowFixture, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
@@ -32,16 +31,14 @@ async function throttledFixture(respond: (operation: Operation, count: number) =
 const firstCreateIs = (response: () => Response) => (operation: Operation, count: number) =>
   operation === "payments.create" && count === 1 ? response() : undefined;
 
-async function sqliteJournal(): Promise<Journal> {
-  const journal = await SqliteJournal.open(newFile());
-  onTestFinished(() => journal.close());
-  return journal;
-}
-
 const memoryJournal = async (): Promise<Journal> => new MemoryJournal();
 
 describe.each([
-  { place: `in SQLite${withoutSqlite}`, openJournal: sqliteJournal, isHere: nodeSqlite !== undefined },
+  {
+    place: `in SQLite${withoutSqlite}`,
+    openJournal: (): Promise<Journal> => openSqliteJournal(newFile()),
+    isHere: nodeSqlite !== undefined,
+  },
   { place: "in memory", openJournal: memoryJournal, isHere: true },
 ])("over a journal $place", ({ openJournal, isHere }) => {
   it.runIf(isHere).each([

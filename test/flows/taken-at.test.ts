@@ -1,10 +1,8 @@
 import { expect, it } from "vitest";
 import type { TakeFundsByKey } from "../../src/flows/funds-functions.js";
-import { flowFixture, isList, isPayment, request } from "./flow-fixture.js";
+import { flowFixture, isList, isPayment, refusal, request } from "./flow-fixture.js";
 import { longList } from "./long-list.js";
 import { errorOf } from "./results.js";
-
-const refusal = () => Response.json({ error: "limit", message: "no" }, { status: 400 });
 
 /** A service with so many payments, a second apart and up to now, which refuses the flow's own. */
 async function refusingFixture(count: number) {

@@ -1,13 +1,12 @@
 import type { FlowOutcome } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
-import { closed, isList, isPayment } from "./flow-fixture.js";
+import { closed, isList, isPayment, refusal } from "./flow-fixture.js";
 import { RestorableJournal } from "./restorable-journal.js";
 import { errorOf } from "./results.js";
 import { leaseMs, request, waitingFixture } from "./waiting-fixture.js";
 
 type Waiting = Awaited<ReturnType<typeof waitingFixture>>;
 
-const refusal = (status: number) => Response.json({ error: "limit", message: "no" }, { status });
 const shortLives =
   "no process had it for the 61 seconds after which not finding the payment proves that there is none: those that did ended, or were stopped, before";
 

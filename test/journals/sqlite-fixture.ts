@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { SqliteDatabase } from "cross-border-payments/journal/sqlite";
+import { type SqliteDatabase, SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { onTestFinished } from "vitest";
 
 export type Handle = SqliteDatabase & { close(): void };
@@ -21,6 +21,13 @@ export function newFile(): string {
   const folder = mkdtempSync(join(tmpdir(), "cross-border-journal-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return join(folder, "payments.db");
+}
+
+/** Until the test is over. */
+export async function openSqliteJournal(...parameters: Parameters<typeof SqliteJournal.open>): Promise<SqliteJournal> {
+  const journal = await SqliteJournal.open(...parameters);
+  onTestFinished(() => journal.close());
+  return journal;
 }
 
 export function openHandle(path: string): Handle {

@@ -1,14 +1,8 @@
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { expectOneAfterAnother } from "./group-commit-model.js";
 import { begin, scope, state } from "./journal-fixture.js";
-import { likeBetterSqlite3, newFile, nodeSqlite, openHandle } from "./sqlite-fixture.js";
-
-async function openJournal(...parameters: Parameters<typeof SqliteJournal.open>): Promise<SqliteJournal> {
-  const journal = await SqliteJournal.open(...parameters);
-  onTestFinished(() => journal.close());
-  return journal;
-}
+import { likeBetterSqlite3, newFile, nodeSqlite, openHandle, openSqliteJournal } from "./sqlite-fixture.js";
 
 const keys = Array.from({ length: 40 }, (_, index) => `k${index}`);
 
@@ -17,12 +11,12 @@ describe.skipIf(nodeSqlite === undefined).each([
   ["the caller's thread", (file: string) => likeBetterSqlite3(openHandle(file))],
 ])("on %s", (_, placeOf) => {
   it("replies to what comes at once as if it came one after the other", async () => {
-    await expectOneAfterAnother(await openJournal(placeOf(newFile())), 100);
+    await expectOneAfterAnother(await openSqliteJournal(placeOf(newFile())), 100);
   });
 
   it("fails an operation that is refused, and none of its neighbours", async () => {
     const file = newFile();
-    const journal = await openJournal(placeOf(file));
+    const journal = await openSqliteJournal(placeOf(file));
     const entries = await Promise.all(keys.map((key) => begin(journal, key)));
     openHandle(file).exec(`CREATE TRIGGER refuses AFTER UPDATE ON flows WHEN new.key = 'k7'
       BEGIN SELECT raise(ABORT, 'refused'); END`);
@@ -38,7 +32,7 @@ describe.skipIf(nodeSqlite === undefined).each([
 
   it("fails all that wait for the same lock at once, and stores nothing of them", async () => {
     const file = newFile();
-    const journal = await openJournal(placeOf(file), { busyTimeoutMs: 50 });
+    const journal = await openSqliteJournal(placeOf(file), { busyTimeoutMs: 50 });
     const other = openHandle(file);
     other.exec("BEGIN IMMEDIATE");
     const begun = await Promise.allSettled(keys.map((key) => begin(journal, key)));
@@ -55,7 +49,7 @@ describe.skipIf(nodeSqlite === undefined).each([
     const begun = Promise.all(keys.map((key) => begin(journal, key)));
     await journal.close();
     await begun;
-    expect(await (await openJournal(file)).counts(scope)).toEqual({ [state.phase]: keys.length });
+    expect(await (await openSqliteJournal(file)).counts(scope)).toEqual({ [state.phase]: keys.length });
   });
 });
 
@@ -79,7 +73,7 @@ describe.skipIf(nodeSqlite === undefined)("over a handle that is passed in", () 
 
   it("commits once for what comes at once, and replies after the commit only", async () => {
     const { database, handle, told } = counting(newFile());
-    const journal = await openJournal(handle);
+    const journal = await openSqliteJournal(handle);
     told.commits = 0;
     const replies: unknown[] = [];
     let repliedBefore: number | undefined;
@@ -95,7 +89,7 @@ describe.skipIf(nodeSqlite === undefined)("over a handle that is passed in", () 
 
   it("opens no transaction for reads", async () => {
     const { handle, told } = counting(newFile());
-    const journal = await openJournal(handle);
+    const journal = await openSqliteJournal(handle);
     told.commits = 0;
     await Promise.all([journal.read("k"), journal.counts(scope), journal.list({ scope, limit: 1 })]);
     expect(told.commits).toBe(0);
@@ -103,7 +97,7 @@ describe.skipIf(nodeSqlite === undefined)("over a handle that is passed in", () 
 
   it("splits what can't be committed together", async () => {
     const { database, handle } = counting(newFile());
-    const journal = await openJournal(handle);
+    const journal = await openSqliteJournal(handle);
     const entries = await Promise.all(keys.map((key) => begin(journal, key)));
     database.exec(`PRAGMA foreign_keys = ON;
       CREATE TABLE parent (id TEXT PRIMARY KEY);
@@ -119,7 +113,7 @@ describe.skipIf(nodeSqlite === undefined)("over a handle that is passed in", () 
 
   it("stores what there is space for", async () => {
     const { database, handle } = counting(newFile());
-    const journal = await openJournal(handle);
+    const journal = await openSqliteJournal(handle);
     const entries = await Promise.all(keys.map((key) => begin(journal, key)));
     const pages = Number(Object.values(Object(database.prepare("PRAGMA page_count").all()[0]))[0]);
     database.prepare(`PRAGMA max_page_count = ${pages + 3}`).all();
@@ -137,7 +131,7 @@ describe.skipIf(nodeSqlite === undefined)("over a handle that is passed in", () 
 
   it("says that nobody knows what was stored when the disk failed at the commit", async () => {
     const { handle, told } = counting(newFile());
-    const journal = await openJournal(handle);
+    const journal = await openSqliteJournal(handle);
     told.commits = 0;
     told.beforeCommit = () => {
       throw Object.assign(new Error("disk I/O error"), { errcode: 1034 });

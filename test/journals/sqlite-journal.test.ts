@@ -3,17 +3,18 @@ import { once } from "node:events";
 import { copyFileSync, existsSync, linkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { type SqliteDatabase, SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { verifyJournal } from "cross-border-payments/testing";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { expectMigrated } from "./expect-migrated.js";
 import { begin, expectAllFound, failure, newLease, scope, state } from "./journal-fixture.js";
 import { beganByRelease01, sqliteRelease02 } from "./release-0-2.js";
-import { likeBetterSqlite3, newFile, nodeSqlite, openHandle, withoutSqlite } from "./sqlite-fixture.js";
-
-async function openJournal(...parameters: Parameters<typeof SqliteJournal.open>): Promise<SqliteJournal> {
-  const journal = await SqliteJournal.open(...parameters);
-  onTestFinished(() => journal.close());
-  return journal;
-}
+import {
+  likeBetterSqlite3,
+  newFile,
+  nodeSqlite,
+  openHandle,
+  openSqliteJournal,
+  withoutSqlite,
+} from "./sqlite-fixture.js";
 
 it.skipIf(nodeSqlite !== undefined)("says what to do on a Node without node:sqlite", async () => {
   const error = await failure(SqliteJournal.open(newFile()));
@@ -112,14 +113,14 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
 
   it("flushes every write: a write-ahead log with synchronous FULL", async () => {
     const database = openHandle(newFile());
-    await openJournal(database);
+    await openSqliteJournal(database);
     expect(Object.values(Object(database.prepare("PRAGMA journal_mode").all()[0]))).toEqual(["wal"]);
     expect(Object.values(Object(database.prepare("PRAGMA synchronous").all()[0]))).toEqual([2]);
   });
 
   it("makes its tables once when eight processes' handles open a new file at the same time", async () => {
     const file = newFile();
-    const journals = await Promise.all(Array.from({ length: 8 }, () => openJournal(file)));
+    const journals = await Promise.all(Array.from({ length: 8 }, () => openSqliteJournal(file)));
     const begun = await Promise.all(journals.map((journal) => journal.begin("k", scope, state, newLease())));
     expect(begun.filter(({ created }) => created)).toHaveLength(1);
   });
@@ -133,7 +134,7 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
       message: expect.stringContaining("keeps the file to itself"),
     });
     await one.close();
-    const many = await openJournal(file);
+    const many = await openSqliteJournal(file);
     const alsoRefused = await failure(SqliteJournal.open(file, { processes: "one", busyTimeoutMs: 50 }));
     expect(alsoRefused).toMatchObject({ name: "JournalError", code: "journal_failed" });
     expect(await many.read("k")).toBeUndefined();
@@ -157,7 +158,7 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
   ])("migrates a file of release 0.2.0, %s", async (_, place) => {
     const file = newFile();
     openHandle(file).exec(sqliteRelease02);
-    await expectMigrated(await openJournal(place(file)));
+    await expectMigrated(await openSqliteJournal(place(file)));
   });
 
   it.each([
@@ -180,7 +181,7 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
   it("migrates a file of release 0.2.0 once when eight open it at the same time", async () => {
     const file = newFile();
     openHandle(file).exec(sqliteRelease02);
-    const journals = await Promise.all(Array.from({ length: 8 }, () => openJournal(file)));
+    const journals = await Promise.all(Array.from({ length: 8 }, () => openSqliteJournal(file)));
     for (const journal of journals) expect(await journal.counts(scope)).toMatchObject({ held: 1 });
   });
 
@@ -198,7 +199,7 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     });
     const current = newFile();
     await (await SqliteJournal.open(current)).close();
-    await begin(await openJournal(current, { migrate: false }), "k");
+    await begin(await openSqliteJournal(current, { migrate: false }), "k");
   });
 
   it("refuses a handle whose rows have no names", async () => {
@@ -237,14 +238,14 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     await journal.close();
     expect(await failure(SqliteJournal.open(file))).toMatchObject(refused);
     rmSync(other);
-    expect(await (await openJournal(file)).read("k")).toMatchObject({ key: "k" });
+    expect(await (await openSqliteJournal(file)).read("k")).toMatchObject({ key: "k" });
   });
 
   it("shares one log with who opens the file through a symbolic link", async () => {
     const file = newFile();
     const other = `${file}.other`;
     symlinkSync(file, other);
-    const [one, two] = [await openJournal(file), await openJournal(other)];
+    const [one, two] = [await openSqliteJournal(file), await openSqliteJournal(other)];
     await begin(one, "k");
     expect((await two.begin("k", scope, state, newLease())).created).toBe(false);
   });
@@ -257,12 +258,12 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
   });
 
   it("finds keys from the first possible one on, and prunes more than a slice of them", async () => {
-    await expectAllFound(await openJournal(newFile()), 500);
+    await expectAllFound(await openSqliteJournal(newFile()), 500);
   });
 
   it("says so where the database neither stores a new flow nor has it", async () => {
     const database = openHandle(newFile());
-    const journal = await openJournal(database);
+    const journal = await openSqliteJournal(database);
     database.exec("CREATE TRIGGER t BEFORE INSERT ON flows BEGIN SELECT RAISE(IGNORE); END");
     expect(await failure(journal.begin("k", scope, state, newLease()))).toMatchObject({
       name: "JournalError",
@@ -285,7 +286,7 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
 
   it("leaves what was there when the file can't grow", async () => {
     const database = openHandle(newFile());
-    const journal = await openJournal(database);
+    const journal = await openSqliteJournal(database);
     const entry = await begin(journal, "k", "kept");
     const pages = Number(Object.values(Object(database.prepare("PRAGMA page_count").all()[0]))[0]);
     database.prepare(`PRAGMA max_page_count = ${pages + 2}`).all();
@@ -321,7 +322,7 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     const handle = likeBetterSqlite3(database, () => {
       if (isBroken) throw Object.assign(new Error("driver"), properties, { parameters: ["CH9300762011623852957"] });
     });
-    const journal = await openJournal(handle);
+    const journal = await openSqliteJournal(handle);
     const entry = await begin(journal, "k");
     const before = await journal.read("k");
     isBroken = true;
@@ -355,7 +356,7 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
 
   it("does not lose the failure of a commit", async () => {
     const database = openHandle(newFile());
-    const journal = await openJournal(database);
+    const journal = await openSqliteJournal(database);
     const entry = await begin(journal, "k");
     // Fails when the statement commits, after its row came back.
     database.exec(`
@@ -380,7 +381,7 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
         database.exec(sql);
       },
     };
-    const journal = await openJournal(handle);
+    const journal = await openSqliteJournal(handle);
     const entry = await begin(journal, "k");
     isDeleted = true;
     expect(await failure(journal.write("k", entry, { ...state, data: "lost" }))).toMatchObject({
@@ -391,12 +392,12 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     expect(await failure(journal.read("k"))).toMatchObject({ name: "JournalError", stored: "nothing" });
     const whatOthersRead = newFile();
     copyFileSync(path, whatOthersRead);
-    expect(await (await openJournal(whatOthersRead)).read("k")).not.toMatchObject({ data: "lost" });
+    expect(await (await openSqliteJournal(whatOthersRead)).read("k")).not.toMatchObject({ data: "lost" });
   });
 
   it("writes nothing into a transaction that was left open on the handle", async () => {
     const database = openHandle(newFile());
-    const journal = await openJournal(database);
+    const journal = await openSqliteJournal(database);
     if (Reflect.get(database, "isTransaction") === undefined) return;
     database.exec("BEGIN");
     expect(await failure(journal.begin("k", scope, state, newLease()))).toMatchObject({
@@ -409,7 +410,7 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
 
   it("counts a lease from when it is granted, not from when it waited for another process", async () => {
     const file = newFile();
-    const journal = await openJournal(file);
+    const journal = await openSqliteJournal(file);
     const lockedMs = 400;
     const locker = spawn(process.execPath, ["--eval", holdTheLock, file, String(lockedMs)], {
       stdio: ["ignore", "pipe", "inherit"],

@@ -1,6 +1,6 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -9,6 +9,7 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { FreshAgent, type OpenedAgent } from "../../src/platform/fresh-agent.js";
 import { openAgent, type UndiciModules } from "../../src/platform/undici-agent.js";
 import { certificates } from "../faults/certificates.js";
+import { originInTest } from "../support/origin-of.js";
 
 const noMainEntry = () => Promise.reject(new Error("the main entry was loaded"));
 const versions: Readonly<Record<string, UndiciModules>> = {
@@ -51,12 +52,10 @@ async function startServer(scheme: (typeof schemes)[number]) {
       ? createHttpServer(respond).on("connection", onSocket)
       : createHttpsServer(certificates().good, respond).on("secureConnection", onSocket);
   server.keepAliveTimeout = 0;
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
-    server.close();
   });
-  return { origin: `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`, seen, held, sockets };
+  return { origin: await originInTest(server, scheme), seen, held, sockets };
 }
 
 async function open(modules: UndiciModules, connections = 64): Promise<FreshAgent> {

@@ -9,6 +9,7 @@ import { listRecords } from "../../src/paging/listing.js";
 import { requireApiClient } from "../../src/reconcile/payments-client.js";
 import { readCursor, writeCursor } from "../../src/reconcile/watch-cursor.js";
 import { payments as operations } from "../../src/resources/payments.js";
+import { deferred } from "../support/deferred.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { compareTexts, paymentsService } from "./payments-service.js";
 import { startMs, World } from "./world.js";
@@ -131,7 +132,7 @@ it("throws where the service refuses", async () => {
 });
 
 it("is over, without an error, when the signal aborts, during a request or a wait or before", async () => {
-  const asked = withResolvers();
+  const asked = deferred();
   const { client, sandbox } = await openService({
     onRequest: ({ operation }) => {
       if (operation !== "payments.list") return undefined;
@@ -648,11 +649,3 @@ it("continues behind the last page after a failure", async () => {
   for await (const _ of world.watch({ size: 10 }, startMs + 1_000_000)) if (--left === 0) break;
   expect(world.requests.map(({ after }) => after)).toEqual([undefined, undefined, "10", "20", "20"]);
 });
-
-function withResolvers(): { readonly promise: Promise<void>; resolve(): void } {
-  let resolve = () => {};
-  const promise = new Promise<void>((resolved) => {
-    resolve = resolved;
-  });
-  return { promise, resolve: () => resolve() };
-}

@@ -3,7 +3,13 @@ import ts from "typescript";
 import { expect, it } from "vitest";
 import { fieldKinds, kindOfField } from "../../src/api/fields.js";
 import type { Operation } from "../../src/api/operation.js";
-import { catalogue, isOperationName, operationNames, operations } from "../../src/resources/catalogue.js";
+import {
+  catalogue,
+  describedVersion,
+  isOperationName,
+  operationNames,
+  operations,
+} from "../../src/resources/catalogue.js";
 import { describedOperations } from "../contract/described-operations.js";
 
 /** The files of `src/resources`, without `.ts`. */
@@ -105,4 +111,12 @@ it.each([...operations.values()])("keeps what the names of $name's fields call c
     return kind === undefined || fieldKinds[kind].isConfidential !== true;
   });
   expect(shown, "fields that need the kind `secret` or `account`").toEqual([]);
+});
+
+it("follows one version of the description, which its comments and openapi.json name", () => {
+  const cited = readdirSync("src", { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts"))
+    .flatMap((file) => [...readFileSync(`src/${file}`, "utf8").matchAll(/Interface description ([\d.]*\d)/g)]);
+  expect(new Set(cited.map(([, version]) => version))).toEqual(new Set([describedVersion]));
+  expect(JSON.parse(readFileSync("openapi.json", "utf8")).info.version).toBe(describedVersion);
 });

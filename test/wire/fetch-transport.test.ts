@@ -1,19 +1,12 @@
 import { runInNewContext } from "node:vm";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { Deadline, Ended } from "../../src/timing/deadline.js";
 import { later, now, type Timestamp } from "../../src/timing/timestamp.js";
 import { type FetchLike, fetchTransport } from "../../src/wire/fetch-transport.js";
 import type { WireRequest, WireResponse } from "../../src/wire/transport.js";
-import { WireFailure } from "../../src/wire/wire-failure.js";
 import { openClosedPort } from "./closed-port.js";
+import { failureOf, within } from "./exchange-fixture.js";
 import { startWireServer, wireResponse } from "./wire-server.js";
-
-function within(timeoutMs = 5000, signal?: AbortSignal, sendBy?: Timestamp): Deadline {
-  const deadline = new Deadline({ timeoutMs, signal, sendBy });
-  onTestFinished(() => deadline.finish());
-  return deadline;
-}
 
 function post(origin: string): WireRequest {
   return {
@@ -28,15 +21,6 @@ function post(origin: string): WireRequest {
 
 const send = (request: WireRequest, deadline = within(), fetch: FetchLike = globalThis.fetch): Promise<WireResponse> =>
   fetchTransport(fetch).send(request, deadline);
-
-async function failureOf(exchange: Promise<unknown>): Promise<WireFailure | Ended> {
-  const failure: unknown = await exchange.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  if (failure instanceof WireFailure || failure instanceof Ended) return failure;
-  throw new Error(`expected a WireFailure or Ended; found ${String(failure)}`);
-}
 
 const until = async (happened: () => boolean) => {
   while (!happened()) await new Promise((resolve) => setTimeout(resolve, 1));

@@ -1,19 +1,14 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { Deadline } from "../../src/timing/deadline.js";
 import type { FetchLike } from "../../src/wire/fetch-transport.js";
 import type { TransportOptions } from "../../src/wire/open-transport.js";
 import type { WireRequest } from "../../src/wire/transport.js";
+import { originInTest } from "../support/origin-of.js";
 
 /** A server that responds with the user agent of the request, which tells the two kinds of transport apart. */
-async function startServer(): Promise<string> {
-  const server = createServer(({ headers }, response) => response.end(headers["user-agent"] ?? "none"));
-  onTestFinished(() => void server.close());
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
+const startServer = () =>
+  originInTest(createServer(({ headers }, response) => response.end(headers["user-agent"] ?? "none")));
 
 async function textBy(platform: "node" | "web", options: Partial<TransportOptions> = {}): Promise<string> {
   const origin = await startServer();

@@ -1,5 +1,5 @@
 import { createSecureServer, constants as http2 } from "node:http2";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { Agent, type Dispatcher, interceptors } from "undici";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Deadline } from "../../src/timing/deadline.js";
@@ -7,6 +7,7 @@ import type { WireRequest, WireResponse } from "../../src/wire/transport.js";
 import { type DispatcherLike, undiciTransport } from "../../src/wire/undici-transport.js";
 import type { WireFailure } from "../../src/wire/wire-failure.js";
 import { certificates } from "../faults/certificates.js";
+import { originInTest } from "../support/origin-of.js";
 import { openClosedPort } from "./closed-port.js";
 import { startWireServer, type WireServer, wireResponse } from "./wire-server.js";
 
@@ -214,12 +215,10 @@ describe("an agent of undici 8 that speaks HTTP/2", () => {
         }
       });
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => {
       for (const session of sessions) session.destroy();
-      server.close();
     });
-    return { origin: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, heads, bodies };
+    return { origin: await originInTest(server, "https"), heads, bodies };
   }
 
   it("can be used", async () => {

@@ -1,7 +1,6 @@
 import { createPrivateKey } from "node:crypto";
 import { createSecureServer } from "node:http2";
 import { createServer, type ServerOptions } from "node:https";
-import type { AddressInfo } from "node:net";
 import { rootCertificates, type TLSSocket } from "node:tls";
 import { inspect } from "node:util";
 import {
@@ -16,6 +15,7 @@ import { Agent } from "undici";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { parseTlsOptions } from "../../src/wire/tls-options.js";
 import { certificates, type Identity } from "../faults/certificates.js";
+import { originInTest } from "../support/origin-of.js";
 
 const { authority, good, wrongHost, selfSigned } = certificates();
 const passphrase = "the-passphrase";
@@ -46,12 +46,8 @@ async function startServer(
     response.end(JSON.stringify(isLogin ? { access_token: "t", token_type: "Bearer", expires_in: 60 } : { id: "1" }));
   });
   server.on("tlsClientError", () => {});
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  started.origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  onTestFinished(() => server.closeAllConnections());
+  started.origin = await originInTest(server, "https");
   return started;
 }
 
@@ -123,10 +119,7 @@ describe("a private authority", () => {
     const server = createSecureServer({ ...good, allowHTTP1: true }, (_, response) => void response.end('{"id":"1"}'));
     const alpn: unknown[] = [];
     server.on("secureConnection", (socket: TLSSocket) => alpn.push(socket.alpnProtocol));
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void server.close());
-    const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const client = clientOf(origin, { ca: authority }, withToken);
+    const client = clientOf(await originInTest(server, "https"), { ca: authority }, withToken);
     await client.paymentIntents.get("1");
     await client.close();
     expect(alpn).toEqual(["http/1.1"]);

@@ -4,26 +4,22 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Agent, MockAgent } from "undici";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { Deadline, Ended } from "../../src/timing/deadline.js";
+import type { Ended } from "../../src/timing/deadline.js";
 import { later, now, type Timestamp } from "../../src/timing/timestamp.js";
 import type { Transport, WireRequest } from "../../src/wire/transport.js";
 import { isDispatcher, type UndiciTransportOptions, undiciTransport } from "../../src/wire/undici-transport.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 // Loaded before the first request, whose deadline would count it.
 import "../../src/wire/undici-exchange.js";
+import { block } from "../support/block.js";
 import { openClosedPort } from "./closed-port.js";
+import { failureOf, within } from "./exchange-fixture.js";
 import { startWireServer, wireResponse } from "./wire-server.js";
 
 function transport(options: Partial<UndiciTransportOptions> = {}): Transport {
   const handle = undiciTransport({ connections: 8, connectTimeoutMs: 5000, ...options });
   onTestFinished(() => void handle.close().catch(() => {}));
   return handle;
-}
-
-function within(timeoutMs = 5000, signal?: AbortSignal, sendBy?: Timestamp): Deadline {
-  const deadline = new Deadline({ timeoutMs, signal, sendBy });
-  onTestFinished(() => deadline.finish());
-  return deadline;
 }
 
 function post(origin: string, body = '{"amount":"1.00"}', maxResponseBytes = 1000): WireRequest {
@@ -39,15 +35,6 @@ function post(origin: string, body = '{"amount":"1.00"}', maxResponseBytes = 100
 
 function get(origin: string, path = "/gw/payments", maxResponseBytes = 1000): WireRequest {
   return { method: "GET", origin, path, headers: { accept: "application/json" }, body: undefined, maxResponseBytes };
-}
-
-async function failureOf(exchange: Promise<unknown>): Promise<WireFailure | Ended> {
-  const failure: unknown = await exchange.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  if (failure instanceof WireFailure || failure instanceof Ended) return failure;
-  throw new Error(`expected a WireFailure or Ended; found ${String(failure)}`);
 }
 
 async function wireFailureOf(exchange: Promise<unknown>): Promise<WireFailure> {
@@ -216,7 +203,7 @@ describe("an exchange that was never sent", () => {
     await wire.send(get(server.origin), within());
     await new Promise(setImmediate);
     const blocked = wireFailureOf(wire.send(post(server.origin), within()));
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 510);
+    block(510);
     expect(await blocked).toMatchObject({ sent: false, permanent: false, reason: "IDLE_FOR_TOO_LONG" });
     expect(requests).toBe(1);
     expect(await wire.send(post(server.origin), within())).toMatchObject({ status: 200 });

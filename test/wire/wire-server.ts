@@ -1,7 +1,7 @@
-import type { AddressInfo } from "node:net";
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { onTestFinished } from "vitest";
+import { originInTest } from "../support/origin-of.js";
 
 /** What a server over bare sockets does; it may break any rule of HTTP. */
 export interface WireScript {
@@ -50,15 +50,13 @@ export async function startWireServer(script: WireScript): Promise<WireServer> {
   };
   const server: Server = script.tls === undefined ? createServer(serve) : createTlsServer(script.tls, serve);
   if (script.tls !== undefined) server.on("tlsClientError", () => {});
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const origin = await originInTest(server, script.tls === undefined ? "http" : "https");
   onTestFinished(() => {
     for (const socket of open) socket.destroy();
-    server.close();
   });
-  const { port } = server.address() as AddressInfo;
   return {
-    origin: `${script.tls === undefined ? "http" : "https"}://127.0.0.1:${port}`,
-    port,
+    origin,
+    port: Number(new URL(origin).port),
     requests,
     received: () => received,
     connections: () => connections,

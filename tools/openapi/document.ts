@@ -1,6 +1,6 @@
 import { type FieldKind, type FieldTable, fieldKinds } from "../../src/api/fields.js";
 import type { BodyFields, Operation } from "../../src/api/operation.js";
-import { operations } from "../../src/resources/catalogue.js";
+import { describedVersion, operations } from "../../src/resources/catalogue.js";
 import { type ResourceDocs, readDocstrings } from "./docstrings.js";
 
 type Json = { readonly [name: string]: unknown };
@@ -21,10 +21,9 @@ function openApiDocument(docs: ReadonlyMap<string, ResourceDocs>): Json {
     openapi: "3.1.0",
     info: {
       title: "Cross-Border Payment Service",
-      version: "0.0.1",
+      version: describedVersion,
       summary: "Payment gateways, liquidity providers and cross-border payments between gateways.",
-      description:
-        "Made from the rows of operations of cross-border-payments, which follow interface description 0.0.1. What that description does not show is left open here.",
+      description: `Made from the rows of operations of cross-border-payments, which follow interface description ${describedVersion}. What that description does not show is left open here.`,
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [

@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { counted } from "../../errors/counted.js";
 import { InvalidArgumentError } from "../../errors/errors.js";
+import { sha256Hex } from "../../verification/fingerprint.js";
 import { type Progress, ProgressFile } from "./progress-file.js";
 import { lockForRun } from "./run-lock.js";
 
@@ -69,7 +69,7 @@ export class ResumableFile implements AsyncDisposable {
     const tail = bytes.subarray(-longestTail);
     // A page without a record leaves the end as it is.
     const { tailBytes, tailSha256 } =
-      tail.length === 0 ? this.#progress : { tailBytes: tail.length, tailSha256: sha256(tail) };
+      tail.length === 0 ? this.#progress : { tailBytes: tail.length, tailSha256: sha256Hex(tail) };
     const counts = { bytes: start + bytes.length, records: this.records + records };
     this.#progress = { query, after, ...counts, tailBytes, tailSha256 };
     await this.#progressFile.write(this.#progress);
@@ -122,15 +122,11 @@ async function endsAsWritten(handle: FileHandle, { bytes, tailBytes = 1, tailSha
   const tail = Buffer.alloc(tailBytes);
   await handle.read(tail, 0, tailBytes, bytes - tailBytes);
   // An earlier release has stored no digest.
-  return tail.at(-1) === lineFeed && (tailSha256 === undefined || sha256(tail) === tailSha256);
+  return tail.at(-1) === lineFeed && (tailSha256 === undefined || sha256Hex(tail) === tailSha256);
 }
 
 const lineFeed = 10;
 const longestTail = 65_536;
-
-function sha256(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
-}
 
 /** Made where it is not there, for its owner alone; written at positions, which files that are opened for appending don't know. */
 async function openFile(path: string): Promise<FileHandle> {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { counted } from "../../errors/counted.js";
 import { compareTokens } from "../../paging/cursor-order.js";
+import { compareTexts } from "../../payments/token-order.js";
 import { operations } from "../../resources/catalogue.js";
 import type { Answer } from "./answer.js";
 import { NoAnswer } from "./no-answer.js";
@@ -324,10 +325,6 @@ async function pageOf(probe: Probe, least: number): Promise<readonly Row[]> {
 
 function isMonotone(values: readonly string[], compare: (one: string, other: string) => number): boolean {
   return values.every((value, index) => index === 0 || compare(values[index - 1] ?? "", value) <= 0);
-}
-
-function compareTexts(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0;
 }
 
 function valuesOf(rows: readonly Row[], field: string): readonly string[] {

@@ -81,7 +81,6 @@ export class Payments {
     return intent;
   }
 
-  /** Asks for a payment of an intent. */
   async pay(intent: Row, twist: Twist = {}): Promise<Asked> {
     const senderGatewayTransactionId = `probe-${randomUUID()}`;
     const plain = { ...intent, senderGatewayTransactionId };

@@ -7,7 +7,6 @@ import type { Made } from "./payments.js";
 import type { Prober, SentRequest } from "./prober.js";
 import type { Question } from "./question.js";
 
-/** One question, as programs read it. */
 export interface ReportedQuestion {
   readonly id: string;
   readonly asks: string;

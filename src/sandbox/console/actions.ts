@@ -1,6 +1,6 @@
 import { isOperationName } from "../../resources/catalogue.js";
 import type { JsonObject } from "../request-body.js";
-import { Refusal } from "../responses.js";
+import { SandboxRefusal } from "../responses.js";
 import type { Sandbox } from "../sandbox.js";
 import type { FaultKind } from "./console-state.js";
 import type { Faults } from "./faults.js";
@@ -18,7 +18,7 @@ type Action = (controls: Controls, fields: JsonObject) => unknown;
 /**
  * What a `POST` to the console can ask for, by the last part of its path, and what the page is told then.
  *
- * @throws {Refusal} when a field is missing or wrong.
+ * @throws {SandboxRefusal} when a field is missing or wrong.
  */
 export const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
   [
@@ -71,6 +71,6 @@ function oneOf<Choice extends string>(fields: JsonObject, name: string, choices:
   throw wrong(name, choices.join(" or "));
 }
 
-function wrong(name: string, wanted: string): Refusal {
-  return new Refusal("invalid_value", `${name} must be ${wanted}`);
+function wrong(name: string, wanted: string): SandboxRefusal {
+  return new SandboxRefusal("invalid_value", `${name} must be ${wanted}`);
 }

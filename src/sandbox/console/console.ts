@@ -3,7 +3,7 @@ import { pageText } from "#console-page";
 import { CrossBorderError } from "../../errors/errors.js";
 import type { SigningKey } from "../../signing/keys.js";
 import { parseBody } from "../request-body.js";
-import { jsonResponse, Refusal, refusalResponse } from "../responses.js";
+import { jsonResponse, refusalResponse, SandboxRefusal } from "../responses.js";
 import type { Arrived, Sandbox, SandboxInterior } from "../sandbox.js";
 import { actions } from "./actions.js";
 import type { ConsoleState } from "./console-state.js";
@@ -41,7 +41,8 @@ export class SandboxConsole {
 
   async respond(request: ConsoleRequest): Promise<Response> {
     const why = whyRefused(request);
-    const response = why === undefined ? await this.#respond(request) : refusal(new Refusal("refused", why, 403));
+    const response =
+      why === undefined ? await this.#respond(request) : refusal(new SandboxRefusal("refused", why, 403));
     for (const [name, value] of Object.entries(securityHeaders)) response.headers.set(name, value);
     return response;
   }
@@ -50,7 +51,8 @@ export class SandboxConsole {
     const { method, path } = request;
     const name = path.slice(consolePath.length);
     if (method === "POST") return this.#act(name, request);
-    if (method !== "GET") return refusal(new Refusal("method_not_allowed", "the console takes GET and POST", 405));
+    if (method !== "GET")
+      return refusal(new SandboxRefusal("method_not_allowed", "the console takes GET and POST", 405));
     if (name === "state") return this.#state(request);
     if (path === consolePath.slice(0, -1)) return redirect(consolePath);
     return pageFile(name) ?? nothingThere();
@@ -85,8 +87,8 @@ export class SandboxConsole {
       const told = await action(controls, parseBody(body, headers.get("content-type")));
       return jsonResponse(told ?? {});
     } catch (error) {
-      if (error instanceof Refusal) return refusal(error);
-      if (error instanceof CrossBorderError) return refusal(new Refusal(error.code, error.message));
+      if (error instanceof SandboxRefusal) return refusal(error);
+      if (error instanceof CrossBorderError) return refusal(new SandboxRefusal(error.code, error.message));
       throw error;
     }
   }
@@ -94,7 +96,7 @@ export class SandboxConsole {
   async #watch(arrived: Arrived, respond: () => Promise<Response>): Promise<Response> {
     const { service } = this.#interior;
     const { seen, bytes, route } = arrived;
-    const isOperation = typeof route === "object" && !(route instanceof Refusal);
+    const isOperation = typeof route === "object" && !(route instanceof SandboxRefusal);
     const note = isOperation ? await noteSignature(service, this.#registered, { seen, bytes, route }) : unasked;
     const fault = this.#faults.take(seen);
     const entry = this.#log.add(arrived, { atMs: service.settings.now(), note, fault: fault?.kind });
@@ -124,12 +126,12 @@ function redirect(location: string): Response {
   return new Response(null, { status: 308, headers: { location } });
 }
 
-function refusal(why: Refusal): Response {
+function refusal(why: SandboxRefusal): Response {
   return refusalResponse(why, undefined);
 }
 
 function nothingThere(): Response {
-  return refusal(new Refusal("unknown_path", "the console has nothing at this path", 404));
+  return refusal(new SandboxRefusal("unknown_path", "the console has nothing at this path", 404));
 }
 
 /** Nothing is loaded from elsewhere, made of text, framed, or read by another page. */

@@ -1,4 +1,4 @@
-import { Refusal, refusalResponse } from "../responses.js";
+import { refusalResponse, SandboxRefusal } from "../responses.js";
 import type { SandboxRequest } from "../sandbox-options.js";
 import type { ArmedFault, FaultKind } from "./console-state.js";
 
@@ -64,5 +64,5 @@ const effects: Readonly<Record<FaultKind, Effect>> = {
     return response;
   },
   unavailable: async () =>
-    refusalResponse(new Refusal("unavailable", "the console was told to refuse this request", 503), undefined),
+    refusalResponse(new SandboxRefusal("unavailable", "the console was told to refuse this request", 503), undefined),
 };

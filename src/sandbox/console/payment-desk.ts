@@ -7,7 +7,7 @@ import { generateSigningKeyPair, parseSigningKey, type SigningKey } from "../../
 import { signedText } from "../../signing/signed-text.js";
 import { sha256Hex } from "../../verification/fingerprint.js";
 import type { JsonObject } from "../request-body.js";
-import { Refusal } from "../responses.js";
+import { SandboxRefusal } from "../responses.js";
 import type { Sandbox } from "../sandbox.js";
 import type { Service } from "../service.js";
 import { signatureHeader } from "../signature-check.js";
@@ -39,7 +39,6 @@ export class PaymentDesk {
     for (const key of signingKeys) this.#addKey(key);
   }
 
-  /** Whether one of the keys is the gateway's. */
   canSign(gateway: PaymentGateway): boolean {
     return this.#keys.has(this.#registered.fingerprintOf(gateway));
   }
@@ -54,10 +53,10 @@ export class PaymentDesk {
     return this.#service.ledger.paymentIntents.find(String(Object(body).id))?.record;
   }
 
-  /** @throws {Refusal} when there is no such intent, or none of the keys is its sender's. */
+  /** @throws {SandboxRefusal} when there is no such intent, or none of the keys is its sender's. */
   async createPayment(intentId: string, senderGatewayTransactionId: string): Promise<DeskResponse> {
     const intent = this.#service.ledger.paymentIntents.find(intentId)?.record;
-    if (intent === undefined) throw new Refusal("unknown_intent", "there is no such intent");
+    if (intent === undefined) throw new SandboxRefusal("unknown_intent", "there is no such intent");
     return this.#send(
       payments.create,
       { ...intent, senderGatewayTransactionId },
@@ -80,7 +79,7 @@ export class PaymentDesk {
 
   #gateway(name: string): PaymentGateway {
     const gateway = this.#service.ledger.gatewayNamed(name);
-    if (gateway === undefined) throw new Refusal("unknown_gateway", "there is no such gateway");
+    if (gateway === undefined) throw new SandboxRefusal("unknown_gateway", "there is no such gateway");
     return gateway;
   }
 
@@ -111,7 +110,8 @@ export class PaymentDesk {
   ): Promise<Record<string, string>> {
     if (!this.#service.settings.signedOperations.has(operation.name)) return {};
     const key = this.#keys.get(this.#registered.fingerprintOf(gateway));
-    if (key === undefined) throw new Refusal("no_signing_key", "the console has no signing key of this gateway", 409);
+    if (key === undefined)
+      throw new SandboxRefusal("no_signing_key", "the console has no signing key of this gateway", 409);
     return { [signatureHeader]: Buffer.from(await key.sign(signedText(path, body))).toString("base64") };
   }
 
@@ -128,7 +128,7 @@ export class PaymentDesk {
     const token: unknown = Object(body).access_token;
     if (typeof token === "string") return token;
     const what = status === 0 ? "the connection was broken off" : `status ${status}`;
-    throw new Refusal("no_token", `the console got no access token: ${what}`, 502);
+    throw new SandboxRefusal("no_token", `the console got no access token: ${what}`, 502);
   }
 
   async #handle(method: string, target: string, body: string, headers: Record<string, string>): Promise<DeskResponse> {

@@ -1,4 +1,4 @@
-import { Refusal } from "../responses.js";
+import { SandboxRefusal } from "../responses.js";
 import type { Arrived } from "../sandbox.js";
 import { shownQuery } from "../shown-query.js";
 import type { FaultKind, RequestLine } from "./console-state.js";
@@ -85,7 +85,7 @@ async function errorOf(response: Response): Promise<string | undefined> {
 
 /** Requests to the identity provider name sessions and codes in their query, and foreign ones may name anything. */
 function queryOf({ seen, route }: Arrived): string {
-  if (typeof route === "string" || route instanceof Refusal) return "";
+  if (typeof route === "string" || route instanceof SandboxRefusal) return "";
   return shownQuery(seen.query, route.operation.record, "…");
 }
 

@@ -2,7 +2,7 @@ import type { PaymentGateway } from "../../resources/payment-gateways.js";
 import { explainSignature, type SignatureQuestion } from "../../verification/explain-signature.js";
 import { type OperationRequest, signedRequest } from "../operation.js";
 import { parseBody } from "../request-body.js";
-import { Refusal } from "../responses.js";
+import { SandboxRefusal } from "../responses.js";
 import type { Service } from "../service.js";
 import { checkSignature, type RequestToVerify, signersOf } from "../signature-check.js";
 import type { SignatureLine } from "./console-state.js";
@@ -30,7 +30,7 @@ export async function noteSignature(
     const signed = signedRequest(service.settings, request, body);
     return await note(service, registered, signed, `http://${seen.headers.get("host")}`);
   } catch (error) {
-    if (error instanceof Refusal) return unchecked(error.message);
+    if (error instanceof SandboxRefusal) return unchecked(error.message);
     throw error;
   }
 }
@@ -81,7 +81,7 @@ async function isVerified(check: () => Promise<unknown>): Promise<boolean> {
     await check();
     return true;
   } catch (error) {
-    if (error instanceof Refusal) return false;
+    if (error instanceof SandboxRefusal) return false;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { findOrder, type TimedOperation, type Verdict } from "./find-order.js";
-import type { Call, Operation, Told } from "./history.js";
+import type { JournalCall, Operation, Told } from "./history.js";
 import { clockAhead, whenDone } from "./journal-time.js";
 
 /** What was told of one flow, and no order of its operations explains. */
@@ -104,7 +104,7 @@ function originsOf(shortest: readonly TimedOperation[], operations: readonly Tim
 }
 
 /** What a call asks for, and whose state or lease it names. */
-function namesIn(call: Call, withOwner = true): readonly string[] {
+function namesIn(call: JournalCall, withOwner = true): readonly string[] {
   return [
     ...("state" in call ? [call.state.data] : []),
     ...("lease" in call ? [call.lease.nonce] : []),

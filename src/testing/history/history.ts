@@ -34,7 +34,7 @@ type KeyedCall = { readonly key: string } & (
 );
 
 /** What a journal was asked for; `restore` is what was done to it: it became a copy of what it was at some time after `asOfMs`. */
-export type Call =
+export type JournalCall =
   | KeyedCall
   | {
       readonly name: "acquireAbandoned";
@@ -53,7 +53,7 @@ export interface Told {
 
 export interface Operation {
   readonly client: string;
-  readonly call: Call;
+  readonly call: JournalCall;
   /** By a clock that all clients have in common, and that is never set. */
   readonly startMs: number;
   /** `Infinity` where nobody knows whether it was done, or will be. */
@@ -63,7 +63,7 @@ export interface Operation {
 
 /** How an operation begins, and how it ends. One whose end is not there, or is `unknown`, may have been done, or may yet be. */
 export type HistoryEvent =
-  | { readonly id: string; readonly atMs: number; readonly client: string; readonly call: Call }
+  | { readonly id: string; readonly atMs: number; readonly client: string; readonly call: JournalCall }
   | { readonly id: string; readonly atMs: number; readonly told: Told }
   | { readonly id: string; readonly atMs: number; readonly failed: "nothing" | "unknown" };
 

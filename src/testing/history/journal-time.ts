@@ -1,4 +1,4 @@
-import type { Call, Operation, Told } from "./history.js";
+import type { JournalCall, Operation, Told } from "./history.js";
 
 /** When something was, or ends, as far as it is known. */
 export type Span = readonly [earliestMs: number, latestMs: number];
@@ -39,7 +39,7 @@ export function whenDone({ startMs, endMs, call, told }: Operation, ahead: Span)
 }
 
 /** A time of the journal's clock, at which the operation was done: of what it stored itself. */
-function toldTime(call: Call, told: Told | undefined): number | undefined {
+function toldTime(call: JournalCall, told: Told | undefined): number | undefined {
   if (told?.isDone !== true || !("lease" in call)) return undefined;
   const { updatedAtMs, leaseUntilMs } = told.entry ?? {};
   if (call.name === "begin" || call.name === "replaceQuote") return updatedAtMs;

@@ -1,5 +1,5 @@
 import type { Journal, JournalEntry, LeaseId, ObservedLease, StateId } from "../../flows/journal.js";
-import type { Call, HistoryEvent, Told } from "./history.js";
+import type { HistoryEvent, JournalCall, Told } from "./history.js";
 
 export interface Recording {
   /** Different for each journal that is recorded in one history. */
@@ -17,7 +17,7 @@ export function recordedJournal(journal: Journal, { client, record, nowMs }: Rec
     count += 1;
     return `${client}/${count}`;
   };
-  const around = async <T>(call: Call, work: () => Promise<T>, tell: (result: T) => Told): Promise<T> => {
+  const around = async <T>(call: JournalCall, work: () => Promise<T>, tell: (result: T) => Told): Promise<T> => {
     const id = nextId();
     record({ id, client, atMs: nowMs(), call });
     try {

@@ -11,7 +11,7 @@ import {
 } from "../../flows/journal.js";
 import { isRepetition } from "../../flows/journal-arguments.js";
 import { compareKeys } from "../../flows/state/flow-key.js";
-import type { Call, Told } from "./history.js";
+import type { JournalCall, Told } from "./history.js";
 import { roundingMs, type Span, type When } from "./journal-time.js";
 
 const times = ["createdAtMs", "updatedAtMs", "expiresAtMs", "leaseUntilMs", "prunedAtMs"] as const;
@@ -32,18 +32,18 @@ interface Outcomes {
 }
 
 /** What may be there after a call, if it told this. */
-export function rowsAfter(row: Row | undefined, call: Call, when: When, told: Told): Rows {
+export function rowsAfter(row: Row | undefined, call: JournalCall, when: When, told: Told): Rows {
   const { done, isRefused } = outcomesOf(row, call, when);
   const rows = told.isDone ? done : isRefused ? [row] : [];
   return told.entry === undefined ? rows : rows.flatMap((each) => asTold(each, told.entry, when.shown));
 }
 
 /** What may be there after a call of which nobody knows what it told, where it changes something. */
-export function rowsChanged(row: Row | undefined, call: Call, when: When): Rows {
+export function rowsChanged(row: Row | undefined, call: JournalCall, when: When): Rows {
   return call.name === "read" ? [] : outcomesOf(row, call, when).done.filter((each) => each !== row);
 }
 
-function outcomesOf(row: Row | undefined, call: Call, when: When): Outcomes {
+function outcomesOf(row: Row | undefined, call: JournalCall, when: When): Outcomes {
   const now = when.stored;
   switch (call.name) {
     case "begin": {

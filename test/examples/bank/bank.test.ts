@@ -1,5 +1,6 @@
 import pg from "pg";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { deferred } from "../../support/deferred.js";
 import { assertNoLeaks, type BankFixture, bank, postgresUrl, says, skipped, until } from "./bank-fixture.js";
 import { hiddenFields } from "./browser.js";
 
@@ -130,10 +131,7 @@ describe.skipIf(postgresUrl === "")(`a bank's back end${skipped}`, () => {
 
   it("loses nothing where one of two processes is stopped under load", async () => {
     const inFlight = new Set<object>();
-    let open = () => {};
-    const gate = new Promise<undefined>((resolve) => {
-      open = () => resolve(undefined);
-    });
+    const { promise: gate, resolve: open } = deferred<undefined>();
     const shared = await bank({
       onRequest: (request) => {
         if (request.operation !== "payments.create") return undefined;
@@ -161,7 +159,7 @@ describe.skipIf(postgresUrl === "")(`a bank's back end${skipped}`, () => {
       ({ status }) => status === 503,
     );
     const late = orders.slice(6).map(click);
-    open();
+    open(undefined);
     for (const { status } of await Promise.all([...early, ...late])) expect(status).toBe(303);
     expect(await exit).toBe(0);
     for (const { path } of orders) await until(() => ada.get(second, path), says("Status: <b>paid</b>"));

@@ -2,19 +2,8 @@ import { getEventListeners } from "node:events";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { OpenWork } from "../../../src/flows/ownership/open-work.js";
 import { sleep } from "../../../src/timing/clock.js";
-
-function deferred<T = void>() {
-  let resolve: (value: T) => void = () => {};
-  const promise = new Promise<T>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
-}
-
-function useFakeTime(): void {
-  vi.useFakeTimers();
-  onTestFinished(() => void vi.useRealTimers());
-}
+import { deferred } from "../../support/deferred.js";
+import { useFakeTime } from "./fake-time.js";
 
 it("gives what the work gives, and throws what it throws", async () => {
   const work = new OpenWork();

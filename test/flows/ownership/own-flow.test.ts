@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "cross-border-payments";
 import { JournalError, MemoryJournal } from "cross-border-payments/flow";
-import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { FlowContext } from "../../../src/flows/flow-context.js";
 import type { Journal } from "../../../src/flows/journal.js";
 import { unsettledWrite } from "../../../src/flows/ownership/journal-failure.js";
@@ -9,17 +9,13 @@ import { acquireEntry, retryJournal } from "../../../src/flows/ownership/own-flo
 import { boundJournal } from "../bound-journal.js";
 import { flowFixture, request } from "../flow-fixture.js";
 import { errorOf } from "../results.js";
+import { useFakeTime } from "./fake-time.js";
 
 const unknown = () => new JournalError("the connection broke", { stored: "unknown" });
 const nothing = () => new JournalError("the disk failed", { stored: "nothing" });
 
 /** The leases of other tests' flows may beat for ever: not all timers are waited for. */
 const afterAllTries = 1000;
-
-function useFakeTime(): void {
-  vi.useFakeTimers();
-  onTestFinished(() => void vi.useRealTimers());
-}
 
 /** What is thrown after all tries, of which each throws what is given for it, and how many there were. */
 async function failing(errors: readonly unknown[]): Promise<{ readonly error: unknown; readonly tries: number }> {

@@ -1,10 +1,9 @@
 import type { PaymentFlowOptions, TakeFundsByKey } from "cross-border-payments/flow";
 import { describe, expect, it } from "vitest";
-import { closed, type FlowFixture, flowFixture, isList, isPayment, request } from "../flow-fixture.js";
+import { closed, type FlowFixture, flowFixture, isList, isPayment, refusal, request } from "../flow-fixture.js";
 import { longList } from "../long-list.js";
 import { errorOf } from "../results.js";
 
-const refusal = (status: number) => Response.json({ error: "limit", message: "no" }, { status });
 const lost = () => Response.error();
 const listed = 60;
 /** Long enough for a busy machine: a lease that has lapsed leads elsewhere. */

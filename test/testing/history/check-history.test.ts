@@ -3,7 +3,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkHistory, describeUnexplained } from "../../../src/testing/history/check-history.js";
 import { CompetingClient } from "../../../src/testing/history/competing-client.js";
-import { type Call, type HistoryEvent, type Operation, toOperations } from "../../../src/testing/history/history.js";
+import {
+  type HistoryEvent,
+  type JournalCall,
+  type Operation,
+  toOperations,
+} from "../../../src/testing/history/history.js";
 import { recordedJournal } from "../../../src/testing/history/recorded-journal.js";
 import { seededRandom } from "../../faults/seeded-random.js";
 import { runs } from "../../support/thorough.js";
@@ -21,7 +26,7 @@ const entry = (change: Partial<JournalEntry> = {}): JournalEntry => ({
   ...{ leaseUntilMs: 1000, leaseMs: 1000, isExpired: false, isOverlong: false, ...change },
 });
 
-type Line = readonly [startMs: number, endMs: number, call: Call, told?: Operation["told"]];
+type Line = readonly [startMs: number, endMs: number, call: JournalCall, told?: Operation["told"]];
 
 function check(...lines: readonly Line[]) {
   const operations = lines.map(
@@ -39,11 +44,11 @@ const begun: Line = [
   { name: "begin", key, scope, state: state("first"), lease: lease("one") },
   { isDone: true, entry: entry() },
 ];
-const write = (revision: number, data: string, named: object = {}): Call => ({
+const write = (revision: number, data: string, named: object = {}): JournalCall => ({
   ...{ name: "write", key, id: { ...first, ...named, revision }, state: state(data) },
 });
-const read: Call = { name: "read", key };
-const acquire = (nonce: string): Call => ({ name: "acquire", key, lease: lease(nonce) });
+const read: JournalCall = { name: "read", key };
+const acquire = (nonce: string): JournalCall => ({ name: "acquire", key, lease: lease(nonce) });
 const shows = (change: Partial<JournalEntry>) => ({ isDone: true, entry: entry(change) });
 const second = { revision: 2, data: "second", updatedAtMs: 10 };
 

@@ -1,0 +1,21 @@
+import { onTestFinished } from "vitest";
+import { Deadline, Ended } from "../../src/timing/deadline.js";
+import type { Timestamp } from "../../src/timing/timestamp.js";
+import { WireFailure } from "../../src/wire/wire-failure.js";
+
+/** A deadline that is finished when the test is. */
+export function within(timeoutMs = 5000, signal?: AbortSignal, sendBy?: Timestamp): Deadline {
+  const deadline = new Deadline({ timeoutMs, signal, sendBy });
+  onTestFinished(() => deadline.finish());
+  return deadline;
+}
+
+/** What an exchange fails with; one that succeeds fails the test. */
+export async function failureOf(exchange: Promise<unknown>): Promise<WireFailure | Ended> {
+  const failure: unknown = await exchange.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (failure instanceof WireFailure || failure instanceof Ended) return failure;
+  throw new Error(`expected a WireFailure or Ended; found ${String(failure)}`);
+}
