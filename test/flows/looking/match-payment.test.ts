@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { type PaymentMatch, paymentMatcher, type Recognisable } from "../../../src/flows/looking/match-payment.js";
+import {
+  isAnothers,
+  type PaymentMatch,
+  paymentMatcher,
+  type Recognisable,
+} from "../../../src/flows/looking/match-payment.js";
 import type { Payment } from "../../../src/resources/payments.js";
 import { intent } from "../gateway-client.js";
 
@@ -154,5 +159,32 @@ describe("a payment that has neither signature nor body nor transaction id", () 
     { senderGatewayTransactionId: "TX-2" },
   ])("is another one where it has %j", (listed) => {
     expect(matchAny(claims, listed)).toBeUndefined();
+  });
+});
+
+describe("the record that comes in response to a claim", () => {
+  const claim = { body: '{"id":"pi-1","amount":"1.0"}', signature: base64(256, 7) };
+  const others = { creationRequestBody: '{"id":"pi-2"}', creationRequestSignatureBase64: base64(256, 8) };
+
+  it("is another payment's where its body is another one, with a signature of its own", () => {
+    expect(isAnothers(others, claim)).toBe(true);
+  });
+
+  it.each<[what: string, record: object]>([
+    ["the body that was sent", { ...others, creationRequestBody: claim.body }],
+    ["that body in another order", { ...others, creationRequestBody: '{"amount":"1.0", "id":"pi-1"}' }],
+    ["no body", { ...others, creationRequestBody: undefined }],
+    ["an empty body", { ...others, creationRequestBody: "{}" }],
+    ["a body that is no text", { ...others, creationRequestBody: { id: "pi-2" } }],
+    ["the signature that was sent", { ...others, creationRequestSignatureBase64: claim.signature }],
+    ["that signature in another form", { ...others, creationRequestSignatureBase64: ` ${claim.signature}\n` }],
+    ["no signature", { ...others, creationRequestSignatureBase64: undefined }],
+    ["a signature of another size", { ...others, creationRequestSignatureBase64: base64(384, 8) }],
+  ])("may be the flow's own with %s", (_, record) => {
+    expect(isAnothers(record, claim)).toBe(false);
+  });
+
+  it.each(["", "no JSON"])("may be the flow's own where that has sent %j and gets the same", (body) => {
+    expect(isAnothers({ ...others, creationRequestBody: body }, { ...claim, body })).toBe(false);
   });
 });
