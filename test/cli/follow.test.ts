@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { CrossBorderClient, Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
 import { command } from "../support/program.js";
@@ -183,6 +183,14 @@ describe("a list of payments that is followed", () => {
     expect(await follower.stop("SIGINT")).toBe(0);
     expect(transactions(follower.stdout())).toEqual(stored());
     expect(follower.stderr().split("\n").slice(1)).toEqual(["cross-border: the service is there again", ""]);
+  });
+
+  it("is told of no attempt that fails where it is not followed, but of the last", async () => {
+    isAway = true;
+    const random = vi.spyOn(Math, "random").mockReturnValue(0);
+    onTestFinished(() => void random.mockRestore());
+    const { code, stderr } = await run(["payments", "list"], { env });
+    expect([code, stderr]).toEqual([3, expect.not.stringContaining("it is tried again for as long")]);
   });
 
   it("ends at Ctrl-C while the service is away", async () => {

@@ -58,6 +58,11 @@ describe("the body that a service lists", () => {
     expect(match(withDetails(other), withDetails(one))).toBe("lookalike");
   });
 
+  it("is the flow's own where an amount is written otherwise, and another where the amount is", () => {
+    const [sent, same, other] = ["1.5", "1.50", "1.51"].map((amount) => `{"id":"pi-1","receiverAmount":"${amount}"}`);
+    expect([match(sent ?? "", same), match(sent ?? "", other)]).toEqual(["own", "lookalike"]);
+  });
+
   it.each(["__proto__", "constructor"])("is another where only one of them has a field %s", (name) => {
     const [one, other] = ['{"id":"pi-1"}', `{"id":"pi-1","${name}":{}}`] as const;
     expect([match(one, other), match(other, one)]).toEqual(["lookalike", "lookalike"]);
@@ -123,6 +128,16 @@ describe("the transaction id that a service lists", () => {
     expect(paymentMatcher(flow)({ senderGatewayTransactionId: listed })).toBe("lookalike");
     const body = JSON.stringify({ senderGatewayTransactionId: listed });
     expect(paymentMatcher(flow)({ creationRequestBody: body })).toBe("lookalike");
+  });
+
+  it.each([
+    [intent.senderGatewayId, "lookalike"],
+    [undefined, "lookalike"],
+    [5, "lookalike"],
+    ["another gateway", undefined],
+  ])("is the flow's own of its gateway alone: %j", (senderGatewayId, kind) => {
+    const flow = { intent, senderGatewayTransactionId, claims: [] };
+    expect(paymentMatcher(flow)({ senderGatewayId, senderGatewayTransactionId })).toBe(kind);
   });
 
   it.each(["TX-10", "TX-", "", undefined, null, ["TX-1"], { toString: 1 }])(
