@@ -438,6 +438,9 @@ describe("a list that is resumed", () => {
     expect(other.stderr).toMatch(
       /short\.progress belongs to another list: \{.*"size":2,.*\}, and not \{.*"memo":"".*\}/,
     );
+    await list(...resumed("raw", "--format", "csv", "--raw"));
+    const escaped = await list(...resumed("raw", "--format", "csv"));
+    expect(escaped.stderr).toMatch(/raw\.progress belongs to another list: \{.*"isRaw":true\}, and not \{/);
     const { size } = statSync(file("short.ndjson"));
     writeFileSync(file("short.ndjson"), "");
     expect((await list(...resumed("short"))).stderr).toMatch(
