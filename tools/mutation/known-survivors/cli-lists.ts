@@ -3,6 +3,7 @@ import type { KnownSurvivor } from "../known-survivor.js";
 const runLock = "src/cli/lists/run-lock.ts";
 const resumableFile = "src/cli/lists/resumable-file.ts";
 const follow = "src/cli/lists/follow.ts";
+const listCommands = "src/cli/lists/list-commands.ts";
 const listOptions = "src/cli/lists/list-options.ts";
 
 export const cliLists: readonly KnownSurvivor[] = [
@@ -35,6 +36,24 @@ export const cliLists: readonly KnownSurvivor[] = [
     line: "await events.return?.();",
     replacement: "events.return()",
     why: "For the compiler: a watch can be ended.",
+  },
+  ...["out === undefined && resume === undefined", "false"].map((replacement) => ({
+    file: listCommands,
+    line: "out === undefined || resume === undefined",
+    replacement,
+    why: "For the compiler: they go together.",
+  })),
+  {
+    file: listCommands,
+    line: 'if (file === undefined || records.length > 0) await write(records, () => page.next ?? "");',
+    replacement: '"Stryker was here!"',
+    why: "For the compiler: a page that goes into a file has a record, and so a cursor.",
+  },
+  {
+    file: listCommands,
+    line: 'await write(records, () => "");',
+    replacement: '"Stryker was here!"',
+    why: "A period goes into no file that says how far it is good.",
   },
   {
     file: resumableFile,
