@@ -212,6 +212,18 @@ describe("a list of payments that is followed", () => {
       onText: (name, text) => void (name === "stdout" && texts.push(text)),
     });
     expect(texts.map(transactions)).toEqual([stored()]);
+    const { stdout } = await run(["payments", "list", "--follow", "--size", "3", "--limit", "4"], { env });
+    expect(transactions(stdout)).toEqual(stored().slice(0, 4));
+  });
+
+  it("notes how far it is also where nothing fits", async () => {
+    const files = ["--out", file("none.ndjson"), "--resume", file("none.progress")];
+    const follower = followHere("payments", "list", "--follow", "--filter", "memo=none", ...files);
+    await until(
+      () => existsSync(file("none.progress")) && readFileSync(file("none.progress"), "utf8").includes('"after"'),
+    );
+    expect(await follower.stop("SIGINT")).toBe(0);
+    expect(readFileSync(file("none.ndjson"), "utf8")).toBe("");
   });
 
   it("leaves nothing behind where its reader stops", async () => {

@@ -115,7 +115,7 @@ async function readList({ source, options, client, parents, file, write, progres
   for await (const page of openList(source, client, parents, query).pages()) {
     const records = page.items.slice(0, limit - count);
     // Where there are no paging tokens, the first cursor that is asked for throws: none is missing here.
-    if (file === undefined || records.length > 0) await write(records, () => page.next ?? "");
+    await write(records, () => page.next ?? "");
     count += records.length;
     progress.show(count);
     if (count >= limit) return;

@@ -45,16 +45,22 @@ export const cliLists: readonly KnownSurvivor[] = [
   })),
   {
     file: listCommands,
-    line: 'if (file === undefined || records.length > 0) await write(records, () => page.next ?? "");',
-    replacement: '"Stryker was here!"',
-    why: "For the compiler: a page that goes into a file has a record, and so a cursor.",
+    line: 'JSON.stringify({ service: settings.baseUrl, list: source.name, parent: parents.join("/"), ...query }),',
+    replacement: '""',
+    why: "No list belongs to more than one record.",
   },
   {
     file: listCommands,
-    line: 'await write(records, () => "");',
+    line: 'await write(records, () => page.next ?? "");',
     replacement: '"Stryker was here!"',
-    why: "A period goes into no file that says how far it is good.",
+    why: "For the compiler: a page that goes into a file has a record, and so a cursor.",
   },
+  ...['"Stryker was here!"', "() => undefined"].map((replacement) => ({
+    file: listCommands,
+    line: 'await write(records, () => "");',
+    replacement,
+    why: "A period goes into no file that says how far it is good.",
+  })),
   {
     file: resumableFile,
     line: "} catch {",
