@@ -136,7 +136,6 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     const drop = new AbortController();
     const onAbort = () => drop.abort(signal?.reason);
     signal?.addEventListener("abort", onAbort);
-    if (signal?.aborted) onAbort();
     try {
       yield* this.#pages(drop.signal);
     } finally {
@@ -160,7 +159,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
       if (received === undefined) return yield* this.#atEnd(position);
       const { fields, news } = received;
       const isFirst = position.isAtStart;
-      if (!isFirst) this.#assertAfter(position, received);
+      this.#assertAfter(position, received);
       if (!trustCursor)
         position.order = assertOneOrder(name, fields, position.pageBefore(received), position.order, this.#direction);
       const obstacle = obstacleAfter(fields, this.#query, this.#direction);

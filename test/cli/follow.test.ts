@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { getEventListeners } from "node:events";
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { followPayments } from "../../src/cli/lists/follow.js";
 import type { CrossBorderClient, Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
 import { command } from "../support/program.js";
@@ -19,10 +21,14 @@ let env: Record<string, string>;
 let isAway: boolean;
 /** Transaction ids of payments that are not listed yet. */
 let unlisted: Set<string>;
+const dayMs = 86_400_000;
+/** How far the service's clock is behind. It never goes back. */
+let behindMs = 3 * dayMs;
 const file = (name: string) => join(folder, name);
 
 beforeAll(async () => {
   server = await startSandbox({
+    now: () => Date.now() - behindMs,
     onRequest: ({ operation }) => (isAway && operation?.endsWith(".list") ? Response.error() : undefined),
     async onResponse({ operation }, response) {
       if (operation !== "payments.list" || unlisted.size === 0) return undefined;
@@ -166,10 +172,67 @@ describe("a list of payments that is followed", () => {
     unlisted.delete(duringKill);
     const resumed = followHere(...line);
     await until(() => written().includes(`"${duringKill}"`));
+    unlisted.add(`TX-${paid + 1}`);
+    const lateAgain = await pay();
+    const afterThat = await pay();
+    await until(() => written().includes(`"${afterThat}"`));
+    // What changes is read then, too, and no news.
+    server.sandbox.setReceiverStatus(server.sandbox.payments.at(-1)?.id ?? "", "processed");
+    unlisted.delete(lateAgain);
+    await until(() => written().includes(`"${lateAgain}"`));
     expect(await resumed.stop("SIGINT")).toBe(0);
     const found = transactions(written());
     expect(found).toHaveLength(new Set(found).size);
     expect(new Set(found)).toEqual(new Set(stored()));
+  });
+
+  it("goes on behind payments of earlier days", async () => {
+    const files = ["--out", file("days.ndjson"), "--resume", file("days.progress")];
+    const line = ["payments", "list", "--follow", "--every", "20ms", ...files];
+    const written = () => (existsSync(file("days.ndjson")) ? readFileSync(file("days.ndjson"), "utf8") : "");
+    // So many show that paging tokens follow time.
+    for (let count = 0; count < 20; count++) await pay();
+    behindMs -= 2 * dayMs;
+    for (let count = 0; count < 20; count++) await pay();
+    for (let run = 0; run < 2; run++) {
+      const follower = followHere(...line);
+      for (let more = 0; more < 2; more++) {
+        const id = await pay();
+        await until(() => written().includes(`"${id}"`));
+      }
+      expect(await follower.stop("SIGINT")).toBe(0);
+    }
+    expect(transactions(written())).toEqual(stored());
+  });
+
+  it("writes at once what is there together", async () => {
+    const texts: string[] = [];
+    await run(["payments", "list", "--follow", "--every", "1d", "--limit", `${stored().length}`], {
+      env,
+      onText: (name, text) => void (name === "stdout" && texts.push(text)),
+    });
+    expect(texts.map(transactions)).toEqual([stored()]);
+    const { stdout } = await run(["payments", "list", "--follow", "--size", "3", "--limit", "4"], { env });
+    expect(transactions(stdout)).toEqual(stored().slice(0, 4));
+  });
+
+  it("notes how far it is also where nothing fits", async () => {
+    const files = ["--out", file("none.ndjson"), "--resume", file("none.progress")];
+    const follower = followHere("payments", "list", "--follow", "--filter", "memo=none", ...files);
+    await until(
+      () => existsSync(file("none.progress")) && readFileSync(file("none.progress"), "utf8").includes('"after"'),
+    );
+    expect(await follower.stop("SIGINT")).toBe(0);
+    expect(readFileSync(file("none.ndjson"), "utf8")).toBe("");
+  });
+
+  it("leaves nothing behind where its reader stops", async () => {
+    const { signal } = new AbortController();
+    const options = { everyMs: dayMs, signal, mark: undefined, written: new Set<string>() };
+    const news = followPayments(client, { ...options, startAfter: undefined, size: undefined, filter: undefined });
+    expect((await news.next()).value?.records).toHaveLength(stored().length);
+    await news.return();
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   it("waits while the service is away, and says so once", async () => {
@@ -183,6 +246,14 @@ describe("a list of payments that is followed", () => {
     expect(await follower.stop("SIGINT")).toBe(0);
     expect(transactions(follower.stdout())).toEqual(stored());
     expect(follower.stderr().split("\n").slice(1)).toEqual(["cross-border: the service is there again", ""]);
+  });
+
+  it("is told of no attempt that fails where it is not followed, but of the last", async () => {
+    isAway = true;
+    const random = vi.spyOn(Math, "random").mockReturnValue(0);
+    onTestFinished(() => void random.mockRestore());
+    const { code, stderr } = await run(["payments", "list"], { env });
+    expect([code, stderr]).toEqual([3, expect.not.stringContaining("it is tried again for as long")]);
   });
 
   it("ends at Ctrl-C while the service is away", async () => {

@@ -128,6 +128,8 @@ describe("a list", () => {
     expect(records(filtered.stdout)).toEqual([payments[6]]);
     const newest = await list("payments", "list", "--sort", "createdAt.desc", "--size", "3", "--limit", "5");
     expect(records(newest.stdout)).toEqual(payments.slice(-5).reverse());
+    const first = await list("payments", "list", "--size", "2", "--limit", "3");
+    expect(records(first.stdout)).toEqual(payments.slice(0, 3));
     const behind = await list("payments", "list", "--after", payments[40]?.pagingToken ?? "");
     expect(records(behind.stdout)).toEqual(payments.slice(41));
     expect((await list("payments", "list", "--filter", "memo=none", "--format", "csv")).stdout).toBe("");
@@ -435,6 +437,9 @@ describe("a list that is resumed", () => {
     expect(other.stderr).toMatch(
       /short\.progress belongs to another list: \{.*"size":2,.*\}, and not \{.*"memo":"".*\}/,
     );
+    await list(...resumed("raw", "--format", "csv", "--raw"));
+    const escaped = await list(...resumed("raw", "--format", "csv"));
+    expect(escaped.stderr).toMatch(/raw\.progress belongs to another list: \{.*"isRaw":true\}, and not \{/);
     const { size } = statSync(file("short.ndjson"));
     writeFileSync(file("short.ndjson"), "");
     expect((await list(...resumed("short"))).stderr).toMatch(

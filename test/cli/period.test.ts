@@ -75,7 +75,12 @@ describe("the payments of a period", () => {
     const third = downFrom(47, 24).filter((hour) => hour % 3 === 0);
     expect(await memosOf(...day, "--filter", "receiverAmount=0.5")).toEqual(third);
     expect(await memosOf(...day, "--filter", "receiverAmount=0.5", "--limit", "3")).toEqual(third.slice(0, 3));
-    expect((await list(...day, "--filter", "memo=0")).stdout).toBe("");
+    expect((await list(...day, "--filter", "memo=0", "--format", "csv")).stdout).toBe("");
+    const before = server.sandbox.requests.length;
+    expect(await memosOf("--from", "2020-01-01", "--size", "20", "--limit", "20")).toEqual(downFrom(57, 38));
+    const asked = server.sandbox.requests.slice(before).filter(({ operation }) => operation === "payments.list");
+    expect(asked).toHaveLength(1);
+    expect(await memosOf("--from", "2020-01-01", "--size", "20", "--limit", "25")).toEqual(downFrom(57, 33));
     const { stdout: csv } = await list(...day, "--fields", "memo", "--format", "csv");
     expect(csv).toBe(`memo\r\n${downFrom(47, 24).join("\r\n")}\r\n`);
     const { stdout: table } = await run(["payments", "list", ...day, "--limit", "2"], { env, width: 200 });

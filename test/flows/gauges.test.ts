@@ -42,10 +42,10 @@ it("says what of its own gateway is open, at once, and what is settled, within a
   };
   expect((await gauges.read()).stored).toEqual(expected);
   await vi.advanceTimersByTimeAsync(5_000);
-  backlog.mockResolvedValue([]);
+  backlog.mockResolvedValue([backlogOf(alpha, "held", 2, 50)]);
   const list = vi.spyOn(journal, "list");
-  const now = { phases: { ...expected.phases, claimed: 0, held: 0 }, oldestMs: none, unowned: 0, elsewhere: 0 };
-  expect((await gauges.read()).stored).toMatchObject(now);
+  const now = { phases: { ...expected.phases, claimed: 0 }, oldestMs: { ...none, held: 50 }, elsewhere: 0 };
+  expect((await gauges.read()).stored).toEqual({ ...expected, ...now, unowned: 1 });
   expect([backlog.mock.calls.length, counts.mock.calls.length, list.mock.calls.length]).toEqual([2, 1, 0]);
 });
 

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -290,6 +291,10 @@ describe("tokens that do not follow the sort order", () => {
     const service = new ListService({ rows, response: (paging) => (paging._after === "3" ? [] : response(paging)) });
     expect(await collect(list(service, { sort: "name.asc", trustCursor: true }))).toEqual(rows);
     expect(service.requested.map(({ paging }) => paging._after)).toEqual([undefined, "1", "3"]);
+    // A page of one record shows no order, and none is looked for.
+    const alone = new ListService({ rows: rowsUpTo(2) });
+    await collect(list(alone, { size: 1, trustCursor: true }));
+    expect(alone.requested.map(({ paging }) => paging)).toMatchObject([{}, { _after: "1" }, { _after: "2" }]);
   });
 
   it("may lie before the bound of a caller who trusts the cursor", async () => {
@@ -949,6 +954,7 @@ describe("prefetch", () => {
       if (stop === "break") await pages.return();
       else caller.abort();
       expect(signal?.aborted).toBe(true);
+      if (stop === "break") expect(getEventListeners(caller.signal, "abort")).toEqual([]);
       expect(caller.signal.aborted).toBe(stop === "abort");
     }
   });

@@ -115,7 +115,7 @@ async function readList({ source, options, client, parents, file, write, progres
   for await (const page of openList(source, client, parents, query).pages()) {
     const records = page.items.slice(0, limit - count);
     // Where there are no paging tokens, the first cursor that is asked for throws: none is missing here.
-    if (file === undefined || records.length > 0) await write(records, () => page.next ?? "");
+    await write(records, () => page.next ?? "");
     count += records.length;
     progress.show(count);
     if (count >= limit) return;
@@ -147,7 +147,7 @@ async function followNews(call: ListCall, everyMs: number): Promise<void> {
     await write(wanted, () => mark);
     count += wanted.length;
     progress.show(count);
-    if (count >= limit || stop.signal.aborted) return;
+    if (count >= limit) return;
   }
 }
 
@@ -159,8 +159,7 @@ async function newsOf(
   const { filter, size, after, out } = options;
   const isOfPayments = source.name === "payments";
   const mark = isOfPayments ? file?.after : undefined;
-  const hasWritten = file !== undefined && out !== undefined && file.records > 0;
-  const written = hasWritten ? await writtenIds(out, terminal, client, mark) : new Set<string>();
+  const written = out === undefined ? new Set<string>() : await writtenIds(out, terminal, client, mark);
   const follow = { everyMs, signal, mark, written };
   if (isOfPayments) return followPayments(client, { ...follow, startAfter: after, size, filter });
   const query = { filter, size, after };

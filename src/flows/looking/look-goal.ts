@@ -114,7 +114,7 @@ export class LookGoal implements PaymentGoal {
     if (this.#ending?.problem !== undefined) return this.#ending.problem;
     const { mark, end, ageSeconds } = this.grounds();
     if (ageSeconds !== undefined) return `the list came from a cache, ${ageSeconds} s old`;
-    if (this.#namelessMs !== undefined && this.#namelessMs >= this.#fromMs()) {
+    if ((this.#namelessMs ?? Number.NaN) >= this.#fromMs()) {
       return "a listed payment has neither a signature nor a body nor a transaction id, so nothing shows whose it is";
     }
     if (mark === "missed") {

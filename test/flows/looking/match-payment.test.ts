@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { type PaymentMatch, paymentMatcher, type Recognisable } from "../../../src/flows/looking/match-payment.js";
+import {
+  isAnothers,
+  type PaymentMatch,
+  paymentMatcher,
+  type Recognisable,
+} from "../../../src/flows/looking/match-payment.js";
 import type { Payment } from "../../../src/resources/payments.js";
 import { intent } from "../gateway-client.js";
 
@@ -51,6 +56,11 @@ describe("the body that a service lists", () => {
   ])("is another where its data are others, either way round: %s and %s", (one, other) => {
     expect(match(withDetails(one), withDetails(other))).toBe("lookalike");
     expect(match(withDetails(other), withDetails(one))).toBe("lookalike");
+  });
+
+  it("is the flow's own where an amount is written otherwise, and another where the amount is", () => {
+    const [sent, same, other] = ["1.5", "1.50", "1.51"].map((amount) => `{"id":"pi-1","receiverAmount":"${amount}"}`);
+    expect([match(sent ?? "", same), match(sent ?? "", other)]).toEqual(["own", "lookalike"]);
   });
 
   it.each(["__proto__", "constructor"])("is another where only one of them has a field %s", (name) => {
@@ -120,6 +130,16 @@ describe("the transaction id that a service lists", () => {
     expect(paymentMatcher(flow)({ creationRequestBody: body })).toBe("lookalike");
   });
 
+  it.each([
+    [intent.senderGatewayId, "lookalike"],
+    [undefined, "lookalike"],
+    [5, "lookalike"],
+    ["another gateway", undefined],
+  ])("is the flow's own of its gateway alone: %j", (senderGatewayId, kind) => {
+    const flow = { intent, senderGatewayTransactionId, claims: [] };
+    expect(paymentMatcher(flow)({ senderGatewayId, senderGatewayTransactionId })).toBe(kind);
+  });
+
   it.each(["TX-10", "TX-", "", undefined, null, ["TX-1"], { toString: 1 }])(
     "is another one where it is %j",
     (listed) => {
@@ -154,5 +174,32 @@ describe("a payment that has neither signature nor body nor transaction id", () 
     { senderGatewayTransactionId: "TX-2" },
   ])("is another one where it has %j", (listed) => {
     expect(matchAny(claims, listed)).toBeUndefined();
+  });
+});
+
+describe("the record that comes in response to a claim", () => {
+  const claim = { body: '{"id":"pi-1","amount":"1.0"}', signature: base64(256, 7) };
+  const others = { creationRequestBody: '{"id":"pi-2"}', creationRequestSignatureBase64: base64(256, 8) };
+
+  it("is another payment's where its body is another one, with a signature of its own", () => {
+    expect(isAnothers(others, claim)).toBe(true);
+  });
+
+  it.each<[what: string, record: object]>([
+    ["the body that was sent", { ...others, creationRequestBody: claim.body }],
+    ["that body in another order", { ...others, creationRequestBody: '{"amount":"1.0", "id":"pi-1"}' }],
+    ["no body", { ...others, creationRequestBody: undefined }],
+    ["an empty body", { ...others, creationRequestBody: "{}" }],
+    ["a body that is no text", { ...others, creationRequestBody: { id: "pi-2" } }],
+    ["the signature that was sent", { ...others, creationRequestSignatureBase64: claim.signature }],
+    ["that signature in another form", { ...others, creationRequestSignatureBase64: ` ${claim.signature}\n` }],
+    ["no signature", { ...others, creationRequestSignatureBase64: undefined }],
+    ["a signature of another size", { ...others, creationRequestSignatureBase64: base64(384, 8) }],
+  ])("may be the flow's own with %s", (_, record) => {
+    expect(isAnothers(record, claim)).toBe(false);
+  });
+
+  it.each(["", "no JSON"])("may be the flow's own where that has sent %j and gets the same", (body) => {
+    expect(isAnothers({ ...others, creationRequestBody: body }, { ...claim, body })).toBe(false);
   });
 });

@@ -2,6 +2,8 @@ import type { KnownSurvivor } from "../known-survivor.js";
 
 const runLock = "src/cli/lists/run-lock.ts";
 const resumableFile = "src/cli/lists/resumable-file.ts";
+const follow = "src/cli/lists/follow.ts";
+const listCommands = "src/cli/lists/list-commands.ts";
 const listOptions = "src/cli/lists/list-options.ts";
 
 export const cliLists: readonly KnownSurvivor[] = [
@@ -10,6 +12,54 @@ export const cliLists: readonly KnownSurvivor[] = [
     line: 'const [, name = "", direction = ""] = /^([^.\\s]+)(?:\\.(\\w+))?$/.exec(term) ?? [];',
     replacement,
     why: "What is neither asc nor desc is refused, whatever it is.",
+  })),
+  ...['"Stryker was here!"', "page.at(-1).cursor"].map((replacement) => ({
+    file: follow,
+    line: 'yield { records: records.filter((record) => fits(record, filter)), mark: page.at(-1)?.cursor ?? "" };',
+    replacement,
+    why: "For the compiler: a page has an event.",
+  })),
+  {
+    file: follow,
+    line: "while (page.length < mostInPage) {",
+    replacement: "page.length <= mostInPage",
+    why: "Only memory: a page may have one event more.",
+  },
+  {
+    file: follow,
+    line: "next.catch(() => {});",
+    replacement: ";",
+    why: "The watch fails in the moment in which its reader stops: no test can time that.",
+  },
+  {
+    file: follow,
+    line: "await events.return?.();",
+    replacement: "events.return()",
+    why: "For the compiler: a watch can be ended.",
+  },
+  ...["out === undefined && resume === undefined", "false"].map((replacement) => ({
+    file: listCommands,
+    line: "out === undefined || resume === undefined",
+    replacement,
+    why: "For the compiler: they go together.",
+  })),
+  {
+    file: listCommands,
+    line: 'JSON.stringify({ service: settings.baseUrl, list: source.name, parent: parents.join("/"), ...query }),',
+    replacement: '""',
+    why: "No list belongs to more than one record.",
+  },
+  {
+    file: listCommands,
+    line: 'await write(records, () => page.next ?? "");',
+    replacement: '"Stryker was here!"',
+    why: "For the compiler: a page that goes into a file has a record, and so a cursor.",
+  },
+  ...['"Stryker was here!"', "() => undefined"].map((replacement) => ({
+    file: listCommands,
+    line: 'await write(records, () => "");',
+    replacement,
+    why: "A period goes into no file that says how far it is good.",
   })),
   {
     file: resumableFile,
