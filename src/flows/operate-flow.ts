@@ -3,11 +3,11 @@ import type { FlowPhase } from "../events/flow-event.js";
 import type { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
 import { FlowPausedError } from "./flow-paused-error.js";
+import { isTruth, ownedByFlow } from "./ownership/flow-truth.js";
 import { Lease, LeaseLost } from "./ownership/lease.js";
 import { acquireEntry, type OwnedEntry } from "./ownership/own-flow.js";
 import { otherKeyId, readState } from "./state/flow-scope.js";
 import { type FlowState, fruitlessOwners, isSettled, isStuck, type StateOf } from "./state/flow-state.js";
-import { isTruth, ownedByFlow } from "./state/flow-truth.js";
 
 export type Resolvable = Exclude<FlowState, { readonly phase: "quoted" | "declined" | "paid" | "rejected" }>;
 

@@ -46,6 +46,7 @@ import { elsewhereError, type FlowsElsewhere, findElsewhere } from "./flows-else
 import { type FlowOperation, followFlow } from "./follow-flow.js";
 import { type FlowGauges, GaugeReader } from "./gauges/flow-gauges.js";
 import { checkMove, type MoveOptions, type MoveReport, moveFlows } from "./move-flows.js";
+import { truthOf } from "./ownership/flow-truth.js";
 import type { CloseReport } from "./ownership/open-work.js";
 import { Recovery, type ReportRecovered } from "./ownership/recovery.js";
 import { cancelFlow, confirmFlow, type QuotedFlow, quoteFlow } from "./quote-flow.js";
@@ -56,7 +57,6 @@ import { copyRequest } from "./state/copy-request.js";
 import { assertFlowKey } from "./state/flow-key.js";
 import { readState } from "./state/flow-scope.js";
 import { hasOutcome, type ResolveAction } from "./state/flow-state.js";
-import { truthOf } from "./state/flow-truth.js";
 import { takeOverAll, workFlows } from "./work-flows.js";
 
 /**

@@ -6,12 +6,12 @@ import type { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
 import { type DeclinedFlow, type FlowOutcome, toDeclined } from "./flow-outcome.js";
 import type { JournalEntry } from "./journal.js";
+import { truthOf } from "./ownership/flow-truth.js";
 import { assertQuoted, assertSameIntent, assertSameRequest, unknownFlow } from "./ownership/known-flow.js";
-import { beginEntry, replaceQuote } from "./ownership/own-flow.js";
+import { beginEntry, fence, replaceQuote } from "./ownership/own-flow.js";
 import { withStep } from "./state/flow-history.js";
 import { assertOwnKey, assertOwnRequest, readState, scopeOf } from "./state/flow-scope.js";
 import type { StateOf } from "./state/flow-state.js";
-import { truthOf } from "./state/flow-truth.js";
 import { assertPayable } from "./steps/assert-payable.js";
 import { finishFlow } from "./steps/drive-flow.js";
 import { emitStep } from "./steps/emit-step.js";
@@ -98,11 +98,17 @@ export async function confirmFlow(
   call: FlowCall,
 ): Promise<FlowOutcome> {
   await context.client.check(payments.list, [], {}, call.paymentOptions);
+  let isTried = false;
   return settleFlow(context, key, call, {
     assertFits: (state) => assertSameIntent(key, state, intentId),
     whenAbsent: () => Promise.reject(unknownFlow(key)),
     async whenQuoted(entry, quote) {
-      if (entry.isExpired) throw expired(key);
+      if (entry.isExpired) {
+        if (!isTried && (await fence(context, entry))?.phase !== "quoted") return undefined;
+        throw expired(key);
+      }
+      // What it does not replace it has fenced.
+      isTried = true;
       return confirmQuote(context, entry, quote, call);
     },
   });

@@ -164,8 +164,8 @@ export class Truth {
     }
     if (effect !== "none" || aboutTheCall.has(code)) return;
     call.isRefused = true;
-    // It speaks of its own call: what an earlier one handed to the journal may still arrive, and that call said so.
-    if (truth.errorsPossible > 0 && this.#world.profile.journalIsLate > 0) return;
+    // Where there is no quote, it speaks of its own call: what an earlier one handed to the journal may still arrive, and that call said so.
+    if (truth.errorsPossible > 0 && this.#world.profile.journalIsLate > 0 && call.kind !== "confirm") return;
     // Another call may have begun after this one had looked.
     if (call.others > 0 || truth.calls.at(-1) !== call || truth.wasLost) return;
     this.#assertNothing(truth, `error ${code} with effect none`);

@@ -96,6 +96,34 @@ describe("confirm", () => {
     },
   );
 
+  it.each(["quote_expired", "journal_failed"])(
+    "says %s, and that nothing was done, after a fence alone where a copy of an earlier call may come later",
+    async (code) => {
+      const { via, confirm, store, setClock, bank, phase } = await quotedFixture();
+      const copies: Replace[] = [];
+      const losing = via({
+        replaceQuote: async (...args) => {
+          copies.push(args);
+          throw unanswered();
+        },
+      });
+      expect(await errorOf(confirm(losing))).toMatchObject({ effect: "possible" });
+      if (code === "quote_expired") setClock(ttlMs + 1);
+      let fails = code === "journal_failed";
+      const failingOnce = via({
+        read: async (key) => {
+          if (!fails) return store.read(key);
+          fails = false;
+          throw unanswered();
+        },
+      });
+      expect(await errorOf(confirm(failingOnce))).toMatchObject({ code, effect: "none" });
+      setClock(0);
+      for (const copy of copies) expect(await store.replaceQuote(...copy)).toBeUndefined();
+      expect([await phase(), bank.calls]).toEqual(["quoted", 0]);
+    },
+  );
+
   it.each([
     [
       "is not answered",

@@ -39,6 +39,13 @@ export const journalMutations: readonly Mutation[] = [
     replace: "await retryJournal(replace)",
   },
   {
+    name: "a quote is fenced before a call that failed otherwise says that it takes no money",
+    profile: "failed confirmations",
+    file: "src/flows/ownership/flow-truth.ts",
+    find: 'found?.phase === "quoted" ? await fence(context, found) : found',
+    replace: "found",
+  },
+  {
     name: "an owner that may lack a claim waits before it looks",
     profile: "failovers",
     file: "src/flows/steps/request-funds.ts",

@@ -29,12 +29,12 @@ const rawErrorOfStep: Patch = {
   replace: "throw error;",
 };
 const rawErrorOfCall: Patch = {
-  file: flows("state/flow-truth"),
+  file: flows("ownership/flow-truth"),
   find: "if (isTruth(error)) return error;",
   replace: "return error;",
 };
 const rawErrorOfWrite: Patch = {
-  file: flows("state/flow-truth"),
+  file: flows("ownership/flow-truth"),
   find: "throw isTruth(cause) ? cause : new FlowPausedError(key, { cause });",
   replace: "throw cause;",
 };
@@ -361,7 +361,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "an expired quote is not confirmed (two places)",
     patches: [
-      { file: flows("quote-flow"), find: "if (entry.isExpired) throw expired(key);", replace: "" },
+      { file: flows("quote-flow"), find: "if (entry.isExpired) {", replace: 'if (intentId === "") {' },
       {
         file: flows("quote-flow"),
         find: "scopeOf(context, quote.request), state, false);",

@@ -80,6 +80,17 @@ export const profiles = {
     setsJournalBack: choices.chance(700),
     ...undisturbed,
   }),
+  /** Confirmations whose writes arrive late, after others that fail as they begin. */
+  "failed confirmations": (_, choices) => ({
+    quotes: 1000,
+    quoteTtlMs: 5000,
+    repeats: choices.of([300, 700]),
+    cancels: 0,
+    latencyMs: choices.of([50, 300]),
+    journalIsLate: choices.of([150, 400]),
+    journalFailsBefore: choices.of([250, 500]),
+    ...undisturbed,
+  }),
   /**
    * A server that lacks the journal's newest changes takes the place of another one, while payments are being sent: the service wants some of
    * them again later, connections are slow, and what a lost claim has paid is listed late.

@@ -67,10 +67,11 @@ export async function replaceQuote(
 }
 
 /**
- * What became of a replacement that did not apply. That the quote has expired, or not, is no certain refusal: a copy that is still on its
- * way may find the journal's clock set back. So a quote that is as it was seen becomes another one first.
+ * What became of a quote that takes no money, before anybody is told so: the entry that is there. That a quote has expired, or not, is no
+ * certain refusal of a replacement: one that is still on its way may find the journal's clock set back. So a quote that is as it was seen
+ * becomes another one first.
  */
-async function fence({ journal }: FlowContext, seen: JournalEntry): Promise<JournalEntry | undefined> {
+export async function fence({ journal }: FlowContext, seen: JournalEntry): Promise<JournalEntry | undefined> {
   try {
     const present = await retryJournal(() => journal.read(seen.key));
     if (!isAsSeen(present, seen)) return present;

@@ -3,10 +3,10 @@ import type { FlowContext } from "../flow-context.js";
 import { type FlowOutcome, toOutcome } from "../flow-outcome.js";
 import { FlowPausedError } from "../flow-paused-error.js";
 import type { JournalEntry } from "../journal.js";
+import { truthOf } from "../ownership/flow-truth.js";
 import { acquireEntry } from "../ownership/own-flow.js";
 import { readState } from "../state/flow-scope.js";
 import { type FlowState, hasOutcome, type StateOf } from "../state/flow-state.js";
-import { truthOf } from "../state/flow-truth.js";
 import { continueFlow } from "./drive-flow.js";
 
 /** What a caller makes of a key that no process is running. Both return `undefined` when another process was faster. */

@@ -2,6 +2,7 @@ import { CrossBorderError, type ErrorCode } from "../../errors/errors.js";
 import type { FlowPhase } from "../../events/flow-event.js";
 import type { FlowContext } from "../flow-context.js";
 import { FlowPausedError } from "../flow-paused-error.js";
+import { fence } from "./own-flow.js";
 
 /**
  * What to throw when a call failed that has written nothing that takes money. Others may have: only where there is no flow, or one that
@@ -10,7 +11,9 @@ import { FlowPausedError } from "../flow-paused-error.js";
 export async function truthOf(context: FlowContext, key: string, error: unknown): Promise<unknown> {
   if (isTruth(error)) return error;
   try {
-    const entry = await context.journal.read(key);
+    const found = await context.journal.read(key);
+    // What an earlier call handed to the journal, and still comes, finds another quote.
+    const entry = found?.phase === "quoted" ? await fence(context, found) : found;
     if (entry === undefined) return withoutEffect(error);
     // Read whole: what was copied from another flow says nothing of this one.
     if (moneyless.has(entry.phase) && (await context.codec.decode(entry))) return withoutEffect(error);
