@@ -67,12 +67,13 @@ ReplaceQuote(phase) ==
   IN /\ row # None /\ row.c.phase = "quoted" /\ Put(new) /\ own' = Append(own, Owner(new, FALSE))
      /\ UNCHANGED <<inc, msgs, stored, made, service, bank, operators>>
 
-(* Of a lease that was released, or is over. Then its owner's own clocks say so, too: it sends nothing more. *)
+(* Of a lease that was released, or is over. Then its owner's own clocks say so, too: it sends nothing more. Unless the journal was restored
+   since: what it has lost may have renewed the lease. *)
 Acquire ==
   LET o == Len(own) + 1
       new == [row EXCEPT !.epoch = @ + 1, !.nonce = o, !.lease = TRUE]
   IN /\ row # None /\ row.c.phase # "pruned" /\ Put(new)
-     /\ own' = Append([own EXCEPT ![row.nonce].over = TRUE], Owner(new, TRUE))
+     /\ own' = Append([own EXCEPT ![row.nonce].over = @ \/ inc = own[row.nonce].inc], Owner(new, TRUE))
      /\ UNCHANGED <<inc, msgs, stored, made, service, bank, operators>>
 
 IsOwn(o) == row # None /\ (Rule("owner") => row.epoch = own[o].epoch /\ row.nonce = o) /\ row.c.phase # "pruned"
