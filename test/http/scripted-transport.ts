@@ -117,7 +117,24 @@ const samples: Readonly<Record<FieldKind, unknown>> = {
   any: null,
 };
 
-/** An intent's body, with account numbers that may appear in no message. */
+/** A payment's body, with account numbers that may appear in no message. */
+export const payment: PaymentRequest = {
+  senderGatewayId: "alpha",
+  senderAmount: "12.50",
+  senderCurrency: "EUR",
+  senderAccount: "DE11222233334444",
+  senderName: "Erika Sender",
+  receiverGatewayId: "beta",
+  receiverAmount: "10.00",
+  receiverCurrency: "USD",
+  receiverAccount: "US99888877776666",
+  receiverName: "Rob Receiver",
+  receivingGatewayFee: "0.10",
+  memo: "rent",
+  senderGatewayTransactionId: "tx-1",
+};
+
+/** An intent's body. */
 export const intent: PaymentIntentRequest = {
   senderGatewayId: "alpha",
   senderCurrency: "EUR",
@@ -127,16 +144,6 @@ export const intent: PaymentIntentRequest = {
   receiverCurrency: "USD",
   receiverAmount: "10.00",
   memo: "rent",
-};
-
-/** A payment's body. */
-export const payment: PaymentRequest = {
-  ...intent,
-  senderAmount: "12.50",
-  senderName: "Erika Sender",
-  receiverName: "Rob Receiver",
-  receivingGatewayFee: "0.10",
-  senderGatewayTransactionId: "tx-1",
 };
 
 /** The service's record of `payment`. */
