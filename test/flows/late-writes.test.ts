@@ -58,7 +58,7 @@ describe.each(["claimed", "unknown", "paid"])("an owner whose write of %s is nev
         throw unanswered();
       },
     });
-    const error = await errorOf(flow({ journal, leaseMs }).run("k", request));
+    const error = await errorOf(flow({ journal, leaseMs: 3000 }).run("k", request));
     expect(error).toMatchObject({ code: "flow_paused", effect: "possible" });
     expect(handed.length).toBeGreaterThan(1);
     for (const args of handed) expect(args).toEqual(handed[0]);

@@ -17,7 +17,7 @@ describe.each([401, 429])("a payment that is refused with %i again and again", (
   }
 
   it("is sent four times, and then held, no failure of its flow, and can be resolved", async () => {
-    const { flow, bank, sandbox, outcome } = await heldFixture();
+    const { flow, bank, sandbox, outcome } = await heldFixture(3000);
     const held = { status: "held", key: "k", response: { status, serviceCode: "key_unknown", effect: "none" } };
     expect(outcome).toMatchObject(held);
     expect(sandbox.requests.filter(isPayment)).toHaveLength(4);
