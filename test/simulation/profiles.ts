@@ -67,29 +67,19 @@ export const profiles = {
   }),
   /** Quotes are confirmed about when they expire, by writes that arrive late, and the journal's clock is set back. */
   "late confirmations": (_, choices) => ({
-    quotes: 1000,
+    ...lateConfirmations(choices),
     quoteTtlMs: 1000,
-    repeats: choices.of([300, 700]),
-    cancels: 0,
-    latencyMs: choices.of([50, 300]),
-    journalIsLate: choices.of([150, 400]),
     journalRepeats: choices.of([150, 400]),
     journalFailsBefore: 0,
     journalFailsAfter: 0,
     journalIsSlow: 0,
     setsJournalBack: choices.chance(700),
-    ...undisturbed,
   }),
   /** Confirmations whose writes arrive late, after others that fail as they begin. */
   "failed confirmations": (_, choices) => ({
-    quotes: 1000,
+    ...lateConfirmations(choices),
     quoteTtlMs: 5000,
-    repeats: choices.of([300, 700]),
-    cancels: 0,
-    latencyMs: choices.of([50, 300]),
-    journalIsLate: choices.of([150, 400]),
     journalFailsBefore: choices.of([250, 500]),
-    ...undisturbed,
   }),
   /**
    * A server that lacks the journal's newest changes takes the place of another one, while payments are being sent: the service wants some of
@@ -489,6 +479,18 @@ const undisturbed = {
   restoresJournal: false,
   misplacesRows: false,
 } satisfies Partial<Profile>;
+
+/** Quotes that are confirmed, now and then twice, by writes that arrive late. */
+function lateConfirmations(choices: Choices) {
+  return {
+    ...undisturbed,
+    quotes: 1000,
+    repeats: choices.of([300, 700]),
+    cancels: 0,
+    latencyMs: choices.of([50, 300]),
+    journalIsLate: choices.of([150, 400]),
+  } satisfies Partial<Profile>;
+}
 
 /** Nothing goes wrong at all, and nobody promises anything. */
 function calm(choices: Choices) {
