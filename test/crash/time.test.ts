@@ -11,11 +11,19 @@ const hourMs = 3_600_000;
 
 describe.each(journals)("with $kind", (journal) => {
   it("settles every flow, or tells an operator, where no process lives for as long as a flow has to wait", {
-    timeout: 900_000,
+    timeout: 600_000,
   }, async () => {
-    const times = { lifeMs: 1000, pauseMs: 700, leaseMs: 600, readBackDelayMs: 1500 };
-    // It ends as soon as none is left: some ten lives, and many more where a busy machine makes little of each.
-    const result = await runTakers({ ...journal, ...times, flows: 2, lives: 60, ends: "in order or killed" });
+    const settle = (slower: number) => {
+      const times = { lifeMs: 1000 * slower, pauseMs: 700 * slower, leaseMs: 600 * slower };
+      const bounds = { ...times, readBackDelayMs: 1500 * slower, flows: 2, lives: 15 };
+      return runTakers({ ...journal, ...bounds, ends: "in order or killed" });
+    };
+    let result = await settle(1);
+    // A busy machine makes little of the life of a second. Once more, with longer ones.
+    if (result.forgotten.length > 0) {
+      expect(result).toMatchObject({ ...kept, unsettled: result.forgotten.length });
+      result = await settle(5);
+    }
     say(`${journal.kind}: ${describeTakers(result)}`);
     expect(result).toMatchObject({ ...kept, forgotten: [] });
   });

@@ -46,7 +46,8 @@ it.each(["work", "run"] as const)(
     const { flow, crash, takenAtMs, sandbox } = await setBackFixture();
     await crash();
     const startMs = performance.now();
-    const taker = flow();
+    // Long enough for a busy machine: once its own lease has lapsed, it asks for the money again.
+    const taker = flow({ leaseMs: 30_000 });
     if (method === "run") expect(await taker.run("k", request)).toMatchObject({ status: "paid" });
     else {
       const working = taker.work({ everyMs: 20 });
@@ -55,7 +56,7 @@ it.each(["work", "run"] as const)(
       await working;
     }
     expect((takenAtMs[0] ?? 0) - startMs).toBeGreaterThanOrEqual(leaseMs);
-    expect(sandbox.payments).toHaveLength(1);
+    expect([takenAtMs.length, sandbox.payments.length]).toEqual([1, 1]);
   },
 );
 
