@@ -40,8 +40,6 @@ export class ListPosition {
   head: readonly string[] = [];
   /** Ids, or tokens, of what was handed out of a descending list: what moves to its beginning leaves no other trace. */
   readonly #read = new Set<string | undefined>();
-  /** When the newest of those records was created, in milliseconds since 1970. */
-  #newestMs = Number.NEGATIVE_INFINITY;
   readonly #direction: Direction;
   readonly #tokenOf: TokenOf;
   #longest = 0;
@@ -147,10 +145,7 @@ export class ListPosition {
     this.pages += 1;
     this.#lastId = idOf(items.at(-1));
     if (this.#direction === "up") return;
-    for (const item of news) {
-      this.noteRead(item);
-      this.#newestMs = Math.max(this.#newestMs, createdMsOf(item) ?? Number.NEGATIVE_INFINITY);
-    }
+    for (const item of news) this.noteRead(item);
   }
 
   #noteHead({ tokens }: CursorFields): void {
@@ -162,23 +157,14 @@ export class ListPosition {
     }
   }
 
-  /**
-   * Whether a record above the beginning of a descending list may have been in it unread. It moved there since its token grew, or is listed
-   * late. One that was created after all that were handed out is new.
-   */
-  isUnread(item: unknown): boolean {
-    return !this.wasRead(item) && !((createdMsOf(item) ?? Number.NEGATIVE_INFINITY) > this.#newestMs);
+  /** Whether a page of what stands above the second record of a descending list is all of it, from a machine that knows the first one. */
+  isAllAbove(items: readonly unknown[]): boolean {
+    return this.isShort(items.length) && items.some((item) => this.wasRead(item));
   }
 
-  /**
-   * Whether all records above the second one of a descending list were read, or are new. Above a single page, new ones show nothing: what
-   * sorts only what it cut out has them too.
-   *
-   * @param items all of them, or as many as a page has.
-   */
-  beginsWithout(items: readonly unknown[]): boolean {
-    if (items.length >= this.#longest || !items.some((item) => this.wasRead(item))) return false;
-    return items.every((item) => this.wasRead(item) || (this.pages > 1 && !this.isUnread(item)));
+  /** Whether the service has had longer pages than one of so many records. */
+  isShort(length: number): boolean {
+    return length < this.#longest;
   }
 
   /** Notes a record that was handed out of another place. */
@@ -224,10 +210,4 @@ export class ListPosition {
 function idOf(item: unknown): string | undefined {
   const id: unknown = (item as { readonly id?: unknown } | undefined)?.id;
   return typeof id === "string" && id !== "" ? id : undefined;
-}
-
-function createdMsOf(item: unknown): number | undefined {
-  const createdAt: unknown = (item as { readonly createdAt?: unknown }).createdAt;
-  const createdMs = typeof createdAt === "string" ? Date.parse(createdAt) : Number.NaN;
-  return Number.isNaN(createdMs) ? undefined : createdMs;
 }

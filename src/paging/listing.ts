@@ -253,12 +253,18 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     return orNone(await this.#request(position, "after"));
   }
 
-  /** Of a descending list of one record. Where newer ones have taken its place on the page, a second empty page is believed. */
+  /** Of a descending list of one record. Where newer ones have taken its place on the page, it has to be the oldest of all. */
   async #afterFirst(position: ListPosition, again: Received<Item>): Promise<Received<Item> | undefined> {
     const evidence = position.evidenceOf(again);
     if (evidence === "more") return again;
     position.isWhole = evidence === "end";
-    return position.isWhole ? undefined : orNone(await this.#request(position, "after"));
+    if (position.isWhole) return undefined;
+    const received = await this.#request(position, "after");
+    if (received.news.length > 0 || this.#isFiltered) return orNone(received);
+    const paging = { ...toPagingValues(this.#query, this.#direction, undefined), _sort: this.#upwards?.join(",") };
+    const [oldest] = (await this.#read(paging)).data;
+    if (oldest === undefined || !position.wasRead(oldest)) this.#fail(lastNotShown, "paging_end_unproved");
+    return undefined;
   }
 
   async #pause(): Promise<void> {
@@ -275,6 +281,11 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   get #isBounded(): boolean {
     const { after, before, trustCursor } = this.#query;
     return after !== undefined || before !== undefined || trustCursor === true;
+  }
+
+  /** The order of a descending list, from its other end. */
+  get #upwards(): ParsedListQuery<Item>["sort"] {
+    return this.#query.sort?.map((term) => term.replace(/\.desc$/, ".asc") as typeof term);
   }
 
   get #isFiltered(): boolean {
@@ -325,26 +336,31 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     const { first, pages, isOrderShown } = position;
     const { sort, trustCursor = false } = this.#query;
     if (first === undefined || sort === undefined || trustCursor) return;
-    if (this.#direction === "down" && (await this.#beginsAsBefore(position))) return;
+    const above = this.#direction === "down" ? await this.#above(position) : undefined;
+    if (above?.every((item) => position.wasRead(item))) return;
     // A service that sorts only what it cut out gives one page, of the wrong end.
     if (pages === 1 && isOrderShown) await this.#assertNoneSkipped(first, undefined);
-    if (this.#direction === "down") yield* this.#unreadAbove(position);
+    if (above !== undefined) yield* this.#unreadOf(above, position);
+    else if (this.#direction === "down") yield* this.#unreadAbove(position);
   }
 
-  /** Whether a descending list still begins with the record that came first, as shown by a machine that knows that record. */
-  async #beginsAsBefore(position: ListPosition): Promise<boolean> {
+  /** What stands above the second record of a descending list; `undefined` where it fills a page, or the machine does not know the first one. */
+  async #above(position: ListPosition): Promise<readonly Item[] | undefined> {
     const second = position.head[1];
-    if (second === undefined) return position.isWhole;
+    if (second === undefined) return position.isWhole ? [] : undefined;
     const paging = toPagingValues(this.#query, this.#direction, undefined);
     const _size = position.sizeOf("overlap", this.#query.size);
     const { data } = await this.#read({ ...paging, _after: second, _size });
-    return position.beginsWithout(data);
+    return position.isAllAbove(data) ? data : undefined;
   }
 
-  /** The records that were in a descending list unread when they went to its beginning: their tokens grew. */
+  /**
+   * The records above a descending list that were not read: their tokens grew meanwhile, or they are new, which nothing tells for sure.
+   * Upwards, so that what comes while they are read does not begin this anew; the first short page ends it.
+   */
   async *#unreadAbove(position: ListPosition): AsyncGenerator<Page<Item>, void, undefined> {
     const after = position.head.at(-1) ?? "";
-    const query = { ...this.#query, after };
+    const query = { ...this.#query, sort: this.#upwards, after };
     for (let attempt = 0; attempt < 2; attempt++) {
       if (attempt > 0) await this.#pause();
       let isShown = position.head.length < 2;
@@ -352,13 +368,19 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
       for await (const { items } of above.pages()) {
         assertAfterBound(this.#operation.name, cursorFieldsOf(items, this.#tokenOf, "up"), after, "up");
         isShown ||= items.some((item) => position.wasRead(item));
-        const unread = items.filter((item) => position.isUnread(item));
-        for (const item of unread) position.noteRead(item);
-        if (unread.length > 0) yield new Page(unread, () => undefined, this.#direction);
+        yield* this.#unreadOf(items, position);
+        // The last record of the page before it comes again, and is left out here.
+        if (isShown && position.isShort(items.length + 1)) return;
       }
       if (isShown) return;
     }
     if (!this.#isFiltered) this.#fail(lastNotShown, "paging_end_unproved");
+  }
+
+  *#unreadOf(items: readonly Item[], position: ListPosition): Generator<Page<Item>, void, undefined> {
+    const unread = items.filter((item) => !position.wasRead(item));
+    for (const item of unread) position.noteRead(item);
+    if (unread.length > 0) yield new Page(unread, () => undefined, this.#direction);
   }
 
   #toPage({ news, fields }: Received<Item>): Page<Item> {

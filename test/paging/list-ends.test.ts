@@ -110,6 +110,22 @@ describe("a machine that lags behind", () => {
     expect(error).toMatchObject({ code: "paging_end_unproved" });
   });
 
+  it.each([
+    ["an older machine shows nothing more", [0, 1, 0, 2, 0, 2, 0, 2], "paging_end_unproved"],
+    ["another one shows the next", [0, 1, 0, 2, 2, 2, 2, 2], undefined],
+  ])(
+    "does not end behind the first record of a descending list, while newer ones fill its page: %s",
+    async (_, schedule, code) => {
+      const replicas = [0, 2, 9].map((knows) => ({ knows, learns: 0 }));
+      const { ids, error } = await readList(service(adding(9), { replicas, schedule, cap: 5 }), {
+        ...descending,
+        size: 1,
+      });
+      expect([ids.slice(0, 1), error?.code]).toEqual([["r2"], code]);
+      if (error === undefined) expect(ids).toEqual(["r2", "r1", ...idsUpTo(9).slice(2)]);
+    },
+  );
+
   it("does not matter where it catches up", async () => {
     const replicas = [
       { knows: 20, learns: 0 },
@@ -179,9 +195,25 @@ describe("records that come, move and leave while a list is read", () => {
     }
   });
 
-  it("are not handed out by a descending list where they are new", async () => {
+  it("come last in a descending list where they are new", async () => {
     const { ids, error } = await readList(during(adding(9), [added(10), added(11)]), descending);
-    expect([ids, error]).toEqual([idsUpTo(9).reverse(), undefined]);
+    expect([ids, error]).toEqual([[...idsUpTo(9).reverse(), "r10", "r11"], undefined]);
+  });
+
+  it("do not keep a descending list going, to which one comes with each request", async () => {
+    const then = Array.from({ length: 200 }, (_, at) => added(10 + at));
+    const list = service([...adding(9), ...then], { replicas: [{ knows: 9, learns: 1 }], cap: 5 });
+    const { ids, error } = await readList(list, descending);
+    expect([ids.slice(0, 9), error]).toEqual([idsUpTo(9).reverse(), undefined]);
+    expect(list.requested.length).toBeLessThan(12);
+  });
+
+  it("come last where they were created after all that were read, and their tokens grew before they were", async () => {
+    const moves = [0, 1, 2, 36].map((number, at): ListEvent => ({ kind: "grow", id: `r${number}`, token: 1000 + at }));
+    const replicas = [{ knows: 36, learns: 3 }];
+    const list = service([...adding(36), ...moves], { replicas, cap: 2, emptyAt: new Set([1]) });
+    const { ids, error } = await readList(list, descending);
+    expect([new Set(ids), error]).toEqual([new Set(idsUpTo(36)), undefined]);
   });
 });
 

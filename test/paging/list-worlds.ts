@@ -126,22 +126,13 @@ export function isCut(service: ReplicatedService, { onlyGrows, query }: ListWorl
   return !known.some((count) => isWholeAt(count, count));
 }
 
-/**
- * A descending list whose first page has one record, behind which nothing makes it come again once newer ones fill the page: what comes
- * then is believed.
- */
-function isBelieved({ query, traits }: ListWorld, ids: readonly string[]): boolean {
-  return query.sort === "pagingToken.desc" && ids.length === 1 && traits.events.length > 1;
-}
-
 /** Reads a list in its world, and says how that ended. */
-export async function meet(world: ListWorld): Promise<"whole" | "cut" | "error" | "repeated" | "believed"> {
+export async function meet(world: ListWorld): Promise<"whole" | "cut" | "error" | "repeated"> {
   const service = new ReplicatedService(world.traits);
   const { ids, error } = await readList(service, world.query);
   // A record whose token grew can come again in an ascending list: docs/lists.md says so.
   const hasGrown = world.traits.events.some(({ kind }) => kind === "grow");
   if (new Set(ids).size < ids.length && !hasGrown) return "repeated";
   if (error !== undefined) return "error";
-  if (!isCut(service, world, ids)) return "whole";
-  return isBelieved(world, ids) ? "believed" : "cut";
+  return isCut(service, world, ids) ? "cut" : "whole";
 }

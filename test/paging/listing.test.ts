@@ -126,7 +126,9 @@ describe("any list with sound cursors", () => {
           if (paging[kept] !== bound) expect(looksBack(made, paging)).toBe(true);
           // Where a page of one record has to show what lies behind it, two are asked for.
           expect([made.size, made.size && Math.max(made.size, 2)]).toContain(paging._size);
-          expect(paging._sort).toBe(made.descending ? "pagingToken.desc" : undefined);
+          // What stands above a descending list is read upwards.
+          const isAbove = made.descending && looksBack(made, paging) && paging._sort === "pagingToken.asc";
+          if (!isAbove) expect(paging._sort).toBe(made.descending ? "pagingToken.desc" : undefined);
           expect(query).toEqual(filter);
         }
       }),
@@ -803,9 +805,12 @@ describe("pages of one record, which show no order", () => {
       rowsUpTo(count)
         .map((row, index): Row => ({ ...row, createdAt: createdAt(row, index) }))
         .reverse();
-    const response = (paging: PagingValues, number: number) => unsorted(descending(number === 1 ? 1 : 2), 1)(paging);
+    const response = (paging: PagingValues, number: number) => {
+      const listed = descending(number === 1 ? 1 : 2);
+      return unsorted(paging._sort === "createdAt.asc" ? listed.reverse() : listed, 1)(paging);
+    };
     const read = await collect(list(new ListService({ rows, response }), { size: 1, sort: "createdAt.desc" }));
-    expect(tokensOf(read)).toEqual(["1"]);
+    expect(tokensOf(read)).toEqual(["1", "2"]);
   });
 
   it("let a record come late between the first two pages of an ascending list", async () => {
