@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { type ClientOptions, CrossBorderClient } from "cross-border-payments";
 import { Agent, ProxyAgent } from "undici";
 import { expect, it, onTestFinished } from "vitest";
@@ -13,25 +14,28 @@ import { runPayer } from "./run-payer.js";
 
 const hows: readonly Pause["how"][] = ["wait", "block", "stop"];
 
-/** Closes each connection that was idle for half a second just as a request comes. */
-async function startServer() {
-  const server = await startIdleServer({ idleMs: 500, closes: "at the next request" });
+/** Closes each connection that was idle for half a second, or for so long, just as a request comes. */
+async function startServer(idleMs = 500) {
+  const server = await startIdleServer({ idleMs, closes: "at the next request" });
   onTestFinished(() => server.close());
   return server;
 }
 
 /** Four payments, by a process of their own: what the callers were told, and what the service did. */
-async function payWithPauses(how: Pause["how"], agent: PayerPlan["agent"]) {
-  const server = await startServer();
-  const pauses = [520, 800, 1500].map((ms): Pause => ({ how, ms }));
+async function payWithPauses(how: Pause["how"], agent: PayerPlan["agent"], idleMs?: number) {
+  const server = await startServer(idleMs);
+  const pauses = [20, 300, 1000].map((longer): Pause => ({ how, ms: (idleMs ?? 500) + longer }));
   const told = await runPayer({ origin: server.origin, agent, lanes: [pauses] });
   return { told, done: server.truth.commits.length };
 }
 
 it("makes every payment, whether the process waited, was blocked or was stopped between them", async () => {
-  const seen = await Promise.all(hows.map((how) => payWithPauses(how, "own")));
+  const seenAt = (idleMs?: number) => Promise.all(hows.map((how) => payWithPauses(how, "own", idleMs)));
   const allMade = { told: { made: 4, none: 0, possible: 0, done: 0 }, done: 4 };
-  expect(seen).toEqual([allMade, allMade, allMade]);
+  const expected = hows.map(() => allMade);
+  // On a busy machine a response can come so late that the server's half a second is none of the client's.
+  const seen = await seenAt();
+  expect(isDeepStrictEqual(seen, expected) ? seen : await seenAt(3000)).toEqual(expected);
 });
 
 it("leaves a dispatcher of the caller's as it is, which does not know of what was made", async () => {
