@@ -13,7 +13,7 @@ import { originInTest } from "../support/origin-of.js";
 import { command } from "../support/program.js";
 import { openTerminal, type TerminalSession } from "../support/pseudo-terminal.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
-import { isThorough } from "../support/thorough.js";
+import { isThorough, some } from "../support/thorough.js";
 import { settingsOf } from "./gateway-fixture.js";
 import { run } from "./run.js";
 
@@ -59,7 +59,7 @@ describe("a secret that is missing", () => {
     expect(terminal.shown().split(question)).toHaveLength(2);
   });
 
-  it.each([
+  const refusals: readonly [string, string, number, string][] = [
     ["Ctrl-C", "abc\x03", 130, ""],
     [
       "Ctrl-D",
@@ -68,7 +68,8 @@ describe("a secret that is missing", () => {
       "password is missing: give it by CROSS_BORDER_PASSWORD, or a file (--config), or type it at a terminal",
     ],
     ["an empty line", "\r", 2, "password is missing"],
-  ])("can be refused by %s", async (_, keys, code, said) => {
+  ];
+  it.each(some(refusals))("can be refused by %s", async (_, keys, code, said) => {
     const terminal = openTerminal(doctor());
     await terminal.until(question);
     terminal.send(keys);
@@ -105,7 +106,7 @@ describe("a secret that is missing", () => {
 describe("a window", () => {
   const plain = { NO_COLOR: "1" };
 
-  it.each([20, 40, 80])("of %i columns has a table none of whose lines it breaks", async (columns) => {
+  it.each(some([40, 20, 80]))("of %i columns has a table none of whose lines it breaks", async (columns) => {
     const terminal = openTerminal(["payment-gateways", "list", "--config", file("whole.json")], {
       columns,
       env: plain,
@@ -131,7 +132,7 @@ describe("a window", () => {
     expect(broken).toEqual([]);
   });
 
-  it.each([20, 40, 80, 200])(
+  it.each(some([40, 20, 80, 200]))(
     "of %i columns shows every help in lines that fit, but for words that are longer",
     async (width) => {
       for (const { name } of [{ name: "" }, ...commands]) {
@@ -165,7 +166,7 @@ describe("Ctrl-C ends at once, and leaves the terminal as it was,", () => {
   /** As a shell has it: 130. */
   const byCtrlC = { isRestored: true, code: null, signal: 2 };
 
-  it.each([[["doctor"]], [["payments", "list"]]])("%j at a service that hangs", async (line) => {
+  it.each(some([[["doctor"]], [["payments", "list"]]]))("%j at a service that hangs", async (line) => {
     const { url, asked } = await openHangingServer();
     const terminal = openTerminal([...line, "--config", file("whole.json"), "--base-url", url]);
     await asked;
@@ -184,22 +185,24 @@ describe("Ctrl-C ends at once, and leaves the terminal as it was,", () => {
     expect(terminal.shown()).not.toContain("secret");
   });
 
-  it.each([
+  const typed = [
     ["explain-signature", "--path", "/payments", "--body", "-", "--signature", "x", "--public-key", "key.pem"],
     ["keys", "show", "-"],
     ["verify", "-", "--trusted-keys", "keys.json"],
     ["evidence", "payment-1", "--from", "-", "--trusted-key", "key.pem"],
-  ])("%s %s, which waits for what is typed", async (...line) => {
+  ];
+  it.each(some(typed))("%s %s, which waits for what is typed", async (...line) => {
     const terminal = openTerminal(line.map((word) => (/^keys?\./.test(word) ? file(word) : word)));
     await terminal.until("reading what you type; Ctrl-D ends it");
     terminal.send("half a line\n\x03");
     expect(await terminal.result).toMatchObject(byCtrlC);
   });
 
-  it.each<[how: string, end: (terminal: TerminalSession) => void]>([
+  const ends: readonly [how: string, end: (terminal: TerminalSession) => void][] = [
     ["Ctrl-C", (terminal) => terminal.send("\x03")],
     ["SIGTERM", (terminal) => terminal.end()],
-  ])("the sandbox, whose files are gone then: %s", async (_, end) => {
+  ];
+  it.each(some(ends))("the sandbox, whose files are gone then: %s", async (_, end) => {
     const terminal = openTerminal(["sandbox"], { columns: 300 });
     await terminal.until("--liquidity-provider");
     const [, settings = ""] = /doctor --config (\S+)/.exec(terminal.shown()) ?? [];
@@ -213,14 +216,15 @@ describe("Ctrl-C ends at once, and leaves the terminal as it was,", () => {
 describe("a pipe that closes early is no error", () => {
   const program = `${process.execPath} ${command}`;
 
-  it.each([
+  const lines: readonly [string, number][] = [
     ["--help", 0],
     ["payment-gateways list --size 1", 0],
     ["doctor --json", 0],
     ["keys show key.pem", 0],
     ["explain-signature --path /payments --body key.pem --signature x --public-key key.pem", 1],
     ["nonsense", 2],
-  ])("of %s", async (given, code) => {
+  ];
+  it.each(some(lines, 2))("of %s", async (given, code) => {
     const line = given.replaceAll("key.pem", file("key.pem"));
     const options = {
       encoding: "utf8",

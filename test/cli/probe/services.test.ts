@@ -1,12 +1,11 @@
 import { afterAll, expect, it } from "vitest";
 import { questions } from "../../../src/cli/probe/questions.js";
-import { isThorough } from "../../support/thorough.js";
 import { openProbe, valuesOf } from "./probe-fixture.js";
 import { probedServices, rightAnswers } from "./right-answers.js";
 
 const [payments, patienceMs] = [12, 4000];
 
-const probed = Object.entries(probedServices).slice(0, isThorough ? undefined : 2);
+const probed = Object.entries(probedServices);
 
 interface Figures {
   readonly questions: number;
@@ -23,7 +22,6 @@ const seen = new Map<string, Set<string>>();
 afterAll(() => {
   // `CBP_FIGURES=1 npx vitest run test/cli/probe/services.test.ts` prints them.
   if (process.env.CBP_FIGURES !== undefined) console.table(figures);
-  if (!isThorough) return;
   const always = [...seen].filter(([, answers]) => answers.size < 2).map(([id]) => id);
   expect(always, "questions that had one answer only").toEqual([]);
 });
