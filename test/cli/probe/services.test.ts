@@ -20,7 +20,7 @@ const figures: Record<string, Figures> = {};
 const seen = new Map<string, Set<string>>();
 
 afterAll(() => {
-  // `CBP_FIGURES=1 npx vitest run test/cli/probe/services.test.ts` prints them.
+  // `CBP_THOROUGH=1 CBP_FIGURES=1 npx vitest run test/cli/probe/services.test.ts` prints them.
   if (process.env.CBP_FIGURES !== undefined) console.table(figures);
   const always = [...seen].filter(([, answers]) => answers.size < 2).map(([id]) => id);
   expect(always, "questions that had one answer only").toEqual([]);
