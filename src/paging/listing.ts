@@ -283,9 +283,11 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     return after !== undefined || before !== undefined || trustCursor === true;
   }
 
-  /** The order of a descending list, from its other end. */
+  /** Upwards by the tokens, whatever the list is sorted by: one that grew says nothing of when its record was created. */
   get #upwards(): ParsedListQuery<Item>["sort"] {
-    return this.#query.sort?.map((term) => term.replace(/\.desc$/, ".asc") as typeof term);
+    const { sort, cursor } = this.#query;
+    if (cursor === undefined) return ["pagingToken.asc"];
+    return sort?.map((term) => term.replace(/\.desc$/, ".asc") as typeof term);
   }
 
   get #isFiltered(): boolean {

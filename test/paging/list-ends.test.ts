@@ -195,6 +195,17 @@ describe("records that come, move and leave while a list is read", () => {
     }
   });
 
+  it.each(["createdAt.desc", "createdAt.desc,pagingToken.desc"] as const)(
+    "come last in the order of their tokens, which need not be that of the list: sorted by %s",
+    async (sort) => {
+      const moves = [11, 3, 17, 7, 5].map(
+        (number, at): ListEvent => ({ kind: "grow", id: `r${number}`, token: 900 + at }),
+      );
+      const { ids, error } = await readList(during(adding(24), moves), { sort });
+      expect([ids.length, new Set(ids), error]).toEqual([24, new Set(idsUpTo(24)), undefined]);
+    },
+  );
+
   it("come last in a descending list where they are new", async () => {
     const { ids, error } = await readList(during(adding(9), [added(10), added(11)]), descending);
     expect([ids, error]).toEqual([[...idsUpTo(9).reverse(), "r10", "r11"], undefined]);

@@ -807,7 +807,7 @@ describe("pages of one record, which show no order", () => {
         .reverse();
     const response = (paging: PagingValues, number: number) => {
       const listed = descending(number === 1 ? 1 : 2);
-      return unsorted(paging._sort === "createdAt.asc" ? listed.reverse() : listed, 1)(paging);
+      return unsorted(paging._sort === "pagingToken.asc" ? listed.reverse() : listed, 1)(paging);
     };
     const read = await collect(list(new ListService({ rows, response }), { size: 1, sort: "createdAt.desc" }));
     expect(tokensOf(read)).toEqual(["1", "2"]);

@@ -110,6 +110,7 @@ export class ReplicatedService {
   #rows({ _after, _before, _size, _sort }: PagingValues, filter: object, known: number, request: number): object[] {
     const { cap, emptyAt, inclusive = false } = this.#traits;
     if (emptyAt?.has(request)) return [];
+    const field = _sort?.startsWith("createdAt") ? "added" : "token";
     const descending = _sort?.split(",")[0]?.endsWith(".desc") ?? false;
     const isWithin = (token: number) =>
       (_after === undefined || token > Number(_after) || (inclusive && token === Number(_after))) &&
@@ -119,7 +120,7 @@ export class ReplicatedService {
     return [...state.values()]
       .filter(({ id }) => fitting.has(id))
       .filter((record) => isWithin(this.#token(record)))
-      .sort((one, other) => (one.token - other.token) * (descending ? -1 : 1))
+      .sort((one, other) => (one[field] - other[field]) * (descending ? -1 : 1))
       .slice(0, Math.min(_size ?? cap, cap))
       .map((record) => this.#shown(record));
   }
