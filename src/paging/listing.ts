@@ -231,7 +231,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
   ): Promise<Received<Item> | undefined> {
     const first = await (ahead ?? this.#request(position, this.#startAt(position)));
     if (position.evidenceOf(first) === "more") return first;
-    if (position.isAtStart) return this.#isBounded ? undefined : orNone(await this.#request(position, "after"));
+    if (position.isAtStart) return this.#isContinued ? undefined : orNone(await this.#request(position, "after"));
     return this.#query.trustCursor === true ? undefined : this.#proveEnd(position, first);
   }
 
@@ -277,10 +277,10 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     }
   }
 
-  /** Where a caller continues, that there is nothing new is no surprise. */
-  get #isBounded(): boolean {
-    const { after, before, trustCursor } = this.#query;
-    return after !== undefined || before !== undefined || trustCursor === true;
+  /** Where a caller continues upwards, that there is nothing new is no surprise. */
+  get #isContinued(): boolean {
+    const { after, trustCursor } = this.#query;
+    return trustCursor === true || (this.#direction === "up" && after !== undefined);
   }
 
   /** Upwards by the tokens, whatever the list is sorted by: one that grew says nothing of when its record was created. */

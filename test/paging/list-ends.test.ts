@@ -63,6 +63,15 @@ describe("an empty page", () => {
     expect(await readList(none)).toEqual({ ids: [], error: undefined });
     expect(none.requested).toHaveLength(2);
   });
+
+  it.each([
+    [{ sort: "pagingToken.desc", before: "25" }, ["r2", "r1"]],
+    [{ sort: "pagingToken.desc", after: "15" }, ["r3", "r2"]],
+    [{ before: "25" }, ["r1", "r2"]],
+  ] as const)("that comes once does not end a list within bounds: %j", async (query, expected) => {
+    const list = service(adding(3), { emptyAt: new Set([1]) });
+    expect(await readList(list, query)).toEqual({ ids: expected, error: undefined });
+  });
 });
 
 describe("a machine that lags behind", () => {
