@@ -159,12 +159,15 @@ export class ListPosition {
 
   /** Whether a page of what stands above the second record of a descending list is all of it, from a machine that knows the first one. */
   isAllAbove(items: readonly unknown[]): boolean {
-    return this.isShort(items.length) && items.some((item) => this.wasRead(item));
+    const last = items.at(-1);
+    return this.isShorter(items.length) && last !== undefined && this.#tokenOf(last as never) === this.head[0];
   }
 
-  /** Whether the service has had longer pages than one of so many records. */
-  isShort(length: number): boolean {
-    return length < this.#longest;
+  /** Notes a page of so many records. Whether the service has had longer ones. */
+  isShorter(length: number): boolean {
+    const isShorter = length < this.#longest;
+    this.#longest = Math.max(this.#longest, length);
+    return isShorter;
   }
 
   /** Notes a record that was handed out of another place. */

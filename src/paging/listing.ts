@@ -52,6 +52,9 @@ interface Received<Item> extends ReceivedPage<Item> {
 /** How long after a page that lacks the last record the same one is asked for again. */
 const againAfterMs = 250;
 
+/** How many full pages are read past what was on top of a descending list at its end, where records come as fast as they are read. */
+const mostPagesPast = 100;
+
 /**
  * A list that has not been requested yet. Awaiting it gives the first `Page`, iterating it gives every record, page after page;
  * `break` stops requesting.
@@ -261,7 +264,10 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     if (position.isWhole) return undefined;
     const received = await this.#request(position, "after");
     if (received.news.length > 0 || this.#isFiltered) return orNone(received);
-    const paging = { ...toPagingValues(this.#query, this.#direction, undefined), _sort: this.#upwards?.join(",") };
+    const paging = {
+      ...toPagingValues(this.#query, this.#direction, undefined),
+      _sort: this.#byToken("asc").join(","),
+    };
     const [oldest] = (await this.#read(paging)).data;
     if (oldest === undefined || !position.wasRead(oldest)) this.#fail(lastNotShown, "paging_end_unproved");
     return undefined;
@@ -283,11 +289,11 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     return trustCursor === true || (this.#direction === "up" && after !== undefined);
   }
 
-  /** Upwards by the tokens, whatever the list is sorted by: one that grew says nothing of when its record was created. */
-  get #upwards(): ParsedListQuery<Item>["sort"] {
-    const { sort, cursor } = this.#query;
-    if (cursor === undefined) return ["pagingToken.asc"];
-    return sort?.map((term) => term.replace(/\.desc$/, ".asc") as typeof term);
+  /** The order of the tokens, whatever the list is sorted by: one that grew says nothing of when its record was created. */
+  #byToken(order: "asc" | "desc"): NonNullable<ParsedListQuery<Item>["sort"]> {
+    const { sort = [], cursor } = this.#query;
+    if (cursor === undefined) return [`pagingToken.${order}`];
+    return sort.map((term) => term.replace(/\.desc$/, `.${order}`) as typeof term);
   }
 
   get #isFiltered(): boolean {
@@ -351,32 +357,45 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     const second = position.head[1];
     if (second === undefined) return position.isWhole ? [] : undefined;
     const paging = toPagingValues(this.#query, this.#direction, undefined);
-    const _size = position.sizeOf("overlap", this.#query.size);
+    const _size = position.sizeOf("further back", this.#query.size);
     const { data } = await this.#read({ ...paging, _after: second, _size });
     return position.isAllAbove(data) ? data : undefined;
   }
 
   /**
    * The records above a descending list that were not read: their tokens grew meanwhile, or they are new, which nothing tells for sure.
-   * Upwards, so that what comes while they are read does not begin this anew; the first short page ends it.
+   * Upwards, past what was on top when the list was read to its end, and on to a short page, since what moves goes ahead of this. They are
+   * handed out when all have been read: while a reader takes its time with one, others come.
    */
   async *#unreadAbove(position: ListPosition): AsyncGenerator<Page<Item>, void, undefined> {
+    const { name } = this.#operation;
     const after = position.head.at(-1) ?? "";
-    const query = { ...this.#query, sort: this.#upwards, after };
+    const size = position.sizeOf("further back", this.#query.size);
+    const query = { ...this.#query, sort: this.#byToken("asc"), after, size };
+    const bounds = toPagingValues(query, "up", after);
+    const newest = await this.#read({ ...bounds, _size: 1, _sort: this.#byToken("desc").join(",") });
+    const [top] = newest.data.map(this.#tokenOf);
+    const unread: Page<Item>[] = [];
     for (let attempt = 0; attempt < 2; attempt++) {
       if (attempt > 0) await this.#pause();
       let isShown = position.head.length < 2;
-      const above = new Listing(this.#client, this.#operation, this.#ids, query, this.#options);
+      let pagesPast = 0;
+      const up = new ListPosition("up", this.#tokenOf);
+      const above = new Listing(this.#client, this.#operation, this.#ids, query, this.#options, up);
       for await (const { items } of above.pages()) {
-        assertAfterBound(this.#operation.name, cursorFieldsOf(items, this.#tokenOf, "up"), after, "up");
+        assertAfterBound(name, cursorFieldsOf(items, this.#tokenOf, "up"), after, "up");
         isShown ||= items.some((item) => position.wasRead(item));
-        yield* this.#unreadOf(items, position);
-        // The last record of the page before it comes again, and is left out here.
-        if (isShown && position.isShort(items.length + 1)) return;
+        unread.push(...this.#unreadOf(items, position));
+        const { tokens } = up.last ?? { tokens: [] };
+        const isShort = position.isShorter(tokens.length);
+        if (top !== undefined && leadsOn(tokens.at(-1) ?? "", top, "up")) continue;
+        pagesPast += 1;
+        if (isShown && (isShort || pagesPast > mostPagesPast)) return yield* unread;
       }
-      if (isShown) return;
+      if (isShown) return yield* unread;
     }
     if (!this.#isFiltered) this.#fail(lastNotShown, "paging_end_unproved");
+    yield* unread;
   }
 
   *#unreadOf(items: readonly Item[], position: ListPosition): Generator<Page<Item>, void, undefined> {

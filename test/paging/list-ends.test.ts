@@ -228,6 +228,27 @@ describe("records that come, move and leave while a list is read", () => {
     expect(list.requested.length).toBeLessThan(12);
   });
 
+  it.each([
+    [0, 1, 100],
+    [1, 1, 100],
+    [1, 50, 100],
+    [2, 3, 100],
+    [3, 2, 100],
+    [9, 12, 100],
+    [30, 4, 5],
+    [2, 5, 3],
+  ])(
+    "do not keep a list of %i records going, to which %i come with each request, in pages of %i",
+    async (count, learns, cap) => {
+      for (const size of [undefined, 3, 200]) {
+        const list = service(adding(20_000), { replicas: [{ knows: count, learns }], cap });
+        const { ids, error } = await readList(list, { ...descending, size });
+        expect([inOrder(ids).slice(0, count), error]).toEqual([idsUpTo(count), undefined]);
+        expect(list.requested.length).toBeLessThan(300);
+      }
+    },
+  );
+
   it("come last where they were created after all that were read, and their tokens grew before they were", async () => {
     const moves = [0, 1, 2, 36].map((number, at): ListEvent => ({ kind: "grow", id: `r${number}`, token: 1000 + at }));
     const replicas = [{ knows: 36, learns: 3 }];

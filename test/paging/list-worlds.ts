@@ -109,17 +109,51 @@ function eventOf(kind: string, at: number, number: number): ListEvent {
 
 export const listWorld: fc.Arbitrary<ListWorld> = fc.oneof(lagging, changing);
 
+/** A descending list of one machine, to which several records come with each request, and whose pages may differ in length. */
+export const busyWorld: fc.Arbitrary<ListWorld> = fc
+  .record({
+    count: fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 40 })),
+    moves: fc.array(fc.option(fc.nat(39), { nil: undefined }), { maxLength: 40 }),
+    learns: fc.integer({ min: 1, max: 8 }),
+    caps: fc.oneof(
+      fc.array(fc.integer({ min: 2, max: 10 }), { minLength: 2, maxLength: 5 }),
+      fc.integer({ min: 2, max: 30 }).map((cap) => [cap]),
+    ),
+    emptyAt: fc.constantFrom([], [], [1], [2]),
+    size: query.map(({ size }) => size),
+    sort: fc.constantFrom<Query["sort"]>("pagingToken.desc", "createdAt.desc", ["createdAt.desc", "pagingToken.desc"]),
+    before: fc.option(fc.integer({ min: 1, max: 41 }), { nil: undefined, freq: 2 }),
+  })
+  .map(({ count, moves, learns, caps, emptyAt, size, sort, before }): ListWorld => {
+    const events = adding(count);
+    for (const [number, at] of moves.entries()) {
+      const isMove = at !== undefined && sort === "pagingToken.desc";
+      events.push(eventOf(isMove ? "grow" : "add", at ?? 0, 1_000 + number));
+    }
+    // A page that is empty once, where the next has two records of three, looks like the end: only one of the two is met.
+    const isEven = caps.length === 1;
+    const traits = { events, replicas: [{ knows: count, learns }], schedule: [0], cap: 2, caps };
+    const bound = before === undefined ? {} : { before: `${before * 10 + 5}` };
+    return {
+      traits: { ...traits, emptyAt: new Set(isEven ? emptyAt : []) },
+      query: { size, sort, ...bound },
+      onlyGrows: false,
+    };
+  });
+
 /**
  * Whether a list that ended without an error lacks records. What stays listed all the time has to have come. Where records only come, the
  * list is whole as some machine knew it that knew all that was handed out.
  */
 export function isCut(service: ReplicatedService, { onlyGrows, query }: ListWorld, ids: readonly string[]): boolean {
   const { known } = service;
+  const before = Number(query.before ?? Number.POSITIVE_INFINITY);
   const handed = new Set(ids);
   const isWholeAt = (from: number, to: number) => {
     const ever = service.everUpTo(to);
     return (
-      [...service.staying(from, to, query.filter)].every((id) => handed.has(id)) && ids.every((id) => ever.has(id))
+      [...service.staying(from, to, query.filter, before)].every((id) => handed.has(id)) &&
+      ids.every((id) => ever.has(id))
     );
   };
   if (!onlyGrows) return !isWholeAt(known[0] ?? 0, known.at(-1) ?? 0);

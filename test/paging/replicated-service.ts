@@ -23,6 +23,8 @@ export interface ReplicatedTraits {
   readonly schedule: readonly number[];
   /** The service's own maximum of `_size`, and its default. */
   readonly cap: number;
+  /** In place of `cap`, where it differs from request to request. */
+  readonly caps?: readonly number[];
   /** The numbers of requests, from 1 on, whose response is an empty page, whatever is asked for. */
   readonly emptyAt?: ReadonlySet<number>;
   /** A cache before the service that heeds no header: for how many requests it gives the same response to the same request. */
@@ -72,11 +74,11 @@ export class ReplicatedService {
     return state;
   }
 
-  /** Records of every state from one event to another, by this filter. */
-  staying(from: number, to: number, filter: object = {}): ReadonlySet<string> {
-    const ids = new Set(matching(this.stateAt(from), filter));
+  /** Records of every state from one event to another, by this filter, whose tokens are below a bound. */
+  staying(from: number, to: number, filter: object = {}, before = Number.POSITIVE_INFINITY): ReadonlySet<string> {
+    const ids = new Set(matching(this.stateAt(from), filter, before));
     for (let count = from + 1; count <= to; count++) {
-      const present = new Set(matching(this.stateAt(count), filter));
+      const present = new Set(matching(this.stateAt(count), filter, before));
       for (const id of ids) if (!present.has(id)) ids.delete(id);
     }
     return ids;
@@ -108,8 +110,9 @@ export class ReplicatedService {
   }
 
   #rows({ _after, _before, _size, _sort }: PagingValues, filter: object, known: number, request: number): object[] {
-    const { cap, emptyAt, inclusive = false } = this.#traits;
+    const { caps = [], emptyAt, inclusive = false } = this.#traits;
     if (emptyAt?.has(request)) return [];
+    const cap = caps[(request - 1) % caps.length] ?? this.#traits.cap;
     const field = _sort?.startsWith("createdAt") ? "added" : "token";
     const descending = _sort?.split(",")[0]?.endsWith(".desc") ?? false;
     const isWithin = (token: number) =>
@@ -135,9 +138,10 @@ export class ReplicatedService {
   }
 }
 
-function matching(state: ReadonlyMap<string, Listed>, filter: object): string[] {
+function matching(state: ReadonlyMap<string, Listed>, filter: object, before = Number.POSITIVE_INFINITY): string[] {
   const wanted = Object.entries(filter);
   return [...state.values()]
+    .filter(({ token }) => token < before)
     .filter((record) => wanted.every(([field, value]) => Reflect.get(record, field) === value))
     .map(({ id }) => id);
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { runs } from "../support/thorough.js";
-import { listWorld, meet } from "./list-worlds.js";
+import { busyWorld, listWorld, meet } from "./list-worlds.js";
 import { withoutWaiting } from "./without-waiting.js";
 
 withoutWaiting();
@@ -25,4 +25,11 @@ it("shrinks a list that was cut to the smallest such world", async () => {
     }),
     { numRuns: runs(1000) },
   );
+});
+
+it("cuts no descending list to which several records come with each request, and ends in an error only where some move", async () => {
+  for (const world of fc.sample(busyWorld, { numRuns: runs(2000), seed: 5 })) {
+    const moves = world.traits.events.some(({ kind }) => kind === "grow");
+    expect([await meet(world), world]).toEqual([moves ? expect.stringMatching(/whole|error/) : "whole", world]);
+  }
 });
