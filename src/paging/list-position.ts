@@ -86,7 +86,7 @@ export class ListPosition {
     return items.filter((item, index) => {
       const token = fields.tokens[index];
       if (token === undefined || last === undefined) return true;
-      if (this.#isLast(item, token)) return false;
+      if (this.#isLast(item, token) || this.wasRead(item)) return false;
       return leadsOn(last, token, this.#direction) || (hasLate && !this.#isOfLastPage(item, token));
     });
   }

@@ -215,6 +215,15 @@ describe("records that come, move and leave while a list is read", () => {
     },
   );
 
+  it("do not come again from a descending list, beside others that were listed late before them", async () => {
+    const renamed: ListEvent = { kind: "rename", id: "r1" };
+    const late = [65, 55].map((token): ListEvent => ({ kind: "add", id: `late${token}`, token }));
+    const events = [...adding(9), renamed, renamed, ...late];
+    const list = service(events, { replicas: [{ knows: 9, learns: 2 }], emptyAt: new Set([3]) });
+    const { ids, error } = await readList(list, descending);
+    expect([[...ids].sort(), error]).toEqual([["late55", "late65", ...idsUpTo(9)], undefined]);
+  });
+
   it("come last in a descending list where they are new", async () => {
     const { ids, error } = await readList(during(adding(9), [added(10), added(11)]), descending);
     expect([ids, error]).toEqual([[...idsUpTo(9).reverse(), "r10", "r11"], undefined]);
