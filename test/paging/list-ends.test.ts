@@ -215,6 +215,15 @@ describe("records that come, move and leave while a list is read", () => {
     },
   );
 
+  it.each(["pagingToken.asc", "pagingToken.desc"] as const)(
+    "are all given by their tokens where they were updated before: sorted by %s",
+    async (sort) => {
+      const updated = [3, 5, 1].map((at, number): ListEvent => ({ kind: "grow", id: `r${at}`, token: 1000 + number }));
+      const { ids, error } = await readList(service([...adding(10), ...updated, ...adding(2, 200)]), { sort });
+      expect([new Set(ids), ids.length, error]).toEqual([new Set([...idsUpTo(10), "r200", "r201"]), 12, undefined]);
+    },
+  );
+
   it("do not come again from a descending list, beside others that were listed late before them", async () => {
     const renamed: ListEvent = { kind: "rename", id: "r1" };
     const late = [65, 55].map((token): ListEvent => ({ kind: "add", id: `late${token}`, token }));
