@@ -8,6 +8,7 @@ EXTENDS Naturals, Sequences, FiniteSets
 
 CONSTANTS MostOwners, MostClaims, MostRestores, MostDecisions,    \* bounds of what TLC explores
           Quotes,                                                 \* whether flows begin as quotes, too
+          Unseen,                                                 \* whether clocks may not show the end of a lease
           SingleUse, ListedWithin,                                \* what the service's operators promise: see the option `service`
           Without                                                 \* rules that are taken out, to show that a law breaks without them
 
@@ -68,12 +69,13 @@ ReplaceQuote(phase) ==
      /\ UNCHANGED <<inc, msgs, stored, made, service, bank, operators>>
 
 (* Of a lease that was released, or is over. Then its owner's own clocks say so, too: it sends nothing more. Unless the journal was restored
-   since: what it has lost may have renewed the lease. *)
-Acquire ==
+   since: what it has lost may have renewed the lease. And unless that is seen on neither clock, of a machine that was suspended and its time
+   set back. *)
+Acquire(seen) ==
   LET o == Len(own) + 1
       new == [row EXCEPT !.epoch = @ + 1, !.nonce = o, !.lease = TRUE]
   IN /\ row # None /\ row.c.phase # "pruned" /\ Put(new)
-     /\ own' = Append([own EXCEPT ![row.nonce].over = @ \/ inc = own[row.nonce].inc], Owner(new, TRUE))
+     /\ own' = Append([own EXCEPT ![row.nonce].over = @ \/ (seen /\ inc = own[row.nonce].inc)], Owner(new, TRUE))
      /\ UNCHANGED <<inc, msgs, stored, made, service, bank, operators>>
 
 IsOwn(o) == row # None /\ (Rule("owner") => row.epoch = own[o].epoch /\ row.nonce = o) /\ row.c.phase # "pruned"
@@ -253,7 +255,7 @@ Learn(o) ==
 
 ------------------------------------------------------------------------------
 Next ==
-  \/ Len(own) < MostOwners /\ (Begin("funds-requested") \/ Acquire)
+  \/ Len(own) < MostOwners /\ (Begin("funds-requested") \/ \E seen \in {TRUE, ~Unseen} : Acquire(seen))
   \/ Len(own) < MostOwners /\ Quotes /\ (Begin("quoted") \/ \E phase \in {"quoted", "funds-requested", "declined"} : ReplaceQuote(phase))
   \/ \E m \in msgs : Store(m)
   \/ Quotes /\ (Prune \/ PruneQuote)

@@ -42,7 +42,7 @@ Recorded(e) ==
   \/ e.op = "begin" /\ Begin(e.phase)
   \/ e.op = "begin again" /\ BeginAgain(e.o)
   \/ e.op = "replace" /\ ReplaceQuote(e.phase)
-  \/ e.op = "acquire" /\ e.wasFree /\ Acquire
+  \/ e.op = "acquire" /\ e.wasFree /\ \E seen \in {TRUE, e.isSeen} : Acquire(seen)
   \/ e.op = "renew" /\ ((own[e.o].over /\ Retake(e.o)) \/ UNCHANGED vars)
   \/ e.op = "let go" /\ IF IsOwn(e.o) /\ row.lease THEN LetGo(e.o) ELSE UNCHANGED vars
   \/ e.op = "hand" /\ Handed(e)

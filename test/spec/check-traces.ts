@@ -139,6 +139,7 @@ function settings({ singleUse, listedWithin }: Facts, also: readonly string[]): 
     MostRestores: "1000",
     MostDecisions: "1",
     Quotes: "TRUE",
+    Unseen: "FALSE",
     SingleUse: toTla(singleUse),
     ListedWithin: toTla(listedWithin),
     Without: "{}",

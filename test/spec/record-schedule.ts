@@ -43,6 +43,7 @@ export async function recordSchedule(
 class Recorder implements ScheduleRecorder {
   readonly flows = new Map<string, FlowTrace>();
   readonly #keys: readonly string[];
+  readonly #processes = new Map<string, SimulatedProcess>();
   #world: RecordedWorld | undefined;
   #store: Journal | undefined;
   #isReplaying = false;
@@ -122,8 +123,9 @@ class Recorder implements ScheduleRecorder {
     };
   }
 
-  watchCalls(journal: Journal, { isForeign }: SimulatedProcess): Journal {
-    if (isForeign) return journal;
+  watchCalls(journal: Journal, process: SimulatedProcess): Journal {
+    this.#processes.set(process.name, process);
+    if (process.isForeign) return journal;
     return {
       ...boundTo(journal),
       write: async (key, id, state, leaseMs) => {
@@ -174,7 +176,15 @@ class Recorder implements ScheduleRecorder {
       entry,
       entry.owner,
       isObserved || leaseUntilMs === undefined || leaseUntilMs <= journalMs,
+      this.#showsEnd(before),
     );
+  }
+
+  /** The monotonic clock of a machine that was suspended does not show the end of a lease, and another one may be set back. */
+  #showsEnd(before: JournalEntry | undefined): boolean {
+    const { clockJumps = 0, clockJumpsOnWaking = 0 } = this.#world?.profile ?? {};
+    const { suspendedMs = 0 } = this.#processes.get(before?.owner ?? "") ?? {};
+    return suspendedMs === 0 || clockJumps + clockJumpsOnWaking === 0;
   }
 
   /** What is read resolves before anything else happens in the world. */

@@ -52,7 +52,7 @@ check() {
   cp "$folder/log" "$work/log"
 }
 
-bounds() { grep -hE '^  (Most|Quotes|Single|Listed)' spec/flow.cfg | tr -d ' ' | tr '\n' ' '; }
+bounds() { grep -hE '^  (Most|Quotes|Unseen|Single|Listed)' spec/flow.cfg | tr -d ' ' | tr '\n' ' '; }
 
 kept() {
   check "$@"
@@ -92,6 +92,7 @@ case ${1:-} in
   quick) kept ;;
   large)
     kept Quotes=TRUE
+    kept Unseen=TRUE
     kept SingleUse=TRUE
     kept ListedWithin=TRUE
     kept MostDecisions=1

@@ -65,6 +65,8 @@ interface Owner {
   sinceMs: number;
   readonly handed: Set<number>;
   decisions: number;
+  /** Whether its newest write is a claim, which it may send. */
+  isClaiming: boolean;
   hasEnded: boolean;
 }
 
@@ -149,10 +151,13 @@ export class FlowTrace {
     if (o === undefined) this.add(atMs, { op: "replace", phase: entry.phase });
   }
 
-  /** @param wasFree whether the lease before was over by the journal's clock, or was seen unchanged for the whole of its length. */
-  acquired(atMs: number, entry: JournalEntry, process: string, wasFree: boolean): void {
+  /**
+   * @param wasFree whether the lease before was over by the journal's clock, or was seen unchanged for the whole of its length.
+   * @param isSeen whether a clock of its owner's certainly shows that, too.
+   */
+  acquired(atMs: number, entry: JournalEntry, process: string, wasFree: boolean, isSeen = true): void {
     const o = this.#own(atMs, entry, process);
-    this.add(atMs, o === undefined ? { op: "acquire", wasFree } : { op: "renew", o });
+    this.add(atMs, o === undefined ? { op: "acquire", wasFree, isSeen } : { op: "renew", o });
   }
 
   released(atMs: number, id: OwnerId): void {
@@ -177,6 +182,7 @@ export class FlowTrace {
     const owner = this.#ownerOf(id);
     if (owner === undefined) return;
     owner.handed.add(id.revision);
+    owner.isClaiming = phase === "claimed";
     const flow = flowIn(data);
     const claims = flow.claims ?? [];
     const newest = claims.at(-1);
@@ -235,7 +241,7 @@ export class FlowTrace {
 
   sent(atMs: number, process: string): void {
     const owners = this.#of(process);
-    for (const owner of owners) owner.sinceMs = atMs;
+    for (const owner of owners) if (owner.isClaiming) owner.sinceMs = atMs;
     this.add(atMs, { op: "send", os: owners.map(({ number }) => number) });
   }
 
@@ -284,6 +290,7 @@ export class FlowTrace {
       sinceMs: atMs,
       handed: new Set(),
       decisions,
+      isClaiming: false,
       hasEnded: false,
     });
     return undefined;
