@@ -149,6 +149,24 @@ describe("confirm", () => {
     expect([bank.calls, (await journal.read("k"))?.phase]).toEqual([0, "quoted"]);
   });
 
+  it("knows of no quote that had expired and was pruned once it was read", async () => {
+    const { flow, bank, expire, journal } = await quoteFixture();
+    const { intent } = await flow().quote("k", request);
+    expire();
+    const pruned = boundJournal(journal, {
+      read: async (key) => {
+        const entry = await journal.read(key);
+        await journal.prune({ quotedBeforeMs: Date.now() + 2_000_000 });
+        return entry;
+      },
+    });
+    expect(await errorOf(flow({ journal: pruned }).confirm("k", { intentId: intent.id }))).toMatchObject({
+      code: "flow_unknown",
+      effect: "none",
+    });
+    expect([bank.calls, await journal.read("k")]).toEqual([0, undefined]);
+  });
+
   it("takes nothing for a quote that expires while it is being confirmed", async () => {
     const { flow, bank, expire } = await quoteFixture({
       onRequest: ({ operation }) => {
