@@ -44,6 +44,11 @@ it("knows what it has read", () => {
   expect(read("up", [[]]).pages).toBe(1);
 });
 
+it("knows of each page outside of its order whether the service has had longer ones", () => {
+  const position = new ListPosition("down", tokenOf);
+  expect([3, 2, 2, 4, 3].map((length) => position.isShorter(length))).toEqual([false, true, true, false, true]);
+});
+
 describe("the next page", () => {
   it.each<[string, PageStart, Direction, readonly (readonly Row[])[], number | undefined]>([
     ["follows a full one", "after", "up", [[1, 2]], 2],
