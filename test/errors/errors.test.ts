@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { inspect } from "node:util";
+import { MessageChannel } from "node:worker_threads";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import * as errors from "../../src/errors/errors.js";
 
@@ -210,11 +212,9 @@ describe("an error", () => {
     const error = ApiError.of("x", { code: "http_400", effect: "possible", response });
     const { port1, port2 } = new MessageChannel();
     onTestFinished(() => port1.close());
-    const received = new Promise((resolve) => {
-      port2.onmessage = ({ data }) => resolve(data);
-    });
+    const received = once(port2, "message");
     port1.postMessage([error, error.toJSON()]);
-    const [copy, facts] = (await received) as [Error, object];
+    const [[copy, facts]] = (await received) as [[Error, object]];
     expect([Reflect.get(copy, "code"), Reflect.get(copy, "effect")]).toEqual([undefined, undefined]);
     expect(facts).toEqual(JSON.parse(JSON.stringify(error)));
   });
