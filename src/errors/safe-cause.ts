@@ -18,7 +18,7 @@ export function safeCause(thrown: unknown, values: readonly string[] = []): Erro
 }
 
 /** Errors of another realm, such as those of Node in a test of Jest's, are no instances of this one's `Error`. */
-function isError(thrown: unknown): thrown is Error {
+export function isError(thrown: unknown): thrown is Error {
   return thrown instanceof Error || Object.prototype.toString.call(thrown) === "[object Error]";
 }
 

@@ -6,7 +6,7 @@ import type { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
 import { type DeclinedFlow, type FlowOutcome, toDeclined } from "./flow-outcome.js";
 import type { JournalEntry } from "./journal.js";
-import { truthOf } from "./ownership/flow-truth.js";
+import { checked, truthOf } from "./ownership/flow-truth.js";
 import { assertQuoted, assertSameIntent, assertSameRequest, unknownFlow } from "./ownership/known-flow.js";
 import { beginEntry, fence, replaceQuote } from "./ownership/own-flow.js";
 import { withStep } from "./state/flow-history.js";
@@ -35,7 +35,7 @@ export async function quoteFlow(
   request: PaymentIntentRequest,
   call: FlowCall,
 ): Promise<QuotedFlow> {
-  await context.client.check(paymentIntents.create, [], { body: request }, call.paymentOptions);
+  await checked(context, key, context.client.check(paymentIntents.create, [], { body: request }, call.paymentOptions));
   assertOwnRequest(context, request);
   try {
     let entry = (await context.journal.read(key)) ?? (await beginQuote(context, key, request, call));
@@ -97,7 +97,7 @@ export async function confirmFlow(
   intentId: string,
   call: FlowCall,
 ): Promise<FlowOutcome> {
-  await context.client.check(payments.list, [], {}, call.paymentOptions);
+  await checked(context, key, context.client.check(payments.list, [], {}, call.paymentOptions));
   let isTried = false;
   return settleFlow(context, key, call, {
     assertFits: (state) => assertSameIntent(key, state, intentId),

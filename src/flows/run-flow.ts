@@ -3,6 +3,7 @@ import { clock } from "../timing/clock.js";
 import type { FlowCall } from "./flow-call.js";
 import type { FlowContext } from "./flow-context.js";
 import { type FlowOutcome, toOutcome } from "./flow-outcome.js";
+import { checked } from "./ownership/flow-truth.js";
 import { assertSameRequest } from "./ownership/known-flow.js";
 import { beginEntry } from "./ownership/own-flow.js";
 import { confirmQuote, renewQuote } from "./quote-flow.js";
@@ -21,7 +22,7 @@ export async function runFlow(
   request: PaymentIntentRequest,
   call: FlowCall,
 ): Promise<FlowOutcome> {
-  await context.client.check(paymentIntents.create, [], { body: request }, call.paymentOptions);
+  await checked(context, key, context.client.check(paymentIntents.create, [], { body: request }, call.paymentOptions));
   assertOwnRequest(context, request);
   return settleFlow(context, key, call, {
     assertFits: (state) => assertSameRequest(key, state, request),

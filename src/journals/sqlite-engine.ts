@@ -157,9 +157,14 @@ export function openSqliteEngine(database: SqliteDatabase): SqliteEngine {
       return engine.identityOf(path) + engine.identityOf(`${path}-wal`) + engine.identityOf(`${path}-shm`);
     },
 
+    // What can't be looked at, as where a folder's rights were taken away, may be another file.
     identityOf(file: string): string {
-      const stats = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
-      return stats === undefined ? "none " : `${stats.dev}:${stats.ino} `;
+      try {
+        const stats = fs.statSync(file, { bigint: true });
+        return `${stats.dev}:${stats.ino} `;
+      } catch (_) {
+        return "none ";
+      }
     },
   };
   return engine;

@@ -5,8 +5,8 @@ import { fileReplaced, inTransaction, replacedAtCommit } from "./sqlite-engine.j
 export const threadEnded = "CROSS_BORDER_THREAD_ENDED";
 
 const replaced =
-  "its file, or one of the two beside it, was deleted or replaced while it was open. What was stored before may be in neither file: " +
-  "find out who did that, then open the journal again";
+  "its file, or one of the two beside it, was deleted or replaced while it was open, or can't be looked at any more. What was stored before may be in " +
+  "neither file: find out who did that, then open the journal again";
 
 const resultNames: ReadonlyMap<number, string> = new Map([
   [5, "SQLITE_BUSY"],
@@ -65,8 +65,8 @@ export function sqliteFailure(error: unknown, work: string): CrossBorderError {
   );
 }
 
-// After a failed flush nobody knows what is on the disk.
+// After a failed flush nobody knows what is on the disk. Memory can be lacking once a commit is in the log, which whoever reads that after a crash finds.
 function storedBy(error: unknown, result: string | undefined): "nothing" | "unknown" {
   if (result === threadEnded) return Reflect.get(Object(error), "stored") === "unknown" ? "unknown" : "nothing";
-  return result === "SQLITE_IOERR" || result === replacedAtCommit ? "unknown" : "nothing";
+  return ["SQLITE_IOERR", "SQLITE_NOMEM", replacedAtCommit].includes(String(result)) ? "unknown" : "nothing";
 }

@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { inspect } from "node:util";
-import { describe, expect, it, vi } from "vitest";
+import { MessageChannel } from "node:worker_threads";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import * as errors from "../../src/errors/errors.js";
 
 const {
@@ -204,6 +206,17 @@ describe("an error", () => {
       ...told,
     });
     expect(inspect(error, { depth: 10 })).not.toContain("Zoë");
+  });
+
+  it("comes whole to another thread as the object for its JSON, and without its facts as itself", async () => {
+    const error = ApiError.of("x", { code: "http_400", effect: "possible", response });
+    const { port1, port2 } = new MessageChannel();
+    onTestFinished(() => port1.close());
+    const received = once(port2, "message");
+    port1.postMessage([error, error.toJSON()]);
+    const [[copy, facts]] = (await received) as [[Error, object]];
+    expect([Reflect.get(copy, "code"), Reflect.get(copy, "effect")]).toEqual([undefined, undefined]);
+    expect(facts).toEqual(JSON.parse(JSON.stringify(error)));
   });
 
   it("tells all its facts in JSON", () => {

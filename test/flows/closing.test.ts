@@ -48,9 +48,10 @@ it("starts nothing once it is closed, and writes nothing", async () => {
   expect([await journal.read("order-1"), bank.calls]).toEqual([undefined, 0]);
 });
 
-it("says of a key whose payment may have been made so, although it is closed", async () => {
+/** A payment that was made, of which no response tells. */
+async function lostPayment() {
   let isSent = false;
-  const { flow, sandbox } = await flowFixture({
+  const { flow, sandbox, client } = await flowFixture({
     onResponse: ({ operation }) => {
       if (operation !== "payments.create") return undefined;
       isSent = true;
@@ -60,15 +61,35 @@ it("says of a key whose payment may have been made so, although it is closed", a
       return isSent && operation === "payments.list" ? new Response("", { status: 503 }) : undefined;
     },
   });
-  const closed = flow();
-  await errorOf(closed.run("order-1", request));
+  const paying = flow({ client });
+  await errorOf(paying.run("order-1", request));
   expect(sandbox.payments).toHaveLength(1);
-  await closed.close();
-  for (const work of callsOf(closed)) {
+  return { flow: paying, client };
+}
+
+it("says of a key whose payment may have been made so, although it is closed", async () => {
+  const { flow } = await lostPayment();
+  await flow.close();
+  for (const work of callsOf(flow)) {
     const error = await errorOf(work);
     expect(error).toBeInstanceOf(FlowPausedError);
     expect(error).toMatchObject({ key: "order-1", effect: "possible", cause: { code: "flow_closed" } });
   }
+});
+
+it("says so where the client is closed, whose requests it would begin with, unless the call itself is wrong", async () => {
+  const { flow, client } = await lostPayment();
+  await client.close();
+  const paused = { code: "flow_paused", effect: "possible", cause: { code: "client_closed" } };
+  expect(await Promise.all(callsOf(flow).map(errorOf))).toMatchObject([
+    ...[paused, paused, paused],
+    // These need no client to say what the flow is.
+    { code: "flow_confirmed", effect: "possible" },
+    { code: "flow_not_held", effect: "possible" },
+  ]);
+  const wrong = { ...request, memo: 5 as never };
+  expect(await errorOf(flow.run("order-1", wrong))).toMatchObject({ code: "invalid_argument", effect: "none" });
+  expect(await errorOf(flow.run("order-2", request))).toMatchObject({ code: "client_closed", effect: "none" });
 });
 
 it("says of a quote that nothing was done when it is closed", async () => {

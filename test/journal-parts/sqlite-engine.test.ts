@@ -47,9 +47,11 @@ beforeEach(() => {
   inodes = { "/db": 11n, "/db-wal": 12n, "/db-shm": 13n };
   born = 3n;
   const spied = vi.spyOn(process.getBuiltinModule("node:fs"), "statSync").mockImplementation((path, options) => {
-    expect(options).toEqual({ bigint: true, throwIfNoEntry: false });
+    expect(options).toMatchObject({ bigint: true });
     const ino = inodes[String(path)];
-    return ino === undefined ? undefined : (Object({ dev: 5n, ino, birthtimeNs: born }) as never);
+    if (ino !== undefined) return Object({ dev: 5n, ino, birthtimeNs: born }) as never;
+    if (Reflect.get(Object(options), "throwIfNoEntry") === false) return undefined;
+    throw Object.assign(new Error("no such file"), { code: "ENOENT" });
   });
   onTestFinished(() => spied.mockRestore());
 });

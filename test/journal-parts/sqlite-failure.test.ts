@@ -9,7 +9,7 @@ const driverError = (properties: object) => Object.assign(new Error("of CH930076
 it.each([
   [5, "SQLITE_BUSY", "another process has the file locked", "nothing"],
   [6, "SQLITE_LOCKED", "locked by another user of the same handle", "nothing"],
-  [7, "SQLITE_NOMEM", "no memory left", "nothing"],
+  [7, "SQLITE_NOMEM", "no memory left", "unknown"],
   [8, "SQLITE_READONLY", "can't be written to", "nothing"],
   [10, "SQLITE_IOERR", "the disk failed", "unknown"],
   [11, "SQLITE_CORRUPT", "the file is damaged", "nothing"],

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, existsSync, linkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { type SqliteDatabase, SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { verifyJournal } from "cross-border-payments/testing";
 import { describe, expect, it } from "vitest";
@@ -393,6 +394,36 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     const whatOthersRead = newFile();
     copyFileSync(path, whatOthersRead);
     expect(await (await openSqliteJournal(whatOthersRead)).read("k")).not.toMatchObject({ data: "lost" });
+  });
+
+  it("does not say of a commit that nothing was stored where its folder can't be looked into any more", async () => {
+    const folder = dirname(newFile());
+    const path = `${folder}/apart/payments.db`;
+    mkdirSync(dirname(path));
+    const database = openHandle(path);
+    let isHidden = false;
+    const handle: SqliteDatabase = {
+      prepare: (sql) => database.prepare(sql),
+      exec(sql) {
+        database.exec(sql);
+        if (!isHidden || sql !== "COMMIT") return;
+        // Rights that were taken away would do, if nobody ran the tests as root: what is looked at fails, and is there.
+        renameSync(dirname(path), `${folder}/moved`);
+        symlinkSync(dirname(path), dirname(path));
+      },
+    };
+    const journal = await openSqliteJournal(handle);
+    const entry = await begin(journal, "k");
+    isHidden = true;
+    const stored = await Promise.all([
+      failure(journal.write("k", entry, { ...state, data: "stored" })),
+      failure(journal.begin("another", scope, state, newLease())),
+    ]);
+    for (const error of stored) {
+      expect(error).toMatchObject({ stored: "unknown", message: expect.stringContaining("can't be looked at") });
+    }
+    const moved = await openSqliteJournal(`${folder}/moved/payments.db`);
+    expect([(await moved.read("k"))?.data, (await moved.read("another"))?.data]).toEqual(["stored", state.data]);
   });
 
   it("writes nothing into a transaction that was left open on the handle", async () => {

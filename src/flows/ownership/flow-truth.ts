@@ -2,6 +2,7 @@ import { CrossBorderError, type ErrorCode } from "../../errors/errors.js";
 import type { FlowPhase } from "../../events/flow-event.js";
 import type { FlowContext } from "../flow-context.js";
 import { FlowPausedError } from "../flow-paused-error.js";
+import { isUnstorable } from "./journal-failure.js";
 import { fence } from "./own-flow.js";
 
 /**
@@ -21,6 +22,18 @@ export async function truthOf(context: FlowContext, key: string, error: unknown)
     // Then nobody can tell.
   }
   return new FlowPausedError(key, { cause: error });
+}
+
+/**
+ * Checks what is asked for before the journal is asked: what a wrong request says is the whole truth, and of what others have done a client
+ * that is closed says nothing.
+ */
+export async function checked(context: FlowContext, key: string, check: Promise<void>): Promise<void> {
+  try {
+    await check;
+  } catch (error) {
+    throw isUnstorable(error) ? error : await truthOf(context, key, error);
+  }
 }
 
 /** The service may have made an intent all the same, which moves nothing: of the payment that says nothing. */

@@ -1,3 +1,4 @@
+import { isError } from "../../errors/safe-cause.js";
 import type { FlowFailures } from "./flow-state.js";
 
 /**
@@ -5,7 +6,7 @@ import type { FlowFailures } from "./flow-state.js";
  * the program that gets the error itself may show it.
  */
 export function describeForeignError(thrown: unknown): Pick<FlowFailures, "code" | "errorCode" | "message"> {
-  if (!(thrown instanceof Error)) return { code: typeof thrown, message: "what was thrown is no error" };
+  if (!isError(thrown)) return { code: typeof thrown, message: "what was thrown is no error" };
   // `fetch failed` has what failed as its cause.
   const errorCode = identifierOf(thrown, "code") ?? identifierOf(readOf(thrown, "cause"), "code");
   return {

@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { describeForeignError } from "../../../src/flows/state/describe-foreign-error.js";
 
@@ -13,6 +14,12 @@ describe("what is stored of an error of the bank's", () => {
 
   it("has no code that is a number", () => {
     expect(describeForeignError(Object.assign(new Error("secret"), { code: 14 }))).not.toHaveProperty("errorCode");
+  });
+
+  it("knows an error of another realm, as those of Node are where Jest runs the tests", () => {
+    const thrown: unknown = runInNewContext('Object.assign(new RangeError("secret"), { code: "ENOENT" })');
+    expect(thrown).not.toBeInstanceOf(Error);
+    expect(describeForeignError(thrown)).toMatchObject({ code: "RangeError", errorCode: "ENOENT" });
   });
 
   it.each([["secret"], [{ message: "secret" }], [undefined], [null]])("of %o says that it is no error", (thrown) => {
