@@ -6,7 +6,8 @@ const waitsForNothing = "Where nothing is left, it waits for nothing once more."
 const lookGoal = "src/flows/looking/look-goal.ts";
 const setByBegin = "Each reading begins with `begin`, which sets it.";
 const looksAgain = "Only speed: how often an operator who waits for a lease asks for it.";
-const checksIntent = "await context.client.check(paymentIntents.create, [], { body: request }, call.paymentOptions);";
+const checksIntent =
+  "await checked(context, key, context.client.check(paymentIntents.create, [], { body: request }, call.paymentOptions));";
 const endsAnyway = "A function that ends without a return gives undefined too.";
 
 export const flows: readonly KnownSurvivor[] = [
@@ -24,7 +25,7 @@ export const flows: readonly KnownSurvivor[] = [
   },
   {
     file: "src/flows/quote-flow.ts",
-    line: "await context.client.check(payments.list, [], {}, call.paymentOptions);",
+    line: "await checked(context, key, context.client.check(payments.list, [], {}, call.paymentOptions));",
     replacement: '["Stryker was here"]',
     why: noIds,
   },
