@@ -129,8 +129,8 @@ describe("any list with sound cursors", () => {
           // Where a page of one record has to show what lies behind it, two are asked for.
           const sizes = [made.size, made.size && Math.max(made.size, 2)];
           expect(isAbove ? [...sizes, made.size && Math.max(made.size, 3), 1] : sizes).toContain(paging._size);
-          if (paging._sort !== "pagingToken.asc" || !isAbove)
-            expect(paging._sort).toBe(made.descending ? "pagingToken.desc" : undefined);
+          const sorts = made.descending ? ["pagingToken.desc", isAbove && "pagingToken.asc"] : [undefined];
+          expect(sorts).toContain(paging._sort);
           expect(query).toEqual(filter);
         }
       }),
