@@ -10,6 +10,7 @@
 # CBP_POSTGRES_ENV="NAME=VALUE ..." is set for the server's own processes.
 # Installs Debian's package where there is no PostgreSQL, if it may.
 set -euo pipefail
+support=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 find_binaries() {
   local folder
@@ -32,7 +33,7 @@ as_owner() {
 }
 
 free_port() {
-  node --eval 'const s = require("node:net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })'
+  node "$support/print-free-port.mjs"
 }
 
 make_folder() {

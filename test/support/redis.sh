@@ -7,6 +7,7 @@
 #   bash test/support/redis.sh stop FOLDER       stops that server and removes the folder
 # Unpacks Debian's package into the user's cache where there is no Redis: nothing is installed, and no service is started.
 set -euo pipefail
+support=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/cross-border-payments
 
@@ -44,7 +45,7 @@ run_server() {
 }
 
 free_port() {
-  node --eval 'const s = require("node:net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })'
+  node "$support/print-free-port.mjs"
 }
 
 wait_until_ready() {
