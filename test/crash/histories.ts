@@ -21,7 +21,7 @@ import { promisify } from "node:util";
 import { checkHistory, describeUnexplained } from "../../src/testing/history/check-history.js";
 import { type HistoryEvent, type Operation, toOperations } from "../../src/testing/history/history.js";
 import { derivedSeed, seededRandom } from "../faults/seeded-random.js";
-import { freePort } from "../support/free-port.js";
+import { freePort } from "../support/free-port.mjs";
 import type { Defect } from "../testing/history/defects.js";
 import { type BuiltWorker, buildWorker } from "./build-worker.js";
 import { DatabaseTroubles } from "./database-troubles.js";

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { compilePrograms } from "../support/build-programs.js";
-import { freePort } from "../support/free-port.js";
+import { freePort } from "../support/free-port.mjs";
 import { command } from "../support/program.js";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";

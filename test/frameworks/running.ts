@@ -8,7 +8,7 @@ import { Client } from "pg";
 import { expect, inject, onTestFinished, vi } from "vitest";
 import { postgresTables } from "../../examples/ledger-sql/postgres-ledger.js";
 import { type PracticeService, startPracticeService } from "../../examples/support/practice-service.js";
-import { freePort } from "../support/free-port.js";
+import { freePort } from "../support/free-port.mjs";
 import { staffSettings } from "./operator.js";
 
 type SandboxOptions = NonNullable<Parameters<typeof startPracticeService>[0]>;

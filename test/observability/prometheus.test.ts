@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { freePort } from "../support/free-port.js";
+import { freePort } from "../support/free-port.mjs";
 import { isThorough } from "../support/thorough.js";
 import { alerts, folder, queries, rules } from "./example-files.js";
 import { exportMetrics } from "./exported-metrics.js";

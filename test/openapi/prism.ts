@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { freePort } from "../support/free-port.js";
+import { freePort } from "../support/free-port.mjs";
 import { installTools } from "../support/install-tools.js";
 
 const bin = join(installTools("test/openapi", "openapi"), "node_modules/.bin");

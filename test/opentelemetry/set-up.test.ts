@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { startCollector } from "../support/collector.js";
-import { freePort } from "../support/free-port.js";
+import { freePort } from "../support/free-port.mjs";
 import { runBlock } from "../support/run-block.js";
 
 function blockNamed(name: string): string {

@@ -33,7 +33,7 @@ as_owner() {
 }
 
 free_port() {
-  node "$support/print-free-port.mjs"
+  node --input-type=module --eval 'const { freePort } = await import(process.argv[1]); console.log(await freePort());' "$support/free-port.mjs"
 }
 
 make_folder() {

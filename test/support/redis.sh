@@ -45,7 +45,7 @@ run_server() {
 }
 
 free_port() {
-  node "$support/print-free-port.mjs"
+  node --input-type=module --eval 'const { freePort } = await import(process.argv[1]); console.log(await freePort());' "$support/free-port.mjs"
 }
 
 wait_until_ready() {

@@ -2,8 +2,8 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** A port of loopback that nobody listens on: none of those that systems give to whoever asks for any, which another test may get meanwhile. */
-export async function freePort(): Promise<number> {
+// In JavaScript, since the scripts beside it run it as well, on any Node.
+export async function freePort() {
   for (;;) {
     const port = randomInt(12_000, 32_000);
     const server = createServer().listen(port, "127.0.0.1");
