@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { runBlock } from "./support/run-block.js";
+import { some } from "./support/thorough.js";
 
 /** A block of a document that says that it is run, and what the document says it prints. */
 interface ExecutedBlock {
@@ -24,7 +25,7 @@ it("finds blocks that are run", () => {
   expect(blocks.length).toBeGreaterThan(0);
 });
 
-it.each(blocks)("runs and prints what it says: $name", async ({ code, printed }) => {
+it.each(some(blocks, 3))("runs and prints what it says: $name", async ({ code, printed }) => {
   const { status, stdout, stderr } = await runBlock(code);
   expect(status, stdout + stderr).toBe(0);
   if (printed !== undefined) expect(stdout).toBe(printed);
