@@ -4,14 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { reportMarks, sumOfMarks } from "../../test/simulation/mark-report.js";
-import type { ShardReport } from "../../test/simulation/shard-report.js";
+import { addUp, type ShardReport } from "../../test/simulation/shard-report.js";
 import { type Enumeration, smallWorlds } from "../../test/simulation/small-worlds.js";
 import { type Proof, type ProofFile, proofPage } from "./proof.js";
 import { type RecordedProof, recordedProofs, whatIsProved } from "./recorded.js";
 
 /**
  * `npm run proof`: runs the simulator and its small worlds, adds what is recorded in `recorded-proofs.json`, and writes `proof.json` and
- * the page of the documentation. `--to FILE` writes the file alone, elsewhere.
+ * the page of the documentation. `--to FILE` writes the file alone, elsewhere. `--reports FILE`, as often as there are files, takes what
+ * `npm run simulate -- --report-to FILE` wrote of schedules that were run in parts, one after another, and runs none at random.
  */
 const file = "tools/release/proof.json";
 const page = "docs/proof.md";
@@ -22,12 +23,16 @@ const { values } = parseArgs({
     seed: { type: "string", default: "31" },
     faults: { type: "string", default: "1" },
     to: { type: "string" },
+    reports: { type: "string", multiple: true },
   },
 });
 
 const run = whatIsProved();
 
-const simulated = simulate<ShardReport>(`--schedules ${values.schedules} --seed ${values.seed}`);
+const simulated =
+  values.reports === undefined
+    ? simulate<ShardReport>(`--schedules ${values.schedules} --seed ${values.seed}`)
+    : addedUp(values.reports);
 const enumerated = simulate<readonly Enumeration[]>(`--enumerate all --faults ${values.faults}`);
 const recorded = recordedProofs();
 const proof: ProofFile = {
@@ -65,6 +70,11 @@ function simulate<Result>(options: string): Run<Result> {
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+function addedUp(files: readonly string[]): Run<ShardReport> {
+  const result = addUp(files.map((file): ShardReport => JSON.parse(readFileSync(file, "utf8"))));
+  return { command: `npm run simulate -- --schedules ${result.schedules} --seed ${result.seed}`, result };
 }
 
 function ofSimulation({ command, result }: Run<ShardReport>): Proof {
