@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import type { Row } from "./entry-of-row.js";
 import { assertPrimary, isOfOneStatement, isRolledBack, maxAttempts, postgresFailure } from "./postgres-failure.js";
 import type { OpenedPool } from "./postgres-pool.js";

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import { openSqliteEngine, type SqliteDatabase, type SqliteOperation, type SqliteReply } from "./sqlite-engine.js";
 
 /** A SQLite file, on this thread or another. */

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import type { Worker } from "node:worker_threads";
 import { ConfigError } from "../errors/errors.js";
 import type { SqliteConnection } from "./sqlite-connection.js";

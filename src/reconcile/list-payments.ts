@@ -8,7 +8,7 @@ import { nextDelayMs } from "../timing/backoff.js";
 import { Deadline } from "../timing/deadline.js";
 import type { Period } from "./compare-group.js";
 import { handOut } from "./hand-out.js";
-import { parseTime } from "./own-entry.js";
+import { isDate, parseTime } from "./own-entry.js";
 import { type PaymentsClient, requireApiClient } from "./payments-client.js";
 import { readPeriod } from "./read-period.js";
 import { backoff } from "./retry-delay.js";
@@ -36,7 +36,7 @@ type OptionalOptions = Omit<ListPaymentsOptions, "from" | "to">;
 
 const time = {
   // What it says is looked at when both are read.
-  accepts: (value: unknown) => typeof value === "string" || value instanceof Date,
+  accepts: (value: unknown) => typeof value === "string" || isDate(value),
   wanted: "a Date, or ISO 8601 with a time zone",
 } as const;
 

@@ -107,10 +107,15 @@ function parseField(name: string, value: unknown, refuse: (problem: string) => E
 /** A point in time with its zone. `Date.parse` alone would read others in the zone of this machine. */
 const zoned = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
 
+/** Whether it is a `Date` of any realm: what Node makes, as of a file, is no `Date` of Jest's. */
+export function isDate(value: unknown): boolean {
+  return Object.prototype.toString.call(value) === "[object Date]";
+}
+
 /** Parses a time into milliseconds since 1970. */
 export function parseTime(name: string, value: unknown, refuse: (problem: string) => Error): number {
   const isZoned = typeof value === "string" && zoned.test(value) && isDay(value.slice(0, 10));
-  const ms = value instanceof Date ? value.getTime() : isZoned ? Date.parse(value) : Number.NaN;
+  const ms = isDate(value) ? Number(value) : isZoned ? Date.parse(value) : Number.NaN;
   if (!Number.isNaN(ms)) return ms;
   throw refuse(
     `${name} must be a Date, or ISO 8601 with a time zone such as "2026-01-31T00:00:00Z"; found ${describeValue(value)}`,

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from "../errors/errors.js";
 import { isPositiveInteger, isText, type OptionTable, parseOptions, withDefaults } from "../options/option-table.js";
 import { clock } from "../timing/clock.js";
 import type { Period } from "./compare-group.js";
-import { parseTime } from "./own-entry.js";
+import { isDate, parseTime } from "./own-entry.js";
 
 /** What `reconcilePayments` compares. */
 export interface ReconcileOptions {
@@ -46,7 +46,7 @@ type OptionalOptions = Omit<ReconcileOptions, "from" | "to">;
 
 const time = {
   // What it says is looked at when both are read.
-  accepts: (value: unknown) => typeof value === "string" || value instanceof Date,
+  accepts: (value: unknown) => typeof value === "string" || isDate(value),
   wanted: "a Date, or ISO 8601 with a time zone",
   isRequired: true,
 } as const;

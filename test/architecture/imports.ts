@@ -185,6 +185,6 @@ export const importTable: ImportTable = {
     "node:url": ["cli"],
     "node:util": ["platform/node.ts", "sandbox/id-tokens.ts", "cli"],
     "node:zlib": ["platform/zlib-decompression.ts"],
-    "node:timers": ["testing/verify-journal.ts", "testing/verify-token-store.ts"],
+    "node:timers": ["journals", "testing/verify-journal.ts", "testing/verify-token-store.ts"],
   },
 };

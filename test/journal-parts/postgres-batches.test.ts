@@ -1,4 +1,5 @@
-import { beforeEach, expect, it } from "vitest";
+import { setImmediate } from "node:timers";
+import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import type { Row } from "../../src/journals/entry-of-row.js";
 import { PostgresBatches } from "../../src/journals/postgres-batches.js";
 import { postgresStatements } from "../../src/journals/postgres-statements.js";
@@ -51,6 +52,14 @@ it("sends a hundred keys of one statement at a time, and two such statements at 
   const rows = await replies;
   expect(rows.slice(0, 100)).toEqual(Array.from({ length: 100 }));
   expect(rows.slice(100)).toEqual(named(150).map((_, index) => ({ key: `k${index + 100}` })));
+});
+
+it("sends what it is asked for while somebody's test has the timers in its hands", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  void read("a");
+  await turn();
+  expect(sent.map(({ keys }) => keys)).toEqual([["a"]]);
 });
 
 it("sends what came first, and with it only what is asked for by the same statement", async () => {

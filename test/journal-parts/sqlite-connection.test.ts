@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { connectHandle } from "../../src/journals/sqlite-connection.js";
 import { newFile, nodeSqlite, openHandle } from "../journals/sqlite-fixture.js";
 
@@ -18,5 +18,17 @@ it.skipIf(nodeSqlite === undefined)(
     expect(await connection.all("SELECT number FROM numbers")).toEqual([1, 2, 3, 4].map((number) => ({ number })));
     database.close();
     expect(await Promise.all(replies)).toEqual([1, 2].map(() => ({ rows: [], changes: 1 })));
+  },
+);
+
+it.skipIf(nodeSqlite === undefined)(
+  "stores what it is asked for while somebody's test has the timers in its hands",
+  async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const connection = connectHandle(openHandle(newFile()));
+    await connection.exec("CREATE TABLE numbers (number INTEGER)");
+    await connection.start({ add: "INSERT INTO numbers VALUES (?)" });
+    expect(await connection.run({ steps: [["add", [1]]], isRead: false })).toEqual({ rows: [], changes: 1 });
   },
 );

@@ -44,6 +44,13 @@ describe.skipIf(nodeSqlite === undefined)("the thread", () => {
     expect(messages()).toEqual([3]);
   });
 
+  it("runs what it is asked for while somebody's test has the timers in its hands", async () => {
+    const { thread } = await openThread();
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    expect(await thread.run(add(1))).toEqual(added);
+  });
+
   it("gathers what comes while two messages are under way, and forgets none of it", async () => {
     const { thread, sent, messages } = await openThread();
     sent.mockClear();

@@ -1,4 +1,5 @@
 import { getEventListeners } from "node:events";
+import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { AbortedError, InvalidArgumentError, PagingError } from "../../src/errors/errors.js";
 import { type ListPaymentsOptions, listPayments } from "../../src/reconcile/list-payments.js";
@@ -183,6 +184,8 @@ describe("the payments of a period", () => {
     [{ from: "2026-02-30T00:00:00Z" }, "from must be a Date, or ISO 8601 with a time zone"],
     [{ from: "2026-03-02" }, "from must be a Date, or ISO 8601 with a time zone"],
     [{ from: undefined }, "from must be a Date"],
+    [{ from: { [Symbol.toStringTag]: "Date" } as never }, "from must be a Date"],
+    [{ from: new Date(Number.NaN) }, "from must be a Date"],
     [{ to: yesterday.from }, "from must lie before to"],
     [{ to: "2026-02-30T00:00:00Z" }, "to must be a Date, or ISO 8601 with a time zone"],
     [{ size: 0 }, "size must be a whole number above 0"],
@@ -193,6 +196,11 @@ describe("the payments of a period", () => {
     expect(call).toThrow(InvalidArgumentError);
     expect(call).toThrow(`listPayments: ${said}`);
     expect(requested).toEqual([]);
+  });
+
+  it("may begin with a Date of another realm, as Jest's tests get from Node", async () => {
+    const from: Date = runInNewContext(`new Date(${JSON.stringify(yesterday.from)})`);
+    expect(await idsOf(paymentsService(tenADay(700)), { from })).toEqual(idsFrom(600, 10).reverse());
   });
 
   it("are refused without options, and of what is no client", () => {
