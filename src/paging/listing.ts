@@ -372,7 +372,8 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
     const after = position.head.at(-1) ?? "";
     const size = position.sizeOf("further back", this.#query.size);
     const query = { ...this.#query, sort: this.#byToken("asc"), after, size };
-    const bounds = toPagingValues(query, "up", after);
+    const upwards = directionOf(query.sort);
+    const bounds = toPagingValues(query, upwards, undefined);
     const newest = await this.#read({ ...bounds, _size: 1, _sort: this.#byToken("desc").join(",") });
     const [top] = newest.data.map(this.#tokenOf);
     const unread: Page<Item>[] = [];
@@ -380,15 +381,15 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
       if (attempt > 0) await this.#pause();
       let isShown = position.head.length < 2;
       let pagesPast = 0;
-      const up = new ListPosition("up", this.#tokenOf);
+      const up = new ListPosition(upwards, this.#tokenOf);
       const above = new Listing(this.#client, this.#operation, this.#ids, query, this.#options, up);
       for await (const { items } of above.pages()) {
-        assertAfterBound(name, cursorFieldsOf(items, this.#tokenOf, "up"), after, "up");
+        assertAfterBound(name, cursorFieldsOf(items, this.#tokenOf, upwards), after, upwards);
         isShown ||= items.some((item) => position.wasRead(item));
         unread.push(...this.#unreadOf(items, position));
         const { tokens } = up.last ?? { tokens: [] };
         const isShort = position.isShorter(tokens.length);
-        if (top !== undefined && leadsOn(tokens.at(-1) ?? "", top, "up")) continue;
+        if (top !== undefined && leadsOn(tokens.at(-1) ?? "", top, upwards)) continue;
         pagesPast += 1;
         if (isShown && (isShort || pagesPast > mostPagesPast)) return yield* unread;
       }
