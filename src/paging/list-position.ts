@@ -40,6 +40,8 @@ export class ListPosition {
   head: readonly string[] = [];
   /** Ids, or tokens, of what was handed out of a descending list: what moves to its beginning leaves no other trace. */
   readonly #read = new Set<string | undefined>();
+  /** The same of what stood above the list at its end. */
+  readonly #above = new Set<string | undefined>();
   readonly #direction: Direction;
   readonly #tokenOf: TokenOf;
   #longest = 0;
@@ -145,7 +147,7 @@ export class ListPosition {
     this.pages += 1;
     this.#lastId = idOf(items.at(-1));
     if (this.#direction === "up") return;
-    for (const item of news) this.noteRead(item);
+    for (const item of news) this.#read.add(this.#keyOf(item));
   }
 
   #noteHead({ tokens }: CursorFields): void {
@@ -170,12 +172,17 @@ export class ListPosition {
     return isShorter;
   }
 
-  /** Notes a record that was handed out of another place. */
-  noteRead(item: unknown): void {
-    this.#read.add(this.#keyOf(item));
+  /** Notes a record that stood above the list. */
+  noteAbove(item: unknown): void {
+    this.#above.add(this.#keyOf(item));
   }
 
   wasRead(item: unknown): boolean {
+    return this.wasInList(item) || this.#above.has(this.#keyOf(item));
+  }
+
+  /** Whether a record was read on the way down: a machine that shows it is not older than the list. One that shows what stood above may be. */
+  wasInList(item: unknown): boolean {
     return this.#read.has(this.#keyOf(item));
   }
 

@@ -385,7 +385,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
       const above = new Listing(this.#client, this.#operation, this.#ids, query, this.#options, up);
       for await (const { items } of above.pages()) {
         assertAfterBound(name, cursorFieldsOf(items, this.#tokenOf, upwards), after, upwards);
-        isShown ||= items.some((item) => position.wasRead(item));
+        isShown ||= items.some((item) => position.wasInList(item));
         unread.push(...this.#unreadOf(items, position));
         const { tokens } = up.last ?? { tokens: [] };
         const isShort = position.isShorter(tokens.length);
@@ -401,7 +401,7 @@ export class Listing<Item> implements PromiseLike<Page<Item>> {
 
   *#unreadOf(items: readonly Item[], position: ListPosition): Generator<Page<Item>, void, undefined> {
     const unread = items.filter((item) => !position.wasRead(item));
-    for (const item of unread) position.noteRead(item);
+    for (const item of unread) position.noteAbove(item);
     if (unread.length > 0) yield new Page(unread, () => undefined, this.#direction);
   }
 

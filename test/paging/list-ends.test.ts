@@ -267,6 +267,18 @@ describe("records that come, move and leave while a list is read", () => {
     },
   );
 
+  it("end a descending list in an error where the first one has left, and what stands above comes from a machine that lags behind", async () => {
+    const then: ListEvent[] = [{ kind: "remove", id: "r6" }, added(7), { kind: "grow", id: "r2", token: 900 }];
+    const replicas = [
+      { knows: 6, learns: 3 },
+      { knows: 8, learns: 0 },
+    ];
+    const schedule = [0, 0, 0, ...Array.from({ length: 30 }, () => 1)];
+    const { ids, error } = await readList(service([...adding(6), ...then], { replicas, schedule }), descending);
+    // The second record has moved above the first one, and only the other machine knows.
+    expect([ids, error]).toEqual([["r6", "r5", "r4", "r3", "r1"], unproved]);
+  });
+
   it("come last where they were created after all that were read, and their tokens grew before they were", async () => {
     const moves = [0, 1, 2, 36].map((number, at): ListEvent => ({ kind: "grow", id: `r${number}`, token: 1000 + at }));
     const replicas = [{ knows: 36, learns: 3 }];

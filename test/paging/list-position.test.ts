@@ -237,7 +237,7 @@ describe("what stands above a descending list that was read", () => {
   it("is not noted of an ascending list, and is where it was handed out of another place", () => {
     const position = read("up", [[a, b]]);
     expect(position.wasRead(a)).toBe(false);
-    position.noteRead(a);
+    position.noteAbove(a);
     expect(position.wasRead(a)).toBe(true);
   });
 });
