@@ -259,7 +259,10 @@ describe("what stands above a descending list at its end", () => {
   });
 
   it("is asked for in the order of the query, turned round, where the query says what a token is", async () => {
-    const query: Query = { sort: ["createdAt.desc", "pagingToken.desc"], cursor: ({ pagingToken = "" }) => pagingToken };
+    const query: Query = {
+      sort: ["createdAt.desc", "pagingToken.desc"],
+      cursor: ({ pagingToken = "" }) => pagingToken,
+    };
     const upwards = [
       ["_after=30 _size=1", [5]],
       ["_after=30 _sort=createdAt.asc,pagingToken.asc", [4, 5]],
