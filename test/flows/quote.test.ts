@@ -1,6 +1,7 @@
 import { BadRequestError } from "cross-border-payments";
 import { type FlowEvent, FlowPausedError, type Journal, JournalError, MemoryJournal } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
+import { clock } from "../../src/timing/clock.js";
 import { boundJournal } from "./bound-journal.js";
 import { flowFixture, isPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
@@ -52,6 +53,39 @@ describe("quote", () => {
     const second = await flow().quote("k", request);
     expect(second.intent.id).not.toBe(first.intent.id);
     expect(second.expiresAtMs).toBeGreaterThan(first.expiresAtMs);
+  });
+
+  it("is renewed without a wait where nobody else renews it", async () => {
+    const { flow, expire } = await quoteFixture();
+    await flow().quote("k", request);
+    expire();
+    const waits = vi.spyOn(clock, "setTimer");
+    await flow().quote("k", request);
+    expect(waits.mock.calls.filter(([, ms]) => ms === 50)).toEqual([]);
+  });
+
+  it("has each step in its history: what it came from, and how long it took", async () => {
+    const { flow, expire } = await quoteFixture();
+    const stepsOf = async (key: string) => (await flow().status(key))?.history?.steps ?? [];
+    await flow().quote("k", request);
+    expire();
+    const { intent } = await flow().quote("k", request);
+    const renewed = await stepsOf("k");
+    await flow().confirm("k", { intentId: intent.id });
+    await flow().quote("c", request);
+    await flow().cancel("c");
+    const paid = await stepsOf("k");
+    const cancelled = await stepsOf("c");
+    expect(renewed.map(({ from, to }) => [from, to])).toEqual([[undefined, "quoted"]]);
+    expect(paid.slice(0, 2).map(({ from, to }) => [from, to])).toEqual([
+      [undefined, "quoted"],
+      ["quoted", "funds-requested"],
+    ]);
+    expect(cancelled.map(({ from, to }) => [from, to])).toEqual([
+      [undefined, "quoted"],
+      ["quoted", "declined"],
+    ]);
+    for (const { durationMs } of [...renewed, ...paid, ...cancelled]) expect(durationMs).toBeGreaterThanOrEqual(0);
   });
 
   it("of another request under the same key is refused, also when the first has expired", async () => {
