@@ -103,7 +103,7 @@ export class SharedSession {
     let isLocked = false;
     try {
       for (;;) {
-        const found = await this.#entry.read();
+        const found = await this.#read();
         const isRenewing = this.#isRenewing(found);
         if (!isRenewing) refreshToken = this.#lastTokenOf(found);
         if (refreshToken === undefined || found?.value.spentBy === sessionOver) return undefined;
@@ -120,6 +120,13 @@ export class SharedSession {
     } finally {
       if (isLocked) this.#entry.unlock(owner).catch(() => {});
     }
+  }
+
+  /** What lies there, without a mark that this process has lifted. */
+  async #read(): Promise<Found | undefined> {
+    const found = await this.#entry.read();
+    const { spentBy = "", ...value } = found?.value ?? {};
+    return found !== undefined && liftedMarks.has(spentBy) ? { ...found, value } : found;
   }
 
   /** Whether the refresh token that lies there was sent, and nobody knows yet what came of it. */
@@ -148,7 +155,7 @@ export class SharedSession {
   /** A token that another process has obtained. Never rejects. */
   async look(need: TokenNeed): Promise<Token | undefined> {
     try {
-      return this.#usable(await this.#entry.read(), need);
+      return this.#usable(await this.#read(), need);
     } catch {
       return undefined;
     }
@@ -168,7 +175,7 @@ export class SharedSession {
     // A process takes it twice at most: for a refresh, and for the login that may follow.
     const untilMs = clock.monotonicMs() + (this.#isLockStuck ? 0 : 2 * this.#lockMs);
     for (;;) {
-      const found = await this.#entry.read();
+      const found = await this.#read();
       const token = this.#usable(found, need);
       if (token !== undefined) return { token };
       const result = await this.#renewLocked(owner, need);
@@ -191,7 +198,7 @@ export class SharedSession {
     this.#isRequesting = true;
     try {
       // Someone may have renewed it meanwhile.
-      const found = await this.#entry.read();
+      const found = await this.#read();
       const token = this.#usable(found, need);
       return token === undefined ? await this.#request(owner, found, need) : { token };
     } finally {
@@ -207,7 +214,7 @@ export class SharedSession {
       return this.#logIn(found?.text, need, found?.value.spentBy === sessionOver ? sessionEnded : sessionSpent);
     }
     const value = { ...found?.value, refreshToken };
-    const mark = await this.#entry.write({ ...value, spentBy: owner }, found?.version);
+    const mark = await this.#mark(owner, value, found);
     if (mark === undefined) return undefined;
     const requested = await this.#endpoint.refresh(refreshToken, need.knownTokens);
     if ("granted" in requested) {
@@ -226,8 +233,18 @@ export class SharedSession {
       return this.#logInAgain(owner, mark, need, { ...failure, class: "session-ended" });
     }
     if (mayBeSpent(failure)) this.#noteSpent(refreshToken);
-    else await this.#replace(mark, value);
+    else if (!(await this.#replace(mark, value))) liftedMarks.add(owner);
     return { failure, grant: "refresh_token" };
+  }
+
+  async #mark(owner: string, value: SharedValue, found: Found | undefined): Promise<string | undefined> {
+    try {
+      return await this.#entry.write({ ...value, spentBy: owner }, found?.version);
+    } catch (error) {
+      // It may be stored all the same, and nothing will be sent.
+      liftedMarks.add(owner);
+      throw error;
+    }
   }
 
   /** After a refresh, the lock may not last for one more request. */
@@ -324,6 +341,12 @@ const longestPollMs = 500;
 const loggedOut = "logout";
 /** and by the identity server, which says that its session has ended. */
 const sessionOver = "ended";
+
+/**
+ * By whom refresh tokens may be marked as spent that were not used up, since the store was away: of the whole process, in which a user's
+ * session is opened anew for each request.
+ */
+const liftedMarks = new Set<string>();
 
 const sessionSpent: GrantFailure = { class: "session-spent" };
 const sessionEnded: GrantFailure = { class: "session-ended" };

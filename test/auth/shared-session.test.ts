@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { TokenError } from "../../src/errors/errors.js";
 import { FakeTokenEndpoint, granted } from "./fake-token-endpoint.js";
-import { type FaultyStore, type Fleet, fleetOf, givenFleet, type Member } from "./fleet-fixture.js";
+import { type FaultyStore, type Fleet, fleetOf, givenFleet, type Member, type StoreFault } from "./fleet-fixture.js";
 import {
   auth,
   type CallOptions,
@@ -13,6 +13,7 @@ import {
   settle,
   withFakeTime,
 } from "./manager-fixture.js";
+import type { IdentityFault } from "./rotating-identity.js";
 
 withFakeTime();
 
@@ -744,6 +745,30 @@ describe("a session that was given by its refresh token", () => {
     expect([fleet.identity.refreshes, fleet.identity.reused]).toEqual([2, []]);
     await callAll([fleet.join()]);
     expect(fleet.identity.refreshes).toBe(2);
+  });
+
+  it.each<[string, StoreFault | undefined, IdentityFault[]]>([
+    ["whose mark was stored, but not confirmed", "loses-responses", []],
+    ["that was not sent, and whose mark could not be taken back", undefined, ["unsent"]],
+  ])("goes on by a refresh token %s", async (_, fault, faults) => {
+    const fleet = givenFleet(2);
+    const { store, identity } = fleet;
+    const { write } = store;
+    store.write = (key, value, ...more) => {
+      const isMark = value.includes("spentBy");
+      store.fault = isMark ? fault : "refuses";
+      return write.call(store, key, value, ...more);
+    };
+    identity.faults.push(...faults);
+    const call = callOf(fleet.members[0]);
+    await pass(1000);
+    expect([identity.requests, [...store.values.values()].at(-1)]).toEqual([[], expect.stringContaining("spentBy")]);
+    store.write = write;
+    store.fault = undefined;
+    // The lock could not be given back either.
+    await pass(20_000);
+    expect(await call).toBe((await callAll(fleet.members.slice(1)))[0]);
+    expect([identity.refreshes, identity.reused]).toEqual([1, []]);
   });
 
   it("waits for a store that is away, and sends nothing without it", async () => {
