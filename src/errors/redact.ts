@@ -35,10 +35,11 @@ export function isShowable(text: string, values: readonly string[]): boolean {
 function maskForms(text: string): string {
   return text
     .replace(/-----BEGIN [^-]*-----[\s\S]*?(?:-----END [^-]*-----|$)/g, "[key]")
-    .replace(/\bMI[IG][\w+/=\s]{40,}/g, "[key]")
+    .replace(/\b(?:MI[IG]|LS0tLS1CRUdJTi)[\w+/=\s]{40,}/g, "[key]")
+    .replace(/(:\/\/[^\s/:@]*:)[^\s/]+@/g, `$1${mark}@`)
     .replace(/\b(bearer|basic)\s+[\w.~+/=-]+/gi, "$1 [token]")
     .replace(
-      /\b(access_token|refresh_token|id_token|client_secret|password|accountVerificationBearerToken|(?:sender|receiver)(?:Account|Name))(\\*["']?\s*[=:]\s*)(?:(\\+(["']))(?:(?!\4)[^\\]|(?!\3)\\+[\s\S])+|(["'])(?:\\[\s\S]|(?!\5)[^\\])+|[^\s"'&,}\\]+(?:[ -](?:[a-z]{4}[ -])?\w{0,4}\d\w{0,4}(?!\w))*)/gi,
+      /((?:access|refresh|id)_?token|client_?secret|password|accountVerificationBearerToken|(?:sender|receiver)(?:Account|Name))(\\*["']?\s*[=:]\s*)(?:(\\+(["']))(?:(?!\4)[^\\]|(?!\3)\\+[\s\S])+|(["'])(?:\\[\s\S]|(?!\5)[^\\])+|[^\s"'&,}\\]+(?:[ -](?:[a-z]{4}[ -])?\w{0,4}\d\w{0,4}(?!\w))*)/gi,
       `$1$2$3$5${mark}`,
     );
 }

@@ -31,6 +31,23 @@ describe("redactText", () => {
       String.raw`{"m":"{\"senderAccount\":\"DE11\",\"a\":\"b\"}"}`,
       String.raw`{"m":"{\"senderAccount\":\"[redacted]\",\"a\":\"b\"}"}`,
     ],
+    [
+      "names as programs have them",
+      '{"accessToken": "abc", "refreshToken":"def", "idToken":"x", "clientSecret":"s3"}',
+      '{"accessToken": "[redacted]", "refreshToken":"[redacted]", "idToken":"[redacted]", "clientSecret":"[redacted]"}',
+    ],
+    [
+      "names as the environment has them",
+      "PGPASSWORD=a1 BANK_CLIENT_SECRET=b2",
+      "PGPASSWORD=[redacted] BANK_CLIENT_SECRET=[redacted]",
+    ],
+    [
+      "the password of an address",
+      "open 'postgres://bank:p#s?s:w@rd@db/payments'",
+      "open 'postgres://bank:[redacted]@db/payments'",
+    ],
+    ["a password without a user", "redis://:s3cret@127.0.0.1:6379/0", "redis://:[redacted]@127.0.0.1:6379/0"],
+    ["a key in Base64", `key ${Buffer.from(pem("PRIVATE KEY")).toString("base64")}!`, "key [key]!"],
     ["account numbers by name", "receiverAccount: US99 is closed", "receiverAccount: [redacted] is closed"],
   ])("takes %s out", (_, text, safe) => {
     expect(redactText(text)).toBe(safe);
@@ -111,6 +128,7 @@ describe("redactText", () => {
     ["a word behind a dot and before one", "v1.2 eyJhbGci"],
     ["letters that a key begins with", "MIGRATION and MIIA are words"],
     ["a text of 4,096 characters", "a ".repeat(2048)],
+    ["addresses without a password", "at file:///a/node_modules/@b/c@1:2:3, https://a:1/@b, redis://bank@db:1"],
     ["one word of a name of two", "Anna cannot do all of this", ["Anna Karenina"]],
   ] as [string, string, string[]?][])("leaves %s alone", (_, text, values = []) => {
     expect(redactText(text, values)).toBe(text);
