@@ -747,6 +747,39 @@ describe("a session that was given by its refresh token", () => {
     expect(fleet.identity.refreshes).toBe(2);
   });
 
+  it("goes on by a refresh token that the store did not take, also where it is opened anew for each request", async () => {
+    const { store, identity, join: joinAs } = fleetOf(0);
+    const { write } = store;
+    const own = { auth: { ...client, refreshToken: identity.begin() }, store };
+    const join = () => joinAs(own);
+    store.write = async (key, value, ...more) => value.includes("spentBy") && write.call(store, key, value, ...more);
+    const [token] = await callAll([join()]);
+    store.write = write;
+    expect(await callAll([join()])).toEqual([token]);
+    await pass(300_000);
+    await callAll([join()]);
+    expect([identity.refreshes, identity.reused]).toEqual([2, []]);
+    const ended = join().manager.endSession();
+    await pass(100);
+    expect([await ended, identity.isEnded]).toEqual([undefined, true]);
+  });
+
+  it("does not send such a token again where the store is as it was before it was used", async () => {
+    const { store, identity, join: joinAs } = fleetOf(0);
+    const { write } = store;
+    const own = { auth: { ...client, refreshToken: identity.begin() }, store };
+    store.write = async (key, value, ...more) => value.includes("spentBy") && write.call(store, key, value, ...more);
+    await callAll([joinAs(own)]);
+    store.write = write;
+    const [before = ""] = [...store.values.values()];
+    await pass(300_000);
+    await callAll([joinAs(own)]);
+    await store.fill(before);
+    await pass(300_000);
+    await expect(outcomeOf(joinAs(own).call(), 1000)).rejects.toMatchObject({ code: "login_refused" });
+    expect([identity.refreshes, identity.reused]).toEqual([2, []]);
+  });
+
   it.each<[string, StoreFault | undefined, IdentityFault[]]>([
     ["whose mark was stored, but not confirmed", "loses-responses", []],
     ["that was not sent, and whose mark could not be taken back", undefined, ["unsent"]],
