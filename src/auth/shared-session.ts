@@ -67,12 +67,15 @@ export class SharedSession {
   #unstored: string | undefined;
   /** The last refresh token of such a session that this process has used up, whatever the store says of it. */
   #spent: string | undefined;
+  readonly #unwritten: Unwritten;
   #isRequesting = false;
   /** The lock was waited for in vain, which is not done twice. */
   #isLockStuck = false;
 
   constructor({ store, auth, endpoint, timeoutMs, leewayMs, random, signal }: SharedSessionOptions) {
     this.#entry = new StoreEntry(store, auth);
+    this.#unwritten = unwritten.get(store) ?? new Map();
+    unwritten.set(store, this.#unwritten);
     this.#endpoint = endpoint;
     // Longer than everything that is done under it: looking and marking, 2 s each, and the request.
     this.#lockMs = timeoutMs + 5000;
@@ -103,7 +106,7 @@ export class SharedSession {
     let isLocked = false;
     try {
       for (;;) {
-        const found = await this.#entry.read();
+        const found = await this.#read();
         const isRenewing = this.#isRenewing(found);
         if (!isRenewing) refreshToken = this.#lastTokenOf(found);
         if (refreshToken === undefined || found?.value.spentBy === sessionOver) return undefined;
@@ -120,6 +123,13 @@ export class SharedSession {
     } finally {
       if (isLocked) this.#entry.unlock(owner).catch(() => {});
     }
+  }
+
+  /** What lies there, or what this process knows to belong in the place of its mark. */
+  async #read(): Promise<Found | undefined> {
+    const found = await this.#entry.read();
+    const value = this.#unwritten.get(found?.value.spentBy);
+    return found !== undefined && value !== undefined ? { ...found, value } : found;
   }
 
   /** Whether the refresh token that lies there was sent, and nobody knows yet what came of it. */
@@ -148,7 +158,7 @@ export class SharedSession {
   /** A token that another process has obtained. Never rejects. */
   async look(need: TokenNeed): Promise<Token | undefined> {
     try {
-      return this.#usable(await this.#entry.read(), need);
+      return this.#usable(await this.#read(), need);
     } catch {
       return undefined;
     }
@@ -168,7 +178,7 @@ export class SharedSession {
     // A process takes it twice at most: for a refresh, and for the login that may follow.
     const untilMs = clock.monotonicMs() + (this.#isLockStuck ? 0 : 2 * this.#lockMs);
     for (;;) {
-      const found = await this.#entry.read();
+      const found = await this.#read();
       const token = this.#usable(found, need);
       if (token !== undefined) return { token };
       const result = await this.#renewLocked(owner, need);
@@ -191,7 +201,7 @@ export class SharedSession {
     this.#isRequesting = true;
     try {
       // Someone may have renewed it meanwhile.
-      const found = await this.#entry.read();
+      const found = await this.#read();
       const token = this.#usable(found, need);
       return token === undefined ? await this.#request(owner, found, need) : { token };
     } finally {
@@ -207,7 +217,7 @@ export class SharedSession {
       return this.#logIn(found?.text, need, found?.value.spentBy === sessionOver ? sessionEnded : sessionSpent);
     }
     const value = { ...found?.value, refreshToken };
-    const mark = await this.#entry.write({ ...value, spentBy: owner }, found?.version);
+    const mark = await this.#mark(owner, value, found);
     if (mark === undefined) return undefined;
     const requested = await this.#endpoint.refresh(refreshToken, need.knownTokens);
     if ("granted" in requested) {
@@ -215,7 +225,7 @@ export class SharedSession {
       if ((granted.refreshToken ?? refreshToken) !== refreshToken) this.#noteSpent(refreshToken);
       // A server that repeats a token which the service refused has no other one for this session.
       const isOther = granted.accessToken !== need.rejected || !this.#endpoint.canLogIn;
-      if (isOther) return this.#store(granted, "refresh_token", mark, refreshToken);
+      if (isOther) return this.#store(granted, "refresh_token", mark, refreshToken, owner);
       return this.#logInAgain(owner, mark, need, sessionSpent);
     }
     const { failure } = requested;
@@ -226,8 +236,21 @@ export class SharedSession {
       return this.#logInAgain(owner, mark, need, { ...failure, class: "session-ended" });
     }
     if (mayBeSpent(failure)) this.#noteSpent(refreshToken);
-    else await this.#replace(mark, value);
+    else if (!(await this.#replace(mark, value))) this.#unwritten.set(owner, value);
     return { failure, grant: "refresh_token" };
+  }
+
+  async #mark(owner: string, value: SharedValue, found: Found | undefined): Promise<string | undefined> {
+    try {
+      const mark = await this.#entry.write({ ...value, spentBy: owner }, found?.version);
+      // An older copy of the store may bring that mark back, when this refresh token is used up.
+      if (found !== undefined && mark !== undefined) this.#unwritten.delete(readSharedValue(found.text)?.spentBy);
+      return mark;
+    } catch (error) {
+      // It may be stored all the same, and nothing will be sent.
+      this.#unwritten.set(owner, value);
+      throw error;
+    }
   }
 
   /** After a refresh, the lock may not last for one more request. */
@@ -246,7 +269,7 @@ export class SharedSession {
     if (!this.#endpoint.canLogIn) return { failure: ended, grant: "refresh_token" };
     const value = text === undefined ? undefined : readSharedValue(text);
     const requested = await this.#endpoint.login(need.knownTokens, value?.refused);
-    if ("granted" in requested) return this.#store(requested.granted, "password", text, undefined);
+    if ("granted" in requested) return this.#store(requested.granted, "password", text);
     const { failure } = requested;
     if (failure.class === "refused" && failure.isNoted !== true) {
       const refused = noteRefusal(await this.#endpoint.credentialsMark(), failure.status);
@@ -255,16 +278,21 @@ export class SharedSession {
     return { failure, grant: "password" };
   }
 
-  /** @param kept the refresh token that the response need not repeat. */
+  /**
+   * @param kept the refresh token that the response need not repeat.
+   * @param owner of the mark that lies there.
+   */
   async #store(
     granted: Granted,
     grant: Grant,
     text: string | undefined,
-    kept: string | undefined,
+    kept?: string,
+    owner?: string,
   ): Promise<SharedResult> {
     const value = toSharedValue(granted, kept);
     this.#note(value);
     const isShared = await this.#replace(text, value);
+    if (!isShared && owner !== undefined) this.#unwritten.set(owner, value);
     this.#unstored = isShared || this.#endpoint.canLogIn ? undefined : value.refreshToken;
     return { granted, grant, isShared };
   }
@@ -324,6 +352,14 @@ const longestPollMs = 500;
 const loggedOut = "logout";
 /** and by the identity server, which says that its session has ended. */
 const sessionOver = "ended";
+
+/**
+ * What belongs into a store in the place of a mark, by the mark's owner, where the store was away when it was written. It outlives the session,
+ * since a user's is opened anew for each request.
+ */
+type Unwritten = Map<string | undefined, SharedValue>;
+
+const unwritten = new WeakMap<TokenStore, Unwritten>();
 
 const sessionSpent: GrantFailure = { class: "session-spent" };
 const sessionEnded: GrantFailure = { class: "session-ended" };

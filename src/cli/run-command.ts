@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { CrossBorderError } from "../errors/errors.js";
+import { redactText } from "../errors/redact.js";
 import { Interrupted } from "./ask-secret.js";
 import { type Command, type ExitCode, exitCodes, type Given, UsageError } from "./command.js";
 import { helpOf, overview } from "./help.js";
@@ -107,7 +108,8 @@ function report(error: unknown, command: Command | undefined, { stderr, showsSer
 /** For `stderr`: of what nobody expected, with the place in the program. */
 export function describeError(error: unknown): string {
   const isExpected = error instanceof CrossBorderError || isOfSystem(error);
-  return printableLines(isExpected ? error.message : ((error as Error)?.stack ?? String(error)));
+  // The system repeats the name of a file, and somebody may have set the file's content, such as a key, in its place.
+  return printableLines(redactText(isExpected ? error.message : ((error as Error)?.stack ?? String(error))));
 }
 
 /** Whether the system refused something, such as a file that is not there. */

@@ -35,10 +35,11 @@ export function isShowable(text: string, values: readonly string[]): boolean {
 function maskForms(text: string): string {
   return text
     .replace(/-----BEGIN [^-]*-----[\s\S]*?(?:-----END [^-]*-----|$)/g, "[key]")
-    .replace(/\bMI[IG][\w+/=\s]{40,}/g, "[key]")
+    .replace(/\b(?:MI[IG]|LS0tLS1CRUdJTi)[\w+/=\s]{40,}/g, "[key]")
+    .replace(/(:\/\/[^\s/:@]*:)[^\s/]+@/g, `$1${mark}@`)
     .replace(/\b(bearer|basic)\s+[\w.~+/=-]+/gi, "$1 [token]")
     .replace(
-      /\b(access_token|refresh_token|id_token|client_secret|password|accountVerificationBearerToken|(?:sender|receiver)(?:Account|Name))(\\*["']?\s*[=:]\s*)(?:(\\+(["']))(?:(?!\4)[^\\]|(?!\3)\\+[\s\S])+|(["'])(?:\\[\s\S]|(?!\5)[^\\])+|[^\s"'&,}\\]+(?:[ -](?:[a-z]{4}[ -])?\w{0,4}\d\w{0,4}(?!\w))*)/gi,
+      /((?:access|refresh|id)_?token|client_?secret|password|accountVerificationBearerToken|(?:sender|receiver)(?:Account|Name))(\\*["']?\s*[=:]\s*)(?:(\\+(["']))(?:(?!\4)[^\\]|(?!\3)\\+[\s\S])+|(["'])(?:\\[\s\S]|(?!\5)[^\\])+|[^\s"'&,}\\]+(?:[ -](?:[a-z]{4}[ -])?\w{0,4}\d\w{0,4}(?!\w))*)/gi,
       `$1$2$3$5${mark}`,
     );
 }
@@ -53,8 +54,14 @@ function maskWebToken(run: string): string {
 function repeats(text: string, values: readonly string[]): boolean {
   // Request ids, mostly: without escapes, a text has no more letters than characters.
   const longest = /^[\w.: -]*$/.test(text) ? text.length : Number.POSITIVE_INFINITY;
-  const wanted = values.map(toNeedle).filter(({ joined }) => joined.length >= 4 && joined.length <= longest);
-  return wanted.length > 0 && readings(text).some((reading) => isIn(reading, wanted));
+  const folded = values.map((value) => fold(value.slice(0, 64)));
+  const forms = [(words: string) => words, withoutDigraphs].map((form) => {
+    const needles = folded.map((words) => toNeedle(form(words)));
+    return { form, wanted: needles.filter(({ joined }) => joined.length >= 4 && joined.length <= longest) };
+  });
+  if (forms.every(({ wanted }) => wanted.length === 0)) return false;
+  const texts = readings(text).map(fold);
+  return forms.some(({ form, wanted }) => texts.some((words) => isIn(` ${form(words)} `, wanted)));
 }
 
 interface Needle {
@@ -63,13 +70,11 @@ interface Needle {
 }
 
 /** The beginning of a long value tells it as well, also where the rest is cut off. */
-function toNeedle(value: string): Needle {
-  const words = fold(value.slice(0, 64));
+function toNeedle(words: string): Needle {
   return { joined: words.replaceAll(" ", ""), words: words.split(" ").map((word) => ` ${word} `) };
 }
 
-function isIn(reading: string, needles: readonly Needle[]): boolean {
-  const words = ` ${fold(reading)} `;
+function isIn(words: string, needles: readonly Needle[]): boolean {
   const joined = words.replaceAll(" ", "");
   return needles.some((needle) => {
     // A short name stands in many a word by chance: it has to be a word itself.
@@ -78,15 +83,24 @@ function isIn(reading: string, needles: readonly Needle[]): boolean {
   });
 }
 
-/** Words of letters and digits, in one case and without accents. In capitals there is one sigma, and no sharp s but two letters. */
+/** Words of letters and digits, in one case, without accents and strokes. In capitals there is one sigma, and no sharp s but two letters. */
 function fold(text: string): string {
   return text
     .normalize("NFKD")
     .toLowerCase()
     .toUpperCase()
     .replace(/\p{M}|\p{Cf}/gu, "")
+    .replace(/Æ/g, "AE")
+    .replace(/[ŒØ]/g, "OE")
+    .replace(/Ł/g, "L")
+    .replace(/[ÐĐ]/g, "D")
     .replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim();
+}
+
+/** The same words, whether umlauts and the like are written as one letter or as two: JOERG MUELLER, AASE. */
+function withoutDigraphs(words: string): string {
+  return words.replace(/([AOU])E|(A)A/g, "$1$2");
 }
 
 /** The text as it stands, without escapes and without Base64, which may hold escapes too. */
@@ -105,8 +119,11 @@ function readings(text: string): string[] {
 
 function withoutEscapes(text: string): string {
   const escapes =
-    /\\u\{?([\da-f]{4,6})\}?|\\x([\da-f]{2})|&#x([\da-f]{1,6});|&#(\d{1,7});|((?:%[\da-f]{2})+)|\\[bfnrt"'/\\]/gi;
-  return text.replace(escapes, (_, unicode, byte, hex, decimal, percent) => {
+    /\\u\{?([\da-f]{4,6})\}?|\\x([\da-f]{2})|&#x([\da-f]{1,6});|&#(\d{1,7});|((?:%[\da-f]{2})+)|&(?:([a-z])(?:uml|[a-z]{4,5})|[a-z]+);|((?:[\xc2-\xf4][\x80-\xbf]+)+)|\\[bfnrt"'/\\]/gi;
+  return text.replace(escapes, (_, unicode, byte, hex, decimal, percent, letter, misread) => {
+    if (letter !== undefined) return letter;
+    // UTF-8 that was taken for Latin-1.
+    if (misread !== undefined) return utf8(Array.from(misread, (character: string) => character.charCodeAt(0)));
     if (percent !== undefined)
       return utf8(
         percent

@@ -193,5 +193,7 @@ async function loadPg(): Promise<Pick<typeof import("pg"), "Pool">> {
 function assertUrl(url: string): void {
   const isUrl = URL.canParse(url) && /^postgres(?:ql)?:$/.test(new URL(url).protocol);
   if (!isUrl)
-    throw new ConfigError("PostgresJournal: the URL must be of the form postgresql://user:password@host:5432/database");
+    throw new ConfigError(
+      "PostgresJournal: the URL must be of the form postgresql://host:5432/database, with user:password@ before the host",
+    );
 }

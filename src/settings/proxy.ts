@@ -30,7 +30,7 @@ function parseProxy(address: string, source: string): URL {
   if (parsed !== undefined && !isDecodable(parsed.username + parsed.password)) {
     throw new ConfigError(`${source} has a user or a password with a % that is not written as %25`);
   }
-  if (parsed !== undefined && /^https?:$/.test(parsed.protocol)) return parsed;
+  if (parsed !== undefined && /^https?:\/\/[^/?#]+\/$/.test(parsed.href)) return parsed;
   throw new ConfigError(`${source} must be the address of a proxy, such as http://proxy.example:3128`);
 }
 

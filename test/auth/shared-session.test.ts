@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { TokenError } from "../../src/errors/errors.js";
 import { FakeTokenEndpoint, granted } from "./fake-token-endpoint.js";
-import { type FaultyStore, type Fleet, fleetOf, givenFleet, type Member } from "./fleet-fixture.js";
+import { type FaultyStore, type Fleet, fleetOf, givenFleet, type Member, type StoreFault } from "./fleet-fixture.js";
 import {
   auth,
   type CallOptions,
@@ -13,6 +13,7 @@ import {
   settle,
   withFakeTime,
 } from "./manager-fixture.js";
+import type { IdentityFault } from "./rotating-identity.js";
 
 withFakeTime();
 
@@ -744,6 +745,63 @@ describe("a session that was given by its refresh token", () => {
     expect([fleet.identity.refreshes, fleet.identity.reused]).toEqual([2, []]);
     await callAll([fleet.join()]);
     expect(fleet.identity.refreshes).toBe(2);
+  });
+
+  it("goes on by a refresh token that the store did not take, also where it is opened anew for each request", async () => {
+    const { store, identity, join: joinAs } = fleetOf(0);
+    const { write } = store;
+    const own = { auth: { ...client, refreshToken: identity.begin() }, store };
+    const join = () => joinAs(own);
+    store.write = async (key, value, ...more) => value.includes("spentBy") && write.call(store, key, value, ...more);
+    const [token] = await callAll([join()]);
+    store.write = write;
+    expect(await callAll([join()])).toEqual([token]);
+    await pass(300_000);
+    await callAll([join()]);
+    expect([identity.refreshes, identity.reused]).toEqual([2, []]);
+    const ended = join().manager.endSession();
+    await pass(100);
+    expect([await ended, identity.isEnded]).toEqual([undefined, true]);
+  });
+
+  it("does not send such a token again where the store is as it was before it was used", async () => {
+    const { store, identity, join: joinAs } = fleetOf(0);
+    const { write } = store;
+    const own = { auth: { ...client, refreshToken: identity.begin() }, store };
+    store.write = async (key, value, ...more) => value.includes("spentBy") && write.call(store, key, value, ...more);
+    await callAll([joinAs(own)]);
+    store.write = write;
+    const [before = ""] = [...store.values.values()];
+    await pass(300_000);
+    await callAll([joinAs(own)]);
+    await store.fill(before);
+    await pass(300_000);
+    await expect(outcomeOf(joinAs(own).call(), 1000)).rejects.toMatchObject({ code: "login_refused" });
+    expect([identity.refreshes, identity.reused]).toEqual([2, []]);
+  });
+
+  it.each<[string, StoreFault | undefined, IdentityFault[]]>([
+    ["whose mark was stored, but not confirmed", "loses-responses", []],
+    ["that was not sent, and whose mark could not be taken back", undefined, ["unsent"]],
+  ])("goes on by a refresh token %s", async (_, fault, faults) => {
+    const fleet = givenFleet(2);
+    const { store, identity } = fleet;
+    const { write } = store;
+    store.write = (key, value, ...more) => {
+      const isMark = value.includes("spentBy");
+      store.fault = isMark ? fault : "refuses";
+      return write.call(store, key, value, ...more);
+    };
+    identity.faults.push(...faults);
+    const call = callOf(fleet.members[0]);
+    await pass(1000);
+    expect([identity.requests, [...store.values.values()].at(-1)]).toEqual([[], expect.stringContaining("spentBy")]);
+    store.write = write;
+    store.fault = undefined;
+    // The lock could not be given back either.
+    await pass(20_000);
+    expect(await call).toBe((await callAll(fleet.members.slice(1)))[0]);
+    expect([identity.refreshes, identity.reused]).toEqual([1, []]);
   });
 
   it("waits for a store that is away, and sends nothing without it", async () => {

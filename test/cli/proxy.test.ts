@@ -292,6 +292,18 @@ it.each(["http://teller:100%25safe%@proxy.invalid:3128", "http://te%ller@proxy.i
   },
 );
 
+it.each([
+  "http:/teller:safe@proxy.invalid:3128",
+  "http://teller:12/safe@proxy.invalid",
+  "http://proxy.invalid/safe.pac",
+])("refuses a proxy whose address has more than a host (case %#), and shows none of it", async (address) => {
+  const env = { CROSS_BORDER_PROXY: address };
+  const { code, stderr } = await run(["payments", "list", "--config", file("settings.json")], { env });
+  expect(code).toBe(3);
+  expect(stderr).toContain("proxy must be the address of a proxy, such as http://proxy.example:3128");
+  expect(stderr).not.toMatch(/teller|safe|undici/);
+});
+
 describe("settings without a name", () => {
   const home = () => ({ HOME: file("home"), HTTPS_PROXY: proxyUrl });
   const store = (name: string, more: object = {}, mode = 0o600) => {

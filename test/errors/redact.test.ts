@@ -31,6 +31,23 @@ describe("redactText", () => {
       String.raw`{"m":"{\"senderAccount\":\"DE11\",\"a\":\"b\"}"}`,
       String.raw`{"m":"{\"senderAccount\":\"[redacted]\",\"a\":\"b\"}"}`,
     ],
+    [
+      "names as programs have them",
+      '{"accessToken": "abc", "refreshToken":"def", "idToken":"x", "clientSecret":"s3"}',
+      '{"accessToken": "[redacted]", "refreshToken":"[redacted]", "idToken":"[redacted]", "clientSecret":"[redacted]"}',
+    ],
+    [
+      "names as the environment has them",
+      "PGPASSWORD=a1 BANK_CLIENT_SECRET=b2",
+      "PGPASSWORD=[redacted] BANK_CLIENT_SECRET=[redacted]",
+    ],
+    [
+      "the password of an address",
+      "open 'postgres://bank:p#s?s:w@rd@db/payments'",
+      "open 'postgres://bank:[redacted]@db/payments'",
+    ],
+    ["a password without a user", "redis://:s3cret@127.0.0.1:6379/0", "redis://:[redacted]@127.0.0.1:6379/0"],
+    ["a key in Base64", `key ${Buffer.from(pem("PRIVATE KEY")).toString("base64")}!`, "key [key]!"],
     ["account numbers by name", "receiverAccount: US99 is closed", "receiverAccount: [redacted] is closed"],
   ])("takes %s out", (_, text, safe) => {
     expect(redactText(text)).toBe(safe);
@@ -111,6 +128,7 @@ describe("redactText", () => {
     ["a word behind a dot and before one", "v1.2 eyJhbGci"],
     ["letters that a key begins with", "MIGRATION and MIIA are words"],
     ["a text of 4,096 characters", "a ".repeat(2048)],
+    ["addresses without a password", "at file:///a/node_modules/@b/c@1:2:3, https://a:1/@b, redis://bank@db:1"],
     ["one word of a name of two", "Anna cannot do all of this", ["Anna Karenina"]],
   ] as [string, string, string[]?][])("leaves %s alone", (_, text, values = []) => {
     expect(redactText(text, values)).toBe(text);
@@ -232,6 +250,12 @@ describe("a value in another spelling", () => {
     ["a sharp s as two letters", "Jörg Groß", "JOERG, JÖRG GROSS"],
     ["a sigma that ends a word in one of them only", "Νίκος Παπαδόπουλος", "Νίκ ος Παπ αδό που λο ς"],
     ["a sigma in capitals", "Νίκος Παπαδόπουλος", "ΠΑΠΑΔΟΠΟΥΛΟΣ ΝΙΚΟΣ"],
+    ["umlauts as two letters", "Jörg Müller", "JOERG MUELLER"],
+    ["umlauts for two letters", "Joerg Mueller", "JÖRG MÜLLER"],
+    ["letters of the north, as one or two", "Åse Kjærgaard Sørensen", "AASE KJAERGARD SORENSEN"],
+    ["letters with a stroke", "Łukasz Đorđević", "LUKASZ DORDEVIC"],
+    ["UTF-8 that was taken for Latin-1", "Zoë Müller", Buffer.from("Zoë Müller").toString("latin1")],
+    ["names of HTML", "Zoë & Åse Groß", "Zo&euml; &amp; &Aring;se Gro&#223;"],
     ["a dotless i", "Yıldız Işık", "YILDIZ IŞIK"],
     ["two letters as one sign, in a text that is shorter than the value", "Griffin", "Griﬃn"],
     ["letters that are all one sign, in a text of no other", "صلى الله عليه وسلم", "\ufdfa"],
@@ -279,6 +303,10 @@ describe("the cost of redaction", () => {
     "%E4",
     "\\u0041",
     "&#65;",
+    "&uuml;",
+    "&a",
+    "\xc3\xbc",
+    "AE",
     "\ufdfa",
     "Ab3/",
     "a",

@@ -103,7 +103,8 @@ it.each(["", "payments", "xpostgres://host/db", "postgresqlx://host/db", "postgr
   async (url) => {
     await expect(openPool(url, 50)).rejects.toMatchObject({
       name: "ConfigError",
-      message: "PostgresJournal: the URL must be of the form postgresql://user:password@host:5432/database",
+      message:
+        "PostgresJournal: the URL must be of the form postgresql://host:5432/database, with user:password@ before the host",
     });
   },
 );

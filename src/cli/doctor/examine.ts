@@ -4,6 +4,7 @@ import { type GrantFailure, toTokenError } from "../../auth/grant-failure.js";
 import { type Granted, TokenEndpoint } from "../../auth/token-endpoint.js";
 import { CrossBorderClient } from "../../client.js";
 import { CrossBorderError } from "../../errors/errors.js";
+import { redactText } from "../../errors/redact.js";
 import type { PaymentGateway } from "../../resources/payment-gateways.js";
 import { type Connection, readConnection } from "../../settings/connection.js";
 import { authOf } from "../../settings/setting-table.js";
@@ -187,7 +188,7 @@ async function readKey(file: string, terminal: Terminal): Promise<ReadKey> {
   } catch (error) {
     if (error instanceof Interrupted) throw error;
     const remedy = `make one by ${program} keys generate, or name the file of the key whose public half is registered`;
-    return { result: failed((error as Error).message, remedy) };
+    return { result: failed(redactText((error as Error).message), remedy) };
   }
 }
 
