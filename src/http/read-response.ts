@@ -1,3 +1,4 @@
+import { repeatsRequest } from "../api/fields.js";
 import type { AnyOperation, Operation } from "../api/operation.js";
 import type { WireResponse } from "../wire/transport.js";
 import { classifyResponse } from "./decision.js";
@@ -85,21 +86,12 @@ function problemOf(
   if (verb === "list") return isArrayOfObjects(data, textLength) ? undefined : "it is not an array of records";
   if (!isObject(data)) return "it is not a record";
   if (!isIdentity(data.id)) return "it is not a record: it has no id";
-  if (data.id === sent.id && addsNothing(record, sent, data)) return "it is the request itself";
+  if (repeatsRequest(record, sent, data)) return "it is the request";
   if (identifiedBy === undefined || sent[identifiedBy] === undefined) return undefined;
   const returned = data[identifiedBy];
   const isOwn =
     returned === sent[identifiedBy] || (typeof returned === "number" && String(returned) === sent[identifiedBy]);
   return isOwn ? undefined : `its ${identifiedBy} is not the one that was sent`;
-}
-
-/** What stands before the service, or in its place, may send a request back that nobody has carried out. Of a record the service gives more. */
-function addsNothing(
-  record: Operation["record"],
-  sent: Readonly<Record<string, unknown>>,
-  data: Readonly<Record<string, unknown>>,
-): boolean {
-  return Object.keys(record).every((name) => (data[name] ?? "") === "" || (sent[name] ?? "") !== "");
 }
 
 /** A number is a difference from the description, but still an identity. */

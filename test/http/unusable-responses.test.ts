@@ -51,12 +51,12 @@ describe("the error of a 2xx that can't be used", () => {
       json({ id: "1", paymentGatewayTransactionId: "tx-2" }),
       "its paymentGatewayTransactionId is not the one that was sent",
     ],
-    ["the request", "ownId", json(ownIdFields), "it is the request itself"],
+    ["the request", "ownId", json(ownIdFields), "it is the request"],
     [
       "the request, with what it lacks left empty",
       "ownId",
       json({ ...emptyRecord, ...ownIdFields, status: "queued" }),
-      "it is the request itself",
+      "it is the request",
     ],
     ["a response that broke off", "read", { text: '{"id":', broken: "cut-short" }, "the response broke off"],
   ])("says what is wrong with it: %s", async (_, kind, step, problem) => {
