@@ -69,3 +69,15 @@ export function confidentialValues(fields: FieldTable, values: Readonly<Record<s
     return kind !== undefined && fieldKinds[kind].isConfidential && typeof value === "string" ? [value] : [];
   });
 }
+
+/**
+ * Whether what looks like a record is only the request that asked for it, which nobody need have carried out: what stands before the service,
+ * or in its place, may send it back. Of a record the service gives more, or another id.
+ */
+export function repeatsRequest(
+  record: FieldTable,
+  sent: Readonly<Record<string, unknown>>,
+  data: Readonly<Record<string, unknown>>,
+): boolean {
+  return data.id === sent.id && !Object.keys(record).some((name) => data[name] && !sent[name]);
+}

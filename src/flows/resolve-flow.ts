@@ -1,6 +1,8 @@
+import { repeatsRequest } from "../api/fields.js";
 import { type InvalidArgumentError, SigningError } from "../errors/errors.js";
 import { type Payment, payments } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
+import { parseJsonObject } from "../wire/parse-json-object.js";
 import type { CheckedResolution } from "./check-resolution.js";
 import type { FlowCall } from "./flow-call.js";
 import type { FlowContext, OwnedFlow } from "./flow-context.js";
@@ -250,10 +252,13 @@ function describeLook({ lookalike, problem }: Partial<Look> = {}): string {
 /** Whose a lookalike is, is for the operator to say. */
 export function assertOwnPayment(payment: Payment, sought: Recognisable): void {
   const kind = paymentMatcher(sought)(Object(payment));
-  if (kind === "own" || kind === "lookalike") return;
+  const isRequest = sought.claims.some(({ body }) =>
+    repeatsRequest(payments.create.record, parseJsonObject(body), { ...payment }),
+  );
+  if (!isRequest && (kind === "own" || kind === "lookalike")) return;
   throw unresolved(
     "flow_payment_not_found",
-    "resolve: the given payment has neither this flow's signature nor its body nor its senderGatewayTransactionId",
+    "resolve: the given payment is no record with this flow's signature, body or senderGatewayTransactionId",
   );
 }
 

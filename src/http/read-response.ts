@@ -1,3 +1,4 @@
+import { repeatsRequest } from "../api/fields.js";
 import type { AnyOperation, Operation } from "../api/operation.js";
 import type { WireResponse } from "../wire/transport.js";
 import { classifyResponse } from "./decision.js";
@@ -77,7 +78,7 @@ function isMade(operation: Operation, sent: Readonly<Record<string, unknown>>, t
 
 /** Why the data can't be what was asked for; `undefined` where it can. A 2xx alone is no proof: proxies send it, and so does a socket out of step. */
 function problemOf(
-  { verb, identifiedBy }: Operation,
+  { verb, identifiedBy, record }: Operation,
   sent: Readonly<Record<string, unknown>>,
   data: unknown,
   textLength: number,
@@ -85,6 +86,7 @@ function problemOf(
   if (verb === "list") return isArrayOfObjects(data, textLength) ? undefined : "it is not an array of records";
   if (!isObject(data)) return "it is not a record";
   if (!isIdentity(data.id)) return "it is not a record: it has no id";
+  if (repeatsRequest(record, sent, data)) return "it is the request";
   if (identifiedBy === undefined || sent[identifiedBy] === undefined) return undefined;
   const returned = data[identifiedBy];
   const isOwn =

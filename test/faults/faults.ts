@@ -612,6 +612,16 @@ const bodies: readonly Fault[] = [
     },
   },
   {
+    name: "the payment's own request",
+    is: "another payment",
+    play: {
+      ...says(({ request: { target, body }, rightBody }) =>
+        wireResponse(200, target === "/payments" ? body : rightBody),
+      ),
+      commits: ({ target }) => target !== "/payments",
+    },
+  },
+  {
     name: "a page before anything was done",
     is: "a page",
     play: { ...says(({ told }) => wireResponse(200, `<!DOCTYPE html>${told.text}`)), commits: false },

@@ -226,6 +226,22 @@ describe("run", () => {
     });
   });
 
+  it.each<[string, (body: string) => Record<string, unknown>]>([
+    ["as it was", (body) => JSON.parse(body)],
+    ["beside a word of its own", (body) => ({ ...JSON.parse(body), status: "queued", createdAt: null })],
+  ])(
+    "does not call paid what came back in place of a record, and was never made: its own request %s",
+    async (_, echoed) => {
+      const { flow, sandbox, bank } = await flowFixture({
+        onRequest: (seen) => (isPayment(seen) ? Response.json(echoed(seen.body), { status: 202 }) : undefined),
+      });
+      const outcome = await flow().run("k", request);
+      expect(sandbox.payments).toEqual([]);
+      expect(outcome).toMatchObject({ status: "held", reason: expect.stringContaining("does not say whether") });
+      expect(bank.released).toEqual([]);
+    },
+  );
+
   it("forgets a payment that looked like its own once an operator has it sent again", async () => {
     let looks = 0;
     const { flow } = await flowFixture({

@@ -375,8 +375,7 @@ describe("the record of a payment that was found", () => {
     const payment = { id: "p-1", senderGatewayTransactionId: "TX-9" } as Payment;
     expect(await errorOf(flow().resolve("k", "found", { ...decision, payment }))).toMatchObject({
       code: "flow_payment_not_found",
-      message:
-        "resolve: the given payment has neither this flow's signature nor its body nor its senderGatewayTransactionId",
+      message: "resolve: the given payment is no record with this flow's signature, body or senderGatewayTransactionId",
     });
   });
 
@@ -483,4 +482,17 @@ it("finds a payment by the signature that was sent, after the key was changed", 
   const rotated = flow({ gatewayId: request.senderGatewayId }, { signingKey: privateKey });
   onLook(bare({ id: "p-1", creationRequestSignatureBase64: held.claim?.signature ?? "" }));
   expect(await rotated.resolve("k", "found", decision)).toMatchObject({ status: "paid", payment: { id: "p-1" } });
+});
+
+it("takes the flow's own request, which the desk shows, for no record of its payment", async () => {
+  const { flow } = await heldFixture();
+  const details = await flow().details("k");
+  const sent = JSON.parse(details?.claims?.at(-1)?.body ?? "");
+  expect(sent).toMatchObject({ senderGatewayTransactionId: "TX-1" });
+  for (const payment of [sent, { ...sent, senderAccount: "•••", createdAt: null }]) {
+    const refused = await errorOf(flow().resolve("k", "found", { ...decision, payment }));
+    expect(refused).toMatchObject({ code: "flow_payment_not_found" });
+  }
+  const payment = { ...sent, id: "payment-1" };
+  expect(await flow().resolve("k", "found", { ...decision, payment })).toMatchObject({ status: "paid", payment });
 });

@@ -18,8 +18,14 @@ import {
 
 const depositFields = { paymentGatewayTransactionId: "tx-1", amount: "1" };
 
+const ownIdFields = { ...payment, id: "intent-1" };
+const emptyRecord = Object.fromEntries(
+  Object.keys(payments.create.record).map((name, at) => [name, at % 2 ? null : ""]),
+);
+
 const kinds = {
   ...calls,
+  ownId: (client: HttpClient) => client.call(payments.create, [], { body: ownIdFields }),
   deposit: (client: HttpClient) => client.call(deposits.create, ["lp"], { body: depositFields }),
   list: (client: HttpClient) => client.call(exchangeRates.list, ["lp"]),
   request: (client: HttpClient) => client.request({ method: "POST", path: "/refunds" }, []),
@@ -45,6 +51,13 @@ describe("the error of a 2xx that can't be used", () => {
       json({ id: "1", paymentGatewayTransactionId: "tx-2" }),
       "its paymentGatewayTransactionId is not the one that was sent",
     ],
+    ["the request", "ownId", json(ownIdFields), "it is the request"],
+    [
+      "the request, with what it lacks left empty",
+      "ownId",
+      json({ ...emptyRecord, ...ownIdFields, status: "queued" }),
+      "it is the request",
+    ],
     ["a response that broke off", "read", { text: '{"id":', broken: "cut-short" }, "the response broke off"],
   ])("says what is wrong with it: %s", async (_, kind, step, problem) => {
     const error = await errorOf(kinds[kind](scriptedClient([step]).client));
@@ -60,6 +73,12 @@ describe("the error of a 2xx that can't be used", () => {
 });
 
 describe("a response that broke off", () => {
+  it("is no record where all that came of it was sent", async () => {
+    const text = JSON.stringify(ownIdFields);
+    const { client } = scriptedClient([{ text, broken: "cut-short" }]);
+    expect(await errorOf(kinds.ownId(client))).toMatchObject({ effect: "possible", attempts: 1 });
+  });
+
   const endings = ["cut-short", "too-large", "not-utf8", "timeout", "abort"] as const;
 
   it.each(endings)("can't be used where nobody has described it, however whole it looks: %s", async (broken) => {
@@ -78,6 +97,12 @@ describe("a response that broke off", () => {
 });
 
 describe("a record", () => {
+  it("may have the id that was sent, where the service has added to it", async () => {
+    const record = { ...ownIdFields, createdAt: "2026-01-01T00:00:00Z" };
+    const { client } = scriptedClient([json(record)], { validation: "off" });
+    expect(await kinds.ownId(client)).toEqual(record);
+  });
+
   it("is the one that was made where the request had nothing to know it by", async () => {
     const record = { id: "1", paymentGatewayTransactionId: "given by the service" };
     const { client } = scriptedClient([json(record)]);

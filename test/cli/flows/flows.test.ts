@@ -180,7 +180,7 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     expect(unseen.stderr).toContain("the payment was not found");
     const other = await found("held-2", "--payment", "-");
     expect(other.code).toBe(3);
-    expect(other.stderr).toContain("has neither this flow's signature nor its body nor its senderGatewayTransactionId");
+    expect(other.stderr).toContain("is no record with this flow's signature, body or senderGatewayTransactionId");
     expect(await phaseOf("held-2")).toBe("held");
     const { code, stdout } = await found("held-1", "--payment", "-", "--json");
     expect(code).toBe(0);
