@@ -361,24 +361,6 @@ it("takes the issuer that it is told: the identity provider has another name ins
   }
 });
 
-it.each([
-  ["state", "login_state_mismatch"],
-  ["code", "login_failed"],
-  ["iss", "login_issuer_mismatch"],
-  ["error", "login_failed"],
-])("refuses a callback that names its %s twice, and requests nothing for it", async (name, code) => {
-  const { login, grants } = await openLogin();
-  const { url, pending } = await login.begin();
-  const callback = await pressButton(url);
-  if (name === "error") callback.searchParams.set("error", "access_denied");
-  for (const second of [callback.searchParams.get(name) ?? "", "another-value"]) {
-    const repeated = new URL(callback);
-    repeated.searchParams.append(name, second);
-    expect(await failureOf(login.finish(repeated, pending), secretsOf(pending, callback))).toMatchObject({ code });
-  }
-  expect(grants()).toEqual([]);
-});
-
 it("tells a refusal from other errors of the login page", async () => {
   const { login, grants } = await openLogin();
   const comeBack = async (outcome: Record<string, string>) => {
