@@ -6,7 +6,7 @@ import { Ended } from "../../src/timing/deadline.js";
 import { seededRandom } from "../faults/seeded-random.js";
 import { runs } from "../support/thorough.js";
 import { type Fleet, fleetOf, type Member, type StoreFault } from "./fleet-fixture.js";
-import { auth, fakeTime, handled, pass, settle, withFakeTime } from "./manager-fixture.js";
+import { client, fakeTime, handled, pass, settle, withFakeTime } from "./manager-fixture.js";
 import type { IdentityFault } from "./rotating-identity.js";
 
 withFakeTime();
@@ -152,11 +152,6 @@ class World {
 
 const seed = fc.nat();
 
-function userSession(refreshToken: string): SessionAuth {
-  const { username: _, password: __, ...client } = auth;
-  return { ...client, refreshToken };
-}
-
 it("never sends a refresh token that may have been used, whatever stops, dies, fails and is lost", async () => {
   await fc.assert(
     fc.asyncProperty(
@@ -185,7 +180,7 @@ it("sends no refresh token of a user's session twice, and says that it ended onl
       async (size, seed, script) => {
         vi.useRealTimers();
         await fakeTime();
-        const world = new World(size, seed, ({ identity }) => userSession(identity.begin()));
+        const world = new World(size, seed, ({ identity }) => ({ ...client, refreshToken: identity.begin() }));
         const { identity, store } = world.fleet;
         await world.run(script);
         for (const member of world.members) member.resume();

@@ -1,12 +1,10 @@
 import { inspect } from "node:util";
 import { expect, it } from "vitest";
 import {
-  classifyGrantResponse,
   failureOfGrant,
   failureOfWire,
   GrantError,
   type GrantFailure,
-  type GrantFailureClass,
   type GrantReaction,
   grantReactions,
   toRejectedError,
@@ -132,22 +130,6 @@ it("says of a new token that is refused what to check, and until when no other o
   ]) {
     expect(error.message).toMatch(words);
   }
-});
-
-it.each<[number, GrantFailureClass]>([
-  [-1, "failing"],
-  [0, "failing"],
-  [100, "failing"],
-  [199, "failing"],
-  [200, "unreadable"],
-  [299, "unreadable"],
-  [300, "redirected"],
-  [399, "redirected"],
-  [400, "refused"],
-  [498, "refused"],
-  [500, "failing"],
-])("calls a %i with an error of the endpoint's own %s", (status, kind) => {
-  expect(classifyGrantResponse(status, true)).toBe(kind);
 });
 
 /** The failures that are followed by this, of a refresh and of a login. */

@@ -429,17 +429,6 @@ describe("a token request that fails", () => {
       expect(fleet.identity.reused).toEqual([]);
     },
   );
-
-  it("of a login that is refused holds each process, until another has a token", async () => {
-    const fleet = fleetOf(1, { auth: withPassword("old") });
-    fleet.identity.refusesLogins = true;
-    const [member] = fleet.members;
-    await expect(outcomeOf(member?.call(), 100)).rejects.toMatchObject({ code: "login_refused" });
-    fleet.identity.refusesLogins = false;
-    const token = await outcomeOf(fleet.join({ auth: withPassword("new") }).call(), 100);
-    expect(await outcomeOf(member?.call(), 100)).toBe(token);
-    expect(fleet.identity.logins).toBe(2);
-  });
 });
 
 describe("a password that is refused", () => {

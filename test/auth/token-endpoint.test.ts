@@ -106,12 +106,13 @@ it("uses http with an identity provider on this machine", async () => {
 });
 
 it.each([
-  ["absent", undefined],
-  ["opaque", "not-a-jwt"],
-  ["not a string", { a: 1 }],
-  ["of another issuer", "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL290aGVyIn0."],
-])("takes a token whose id_token is %s", async (_, id_token) => {
-  expect(await login(granted("t", { id_token }))).toMatchObject({ granted: { accessToken: "t" } });
+  ["id_token is absent", { id_token: undefined }],
+  ["id_token is opaque", { id_token: "not-a-jwt" }],
+  ["id_token is not a string", { id_token: { a: 1 } }],
+  ["id_token is of another issuer", { id_token: "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL290aGVyIn0." }],
+  ["token_type is in another case", { token_type: "bEARER" }],
+])("takes a token whose %s", async (_, fields) => {
+  expect(await login(granted("t", fields))).toMatchObject({ granted: { accessToken: "t" } });
 });
 
 it("parses a response once", async () => {
@@ -159,10 +160,6 @@ it.each([undefined, null, "", 7, "half a pair \ud800"])(
     expect(await login(granted("t", { refresh_token }))).toMatchObject({ granted: { refreshToken: undefined } });
   },
 );
-
-it("takes token_type in any case", async () => {
-  expect(await login(granted("t", { token_type: "bEARER" }))).toMatchObject({ granted: { accessToken: "t" } });
-});
 
 it("counts a token's life from before its request was sent", async () => {
   vi.useFakeTimers({ toFake: ["Date", "performance"], now: 1_000_000 });
@@ -223,12 +220,19 @@ it("gives each request its own deadline, and leaves no timer", async () => {
 });
 
 it.each([
+  [-1, "failing", "failing"],
+  [0, "failing", "failing"],
+  [100, "failing", "failing"],
+  [199, "failing", "failing"],
   [201, "unreadable", "unreadable"],
   [204, "unreadable", "unreadable"],
+  [299, "unreadable", "unreadable"],
+  [300, "redirected", "redirected"],
   [301, "redirected", "redirected"],
   [302, "redirected", "redirected"],
   [303, "redirected", "redirected"],
   [307, "redirected", "redirected"],
+  [399, "redirected", "redirected"],
   [400, "refused", "failing"],
   // The description gives 401 its meaning, whatever the body.
   [401, "refused", "refused"],
@@ -245,6 +249,7 @@ it.each([
   [425, "failing", "failing"],
   [429, "throttled", "throttled"],
   [431, "refused", "failing"],
+  [498, "refused", "failing"],
   [499, "failing", "failing"],
   [500, "failing", "failing"],
   [503, "failing", "failing"],

@@ -71,14 +71,6 @@ it.each([
   expect(fake.requests).toHaveLength(2);
 });
 
-it("keeps a token that has no known end", async () => {
-  const { ensure, fake } = managerFixture([granted("a", { expires_in: undefined })]);
-  await ensure(30_000);
-  await pass(86_400_000);
-  await ensure(30_000);
-  expect(fake.requests).toHaveLength(1);
-});
-
 it("does not fail over a renewal while the old token lives, and leaves the endpoint alone as after any failure", async () => {
   const { ensure, fake, call } = managerFixture([granted("a"), away], { random: () => 1 });
   await call();

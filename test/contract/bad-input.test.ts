@@ -1,7 +1,8 @@
 import { inspect } from "node:util";
 import { BadRequestError } from "cross-border-payments";
 import { describe, expect, it } from "vitest";
-import { harnesses, intentRequest } from "./harness.js";
+import { intentRequest } from "../support/corridor.js";
+import { harnesses } from "./harness.js";
 
 describe.each(harnesses)("$name", ({ open }) => {
   it("reads code and message from the refusal of a single read, error and message from all others", async () => {

@@ -24,14 +24,6 @@ describe.each(harnesses)("client.check() with $name", ({ open }) => {
     expect(harness.sandbox.tokenRequests).toHaveLength(1);
   });
 
-  it("uses the token that is there", async () => {
-    await using harness = await open();
-    const client = harness.client();
-    await client.check();
-    await client.check();
-    expect(harness.sandbox.tokenRequests).toHaveLength(1);
-  });
-
   it("shows no record, token or password when it is printed", async () => {
     await using harness = await open();
     const client = harness.client();

@@ -1,6 +1,7 @@
 import { type CrossBorderClient, type OperationName, operationNames, paymentFromIntent } from "cross-border-payments";
+import { intentRequest } from "../support/corridor.js";
 import { signingKeysOf } from "../support/key-pairs.js";
-import { type Harness, intentRequest, prepareCorridor } from "./harness.js";
+import { type Harness, prepareCorridor } from "./harness.js";
 
 /** What a call needs. */
 interface Context {

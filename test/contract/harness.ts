@@ -8,6 +8,7 @@ import {
 } from "cross-border-payments/sandbox";
 import { http } from "msw";
 import { setupServer } from "msw/node";
+import { openCorridor } from "../support/corridor.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 
 /** One way in which a client reaches the described service. */
@@ -60,7 +61,7 @@ function harness(sandbox: Sandbox, options: ClientOptions, close: () => Promise<
   };
 }
 
-/** Two gateways, a provider and an exchange rate of 1 EUR to 150 KES: what a payment needs. */
+/** What a payment needs: the corridor, and an account at either end. */
 export async function prepareCorridor(harness: Harness): Promise<{
   readonly client: CrossBorderClient;
   readonly keys: SigningKeyPair;
@@ -68,37 +69,8 @@ export async function prepareCorridor(harness: Harness): Promise<{
 }> {
   const keys = signingKeysOf("gateway");
   const client = harness.client({ signingKey: keys.privateKey });
-  for (const [institutionId, currency] of [
-    ["alpha-bank", "EUR"],
-    ["beta-mobile", "KES"],
-  ] as const) {
-    await client.paymentGateways.create({ institutionId, currency, rsaPublicKeyBase64: keys.publicKeyBase64 });
-  }
-  const provider = await client.liquidityProviders.create({
-    firstName: "Lina",
-    lastName: "Quid",
-    email: "l@example.com",
-  });
-  await client.liquidityProviders.exchangeRates(provider.id).create({
-    baseGatewayId: "alpha-bank",
-    counterGatewayId: "beta-mobile",
-    baseCurrency: "EUR",
-    counterCurrency: "KES",
-    buyPrice: "150",
-    sellPrice: "150",
-  });
+  const liquidityProviderId = await openCorridor(client, keys.publicKeyBase64);
   harness.sandbox.accounts.add({ gatewayId: "alpha-bank", account: "DE-0001", name: "Ada Sender" });
   harness.sandbox.accounts.add({ gatewayId: "beta-mobile", account: "KE-7002", name: "Baraka Receiver" });
-  return { client, keys, liquidityProviderId: provider.id };
+  return { client, keys, liquidityProviderId };
 }
-
-export const intentRequest = {
-  senderGatewayId: "alpha-bank",
-  senderCurrency: "EUR",
-  senderAccount: "DE-0001",
-  receiverGatewayId: "beta-mobile",
-  receiverAccount: "KE-7002",
-  receiverCurrency: "KES",
-  receiverAmount: "15000.00",
-  memo: "school fees",
-};

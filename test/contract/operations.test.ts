@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { intentRequest } from "../support/corridor.js";
 import { callEverything, describedOperations, withdrawal } from "./described-operations.js";
-import { harnesses, intentRequest, prepareCorridor } from "./harness.js";
+import { harnesses, prepareCorridor } from "./harness.js";
 
 describe.each(harnesses)("$name", ({ open }) => {
   it("reaches every operation of the description, and no other", async () => {

@@ -10,9 +10,10 @@ import {
   verifyPaymentRecord,
 } from "cross-border-payments";
 import { describe, expect, it } from "vitest";
+import { intentRequest } from "../support/corridor.js";
 import { errorOf } from "../support/error-of.js";
 import { signingKeysOf } from "../support/key-pairs.js";
-import { harnesses, intentRequest, prepareCorridor } from "./harness.js";
+import { harnesses, prepareCorridor } from "./harness.js";
 
 const take = () => ({ senderGatewayTransactionId: "TX-1" });
 

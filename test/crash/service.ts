@@ -3,6 +3,7 @@ import { CrossBorderClient, generateSigningKeyPair, type Payment } from "cross-b
 import { type Sandbox, type SandboxRequest, type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
 import { payments as operations } from "../../src/resources/payments.js";
 import { pageOf } from "../../src/sandbox/list-page.js";
+import { openCorridor } from "../support/corridor.js";
 import { sandboxToken } from "../support/sandbox-token.js";
 
 export type ServiceFault =
@@ -144,26 +145,4 @@ function keyOf({ body }: SandboxRequest): string {
 
 function refusal(status: number, error: string, headers: Record<string, string> = {}): Response {
   return Response.json({ error, message: `the service was told to say ${status}` }, { status, headers });
-}
-
-async function openCorridor(client: CrossBorderClient, rsaPublicKeyBase64: string): Promise<void> {
-  for (const [institutionId, currency] of [
-    ["alpha-bank", "EUR"],
-    ["beta-mobile", "KES"],
-  ] as const) {
-    await client.paymentGateways.create({ institutionId, currency, rsaPublicKeyBase64 });
-  }
-  const provider = await client.liquidityProviders.create({
-    firstName: "Lina",
-    lastName: "Quid",
-    email: "l@example.com",
-  });
-  await client.liquidityProviders.exchangeRates(provider.id).create({
-    baseGatewayId: "alpha-bank",
-    counterGatewayId: "beta-mobile",
-    baseCurrency: "EUR",
-    counterCurrency: "KES",
-    buyPrice: "150",
-    sellPrice: "150",
-  });
 }

@@ -1,5 +1,6 @@
 import type { PaymentIntentRequest } from "cross-border-payments";
 import type { FlowEvent, FlowOutcome } from "cross-border-payments/flow";
+import { intentRequest } from "../support/corridor.js";
 import type { RecordPlace } from "./flow-records.js";
 import type { StoredState } from "./stored-states.js";
 
@@ -121,14 +122,5 @@ export interface Outcome {
 
 /** The payment that belongs to a key. The key is its memo, where `judge` can read it. */
 export function requestOf(key: string): PaymentIntentRequest {
-  return {
-    senderGatewayId: "alpha-bank",
-    senderCurrency: "EUR",
-    senderAccount: "DE-0001",
-    receiverGatewayId: "beta-mobile",
-    receiverAccount: "KE-7002",
-    receiverCurrency: "KES",
-    receiverAmount: "15000.00",
-    memo: key,
-  };
+  return { ...intentRequest, memo: key };
 }

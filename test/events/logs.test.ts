@@ -5,6 +5,7 @@ import pino from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { harnesses, prepareCorridor } from "../contract/harness.js";
 import { Bank } from "../flows/flow-fixture.js";
+import { intentRequest } from "../support/corridor.js";
 
 function logOf(level: string) {
   const written: string[] = [];
@@ -13,16 +14,8 @@ function logOf(level: string) {
   return { logger, lines, text: () => written.join("") };
 }
 
-const request = {
-  senderGatewayId: "alpha-bank",
-  senderCurrency: "EUR",
-  senderAccount: "DE89370400440532013000",
-  receiverGatewayId: "beta-mobile",
-  receiverCurrency: "KES",
-  receiverAccount: "KE7002-5550-1234",
-  receiverAmount: "15000.00",
-  memo: "school fees of Ada",
-};
+const accounts = { senderAccount: "DE89370400440532013000", receiverAccount: "KE7002-5550-1234" };
+const request = { ...intentRequest, ...accounts, memo: "school fees of Ada" };
 
 /** A flow at a service with these hooks, and what is logged of it from the level on. */
 async function loggedFlow(level: string, hooks: SandboxOptions) {

@@ -1,19 +1,11 @@
 import { type ClientOptions, CrossBorderClient, type PaymentIntentRequest } from "cross-border-payments";
 import { type FlowFunds, MemoryJournal, PaymentFlow, type PaymentFlowOptions } from "cross-border-payments/flow";
 import { createSandbox, type Sandbox, type SandboxOptions } from "cross-border-payments/sandbox";
+import { intentRequest } from "../support/corridor.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { sandboxToken } from "../support/sandbox-token.js";
 
-export const request: PaymentIntentRequest = {
-  senderGatewayId: "alpha-bank",
-  senderCurrency: "EUR",
-  senderAccount: "DE-0001",
-  receiverGatewayId: "beta-mobile",
-  receiverAccount: "KE-7002",
-  receiverCurrency: "EUR",
-  receiverAmount: "150.00",
-  memo: "school fees",
-};
+export const request: PaymentIntentRequest = { ...intentRequest, receiverCurrency: "EUR", receiverAmount: "150.00" };
 
 interface Seen {
   readonly operation: string | undefined;

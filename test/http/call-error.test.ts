@@ -98,12 +98,14 @@ function tokensOf(current: () => Promise<string>): Partial<HttpClientOptions> {
 }
 
 describe("an error of a token source or a signer", () => {
-  it("is told which call it ended", async () => {
+  it("is told which call it ended, and has no cause where it came with none", async () => {
     const { client } = scriptedClient(
       [],
       tokensOf(() => Promise.reject(new TokenError("no", { code: "login_refused" }))),
     );
-    expect(await errorOf(calls.read(client))).toMatchObject({ operation: "paymentIntents.get", attempts: 0 });
+    const error = await errorOf(calls.read(client));
+    expect(error).toMatchObject({ operation: "paymentIntents.get", attempts: 0 });
+    expect(error.cause).toBeUndefined();
   });
 
   it("keeps what it says of a call of its own", async () => {
@@ -112,14 +114,6 @@ describe("an error of a token source or a signer", () => {
     const { client, tokens } = scriptedClient([{ status: 401, headers: { "x-request-id": "r-1" } }]);
     tokens.renew.mockRejectedValue(error);
     expect(await errorOf(calls.read(client))).toMatchObject(own);
-  });
-
-  it("has no cause where it came with none", async () => {
-    const { client } = scriptedClient(
-      [],
-      tokensOf(() => Promise.reject(new TokenError("no", { code: "login_refused" }))),
-    );
-    expect((await errorOf(calls.read(client))).cause).toBeUndefined();
   });
 
   it("shows nothing of the request that its cause repeats", async () => {

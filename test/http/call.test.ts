@@ -110,12 +110,6 @@ describe("the events of a call", () => {
 });
 
 describe("a request that is signed for later", () => {
-  it("has the signature of its path and body", async () => {
-    const { client } = scriptedClient([]);
-    const signed = await client.sign(payments.create, [], { body: payment });
-    expect(signed.signature).toBe(`signature of /gw/payments ${signed.body}`);
-  });
-
   it("has an empty signature where the operation is not signed", async () => {
     const { client, signer } = scriptedClient([]);
     const body = { firstName: "Ada" };
@@ -210,14 +204,6 @@ describe("the error of a call", () => {
     const { client } = scriptedClient([json(intentRecord), broken]);
     await calls.read(client);
     expect((await errorOf(calls.create(client))).message).not.toContain("certificate");
-  });
-
-  it("has what a transport of the caller's own threw as its cause", async () => {
-    const transport = { send: () => Promise.reject(new RangeError("a bug")), close: async () => {} };
-    const { client } = scriptedClient([], { transport });
-    const error = await errorOf(calls.read(client));
-    expect(error).toMatchObject({ code: "unexpected_failure", effect: "none", attempts: 1 });
-    expect(error.cause).toMatchObject({ name: "RangeError", message: "a bug" });
   });
 
   it.each([

@@ -47,6 +47,7 @@ describe("a request that was signed earlier", () => {
     const signed = await client.sign(payments.create, [], { body: payment });
     expect(transport.sent).toEqual([]);
     expect(signed.path).toBe("/gw/payments");
+    expect(signed.signature).toBe(`signature of /gw/payments ${signed.body}`);
     await client.send(payments.create, signed, later(now(), 60_000));
     expect(transport.sent[0]).toMatchObject({ path: signed.path, body: signed.body });
     expect(transport.sent[0]?.headers["x-service-signature-base64"]).toBe(signed.signature);

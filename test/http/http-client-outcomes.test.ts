@@ -513,13 +513,6 @@ describe("an OutcomeUnknownError", () => {
 });
 
 describe("the 401 of a call", () => {
-  it("renews the token only once in a row", async () => {
-    const { client, transport, tokens } = scriptedClient([{ status: 401 }, { status: 401 }, well.read]);
-    expect(await errorOf(calls.read(client))).toBeInstanceOf(AuthenticationError);
-    expect(transport.sent).toHaveLength(2);
-    expect(tokens.renew).toHaveBeenCalledTimes(1);
-  });
-
   it("is told to the source of tokens where it is the end of the call", async () => {
     const { client, transport, tokens } = scriptedClient([{ status: 401 }]);
     await errorOf(calls.read(client, { maxRetries: 0 }));

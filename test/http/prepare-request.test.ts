@@ -4,29 +4,16 @@ import type { RawRequest } from "../../src/http/raw-request.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
 import { later, now } from "../../src/timing/timestamp.js";
-import { base64, pkcs8 } from "../signing/test-keys.js";
-import { keyPairOf } from "../support/key-pairs.js";
 import { broken, calls, errorOf, json, payment, scriptedClient } from "./scripted-transport.js";
 
-const pem = pkcs8(keyPairOf("gateway").privateKey);
-
 describe("an id", () => {
-  it.each([
-    ["as PEM", pem],
-    ["in Base64", base64(pem)],
-  ])("that is a private key is refused by its name, and nothing is sent: %s", async (_, key) => {
-    const { client, transport } = scriptedClient([json({ id: "1" })]);
-    const error = await errorOf(client.call(paymentIntents.get, [key]));
-    expect(error).toBeInstanceOf(InvalidArgumentError);
-    expect(error.message).toBe("paymentIntents.get: paymentIntentId is a private key, which must never be sent");
-    expect(transport.sent).toEqual([]);
-  });
-
   it("is looked at from the length on that the shortest private key has", async () => {
     const idOf = (length: number) => "openssh-key-v1".padEnd(length, "x");
     const { client, transport } = scriptedClient([json({ id: "1" })]);
     await client.call(paymentIntents.get, [idOf(255)]);
-    expect(await errorOf(client.call(paymentIntents.get, [idOf(256)]))).toBeInstanceOf(InvalidArgumentError);
+    const error = await errorOf(client.call(paymentIntents.get, [idOf(256)]));
+    expect(error).toBeInstanceOf(InvalidArgumentError);
+    expect(error.message).toBe("paymentIntents.get: paymentIntentId is a private key, which must never be sent");
     expect(transport.sent).toHaveLength(1);
   });
 

@@ -317,20 +317,12 @@ describe("extras", () => {
 
   it.each<[string, unknown, string]>([
     ["a bigint", 7n, "extras to be a JSON value; found a bigint"],
-    ["a function", () => secret, "extras to be a JSON value; found a function"],
     ["a symbol", Symbol(secret), "found a symbol"],
-    ["NaN", { rate: Number.NaN }, "extras.rate to be a JSON value; found NaN"],
     ["Infinity", [1, Number.POSITIVE_INFINITY], "extras[1] to be a JSON value; found a number"],
-    ["a Map", { list: [new Map([["a", secret]])] }, "extras.list[0] to be a JSON value; found a Map"],
     ["a Set", new Set([secret]), "found a Set"],
     ["a Promise", Promise.resolve(secret), "found a Promise"],
     ["bytes that have no toJSON", new Uint8Array(3), "found a Uint8Array"],
     ["a boxed string", new String(secret), "found a String"],
-    ["undefined in an array", [undefined], "extras[0] to be a JSON value; found undefined"],
-    ["a hole in an array", new Array(2), "extras[0] to be a JSON value; found undefined"],
-    ["a toJSON that gives nothing", [{ toJSON: () => undefined }], "extras[0] to be a JSON value; found undefined"],
-    ["an invalid Date", { at: new Date(Number.NaN) }, "extras.at to be a JSON value; found an invalid Date"],
-    ["an account number as a name", { iban: { DE89370400440532013000: () => 1 } }, "needs extras.iban… to be"],
     [
       "a toJSON that gives a function",
       { a: { toJSON: () => () => secret } },

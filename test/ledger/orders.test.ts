@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { CrossBorderClient, type PaymentIntentRequest } from "cross-border-payments";
+import { CrossBorderClient } from "cross-border-payments";
 import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -7,20 +7,10 @@ import { confirmOrder, orderTables, payConfirmed } from "../../examples/ledger-s
 import { PostgresLedger, postgresTables } from "../../examples/ledger-sql/postgres-ledger.js";
 import { compareTakings } from "../../examples/ledger-sql/statement.js";
 import { startPracticeService } from "../../examples/support/practice-service.js";
+import { intentRequest as request } from "../support/corridor.js";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";
 const skipped = url === "" ? " (skipped: CBP_POSTGRES_URL is not set)" : "";
-
-const request: PaymentIntentRequest = {
-  senderGatewayId: "alpha-bank",
-  senderCurrency: "EUR",
-  senderAccount: "DE-0001",
-  receiverGatewayId: "beta-mobile",
-  receiverCurrency: "KES",
-  receiverAccount: "KE-7002",
-  receiverAmount: "15000.00",
-  memo: "school fees",
-};
 
 async function bank() {
   const schema = `orders_${randomBytes(6).toString("hex")}`;

@@ -5,7 +5,7 @@ import { http } from "msw";
 import { setupServer } from "msw/node";
 import { afterEach, expect, it, onTestFinished, vi } from "vitest";
 import { withOneTokenKey } from "../support/one-token-key.js";
-import { closedGate, failureOf, type LoginFixture, openLogin, payment, pressButton } from "./login-fixture.js";
+import { closedGate, failureOf, type LoginFixture, openLogin, pressButton } from "./login-fixture.js";
 import { Tab } from "./tab.js";
 
 withOneTokenKey();
@@ -293,16 +293,6 @@ it("forgets a login that was left, and begins anew where the browser shows the p
   expect(tab.reloads).toBe(1);
   tab.href = appUrl;
   expect([await new BrowserLogin(page).resume(), [...tab.stored]]).toEqual([false, []]);
-});
-
-it("says what a front end lacks for a payment before anything is sent", async () => {
-  const { server, page, client } = await openApp();
-  const gateway = client(await logIn(new Tab(appUrl), page));
-  const before = server.sandbox.requests.length;
-  const error: unknown = await gateway.payments.create(payment).then(undefined, (thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(ConfigError);
-  expect(String(error)).toContain("payments.create is signed, and the client was built without a signingKey");
-  expect(server.sandbox.requests).toHaveLength(before);
 });
 
 it("says where it can't run", async () => {

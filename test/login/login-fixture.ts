@@ -13,23 +13,6 @@ import { expect, onTestFinished } from "vitest";
 
 export const redirectUri = "https://bank.test/callback";
 
-/** Complete, so that only a signature is missing. */
-export const payment = {
-  senderGatewayId: "alfa",
-  senderAmount: "10.00",
-  senderCurrency: "EUR",
-  senderAccount: "A-1",
-  senderName: "Ada",
-  receiverGatewayId: "bravo",
-  receiverAmount: "11.00",
-  receiverCurrency: "USD",
-  receiverAccount: "B-1",
-  receiverName: "Bo",
-  receivingGatewayFee: "0",
-  memo: "rent",
-  senderGatewayTransactionId: "T-1",
-};
-
 export interface LoginFixture {
   readonly server: SandboxServer;
   readonly options: ServerLoginOptions;

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, inject, it, onTestFinished } from "vitest";
+import { intentRequest } from "../support/corridor.js";
 import { type Bundle, bundles, finish } from "./bundles.js";
 import { tableUnder, versionOf } from "./documented.js";
 import {
@@ -161,16 +162,7 @@ it("runs the example of a Worker", async () => {
     CROSS_BORDER_USERNAME: username,
     CROSS_BORDER_PASSWORD: password,
   };
-  const transfer = {
-    senderGatewayId: "alpha-bank",
-    senderAccount: "DE-0001",
-    senderCurrency: "EUR",
-    receiverGatewayId: "beta-mobile",
-    receiverAccount: "KE-7002",
-    receiverCurrency: "EUR",
-    receiverAmount: "1.50",
-    memo: "",
-  };
+  const transfer = { ...intentRequest, receiverCurrency: "EUR", receiverAmount: "1.50", memo: "" };
   const ask = async (url: string, body: object) => {
     const response = await fetch(`${url}/prices`, { method: "POST", body: JSON.stringify(body) });
     return [response.status, await response.json()];

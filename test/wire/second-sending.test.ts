@@ -254,21 +254,6 @@ describe("any dispatcher that starts one exchange a second time", () => {
     return { dispatcher, abort };
   };
 
-  it("is stopped by an exception and by an abort, since a wrapper may swallow either", async () => {
-    let thrown: unknown;
-    const { dispatcher, abort } = dispatching((handler, controller) => {
-      handler.onRequestStart(controller);
-      try {
-        handler.onRequestStart(controller);
-      } catch (error) {
-        thrown = error;
-      }
-    });
-    expect(await send(dispatcher, request("https://service.test"))).toEqual(sentAgain);
-    expect(thrown).toBeInstanceOf(Error);
-    expect(abort).toHaveBeenCalledOnce();
-  });
-
   it("is stopped after a response had begun, of which the part that came is kept", async () => {
     let thrown: unknown;
     const { dispatcher } = dispatching((handler, controller) => {

@@ -428,16 +428,6 @@ describe("a dispatcher of the caller's", () => {
     expect((await second).status).toBe(200);
   });
 
-  it("counts as unsent where it throws before it starts the request", async () => {
-    const dispatcher = {
-      dispatch(): boolean {
-        throw Object.assign(new Error("a secret"), { code: "MINE" });
-      },
-    };
-    const failure = await failureOf(transport({ dispatcher }).send(post("https://mock.test"), within()));
-    expect(failure).toMatchObject({ name: "WireFailure", sent: false, reason: "MINE", message: "MINE" });
-  });
-
   it("counts as sent where it fails after it has started the request", async () => {
     const dispatcher = {
       dispatch(_: never, handler: never): boolean {
