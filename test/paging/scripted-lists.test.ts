@@ -43,8 +43,10 @@ async function read(query: Query, ...script: readonly (readonly [Asked, readonly
   const ids: number[] = [];
   let code: string | undefined;
   try {
-    for await (const { id } of new Listing(service.client, rows.list, [], query, undefined))
-      ids.push(Number(id?.slice(1)));
+    for await (const { items } of new Listing(service.client, rows.list, [], query, undefined).pages()) {
+      expect(items).not.toEqual([]);
+      for (const { id } of items) ids.push(Number(id?.slice(1)));
+    }
   } catch (error) {
     code = Reflect.get(error as object, "code");
   }
@@ -135,6 +137,15 @@ describe("a descending list that begins with one record", () => {
   it.each([[[2]], [[]]])("is an error behind newer ones where the oldest of the list is %j", async (first) => {
     const script = [...filled, ["_before=30", []], [oldest, first]] as const;
     expect(await read(down, ...script)).toEqual({ ids: [3], code: unproved, pauses: 0 });
+  });
+
+  it("is looked for in the order of the query, turned round, where the query says what a token is", async () => {
+    const query: Query = {
+      sort: ["createdAt.desc", "pagingToken.desc"],
+      cursor: ({ pagingToken = "" }) => pagingToken,
+    };
+    const script = [...filled, ["_before=30", []], ["_sort=createdAt.asc,pagingToken.asc", [2]]] as const;
+    expect(await read(query, ...script)).toEqual({ ids: [3], code: unproved, pauses: 0 });
   });
 
   it("ends behind newer ones where a filter may have left it out since", async () => {
@@ -241,6 +252,17 @@ describe("what stands above a descending list at its end", () => {
       [sorted("_after=90"), [10]],
     ] as const;
     expect(await read(down, ...listed, above, ...upwards)).toEqual({ ...whole, ids: [4, 3, 2, 1, 5, 6, 7, 8, 9, 10] });
+  });
+
+  it("is read past what was on top, whatever page is short before it", async () => {
+    const upwards = [
+      ["_after=30 _size=1", [9]],
+      [sorted("_after=30"), [4, 5]],
+      [sorted("_after=50"), [6, 7, 9]],
+      [sorted("_after=90"), []],
+      [sorted("_after=70"), [9]],
+    ] as const;
+    expect(await read(down, ...listed, above, ...upwards)).toEqual({ ...whole, ids: [4, 3, 2, 1, 5, 6, 7, 9] });
   });
 
   it("is read once more where the first record does not stand there, which may have left a list with a filter", async () => {

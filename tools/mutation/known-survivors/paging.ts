@@ -2,6 +2,7 @@ import type { KnownSurvivor } from "../known-survivor.js";
 
 const file = "src/paging/cursor-order.ts";
 
+const listing = "src/paging/listing.ts";
 const position = "src/paging/list-position.ts";
 const iterator = "src/paging/record-iterator.ts";
 
@@ -62,25 +63,25 @@ export const paging: readonly KnownSurvivor[] = [
     why: "For the compiler: a page whose first record has no token is in no order of texts anyway.",
   },
   {
-    file: "src/paging/listing.ts",
+    file: listing,
     line: "if (cursor === undefined) return;",
     replacement: "false",
     why: "For the compiler: a page that has records and no obstacle has a cursor.",
   },
   {
-    file: "src/paging/listing.ts",
+    file: listing,
     line: "const onAbort = () => drop.abort(signal?.reason);",
     replacement: "signal.reason",
     why: "For the compiler: only a signal calls it.",
   },
   {
-    file: "src/paging/listing.ts",
+    file: listing,
     line: 'const after = position.head.at(-1) ?? "";',
     replacement: '"Stryker was here!"',
     why: "For the compiler: a list that was read has a first record.",
   },
   {
-    file: "src/paging/listing.ts",
+    file: listing,
     line: "if (first === undefined) return;",
     replacement: "false",
     why: "For the compiler: every record of a page that is looked behind has a token.",
@@ -109,6 +110,37 @@ export const paging: readonly KnownSurvivor[] = [
     replacement,
     why: hasRead,
   })),
+  {
+    file: listing,
+    line: "const { sort = [], cursor } = this.#query;",
+    replacement: '["Stryker was here"]',
+    why: "For the compiler: a descending list has a sort.",
+  },
+  ...["{}", '["Stryker was here"]'].map((replacement) => ({
+    file: listing,
+    line: "const { tokens } = up.last ?? { tokens: [] };",
+    replacement,
+    why: "For the compiler: a page has come.",
+  })),
+  {
+    file: listing,
+    line: 'if (top !== undefined && leadsOn(tokens.at(-1) ?? "", top, upwards)) continue;',
+    replacement: '"Stryker was here!"',
+    why: "For the compiler: a page of a list that goes on has a token for each record.",
+  },
+  {
+    file: listing,
+    line: "if (first === undefined || second === undefined) return false;",
+    original: "second === undefined",
+    replacement: "false",
+    why: "For the compiler: where a page has no token, the list has no further one.",
+  },
+  {
+    file: listing,
+    line: "if (isShown && (isShort || pagesPast > mostPagesPast)) return yield* unread;",
+    replacement: "pagesPast >= mostPagesPast",
+    why: "One page of a hundred less.",
+  },
   {
     file: iterator,
     line: "if (this.#work !== undefined || this.#count === this.#items.length) return this.#inTurn(() => this.#advance());",
