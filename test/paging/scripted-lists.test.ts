@@ -41,10 +41,11 @@ async function read(query: Query, ...script: readonly (readonly [Asked, readonly
   });
   const timers = vi.spyOn(globalThis, "setTimeout");
   const ids: number[] = [];
+  let hasEmptyPage = false;
   let code: string | undefined;
   try {
     for await (const { items } of new Listing(service.client, rows.list, [], query, undefined).pages()) {
-      expect(items).not.toEqual([]);
+      hasEmptyPage ||= items.length === 0;
       for (const { id } of items) ids.push(Number(id?.slice(1)));
     }
   } catch (error) {
@@ -52,6 +53,7 @@ async function read(query: Query, ...script: readonly (readonly [Asked, readonly
   }
   const pauses = timers.mock.calls.filter(([, ms]) => ms === 250).length;
   timers.mockRestore();
+  expect(hasEmptyPage).toBe(false);
   expect(asked).toEqual(script.map(([line]) => line));
   return { ids, code, pauses };
 }
