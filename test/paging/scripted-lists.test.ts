@@ -4,6 +4,7 @@ import type { PagingValues } from "../../src/api/api-client.js";
 import type { ListQuery } from "../../src/api/list-query.js";
 import { resource } from "../../src/api/resource.js";
 import { Listing } from "../../src/paging/listing.js";
+import { clock } from "../../src/timing/clock.js";
 import { ListService, type Row } from "./list-service.js";
 import { withoutWaiting } from "./without-waiting.js";
 
@@ -39,7 +40,7 @@ async function read(query: Query, ...script: readonly (readonly [Asked, readonly
       return (script[number - 1]?.[1] ?? []).map(rowOf);
     },
   });
-  const timers = vi.spyOn(globalThis, "setTimeout");
+  const timers = vi.spyOn(clock, "setTimer");
   const ids: number[] = [];
   let hasEmptyPage = false;
   let code: string | undefined;

@@ -19,7 +19,7 @@ cp -r "$root/examples" .
 rm -r examples/bank examples/frameworks
 mkdir -p test/wire test/support && cp -r "$root/test/contract" "$root/test/journals" "$root/test/examples.test.ts" test/
 cp "$root/test/wire/closed-port.ts" test/wire/
-cp "$root/test/support/error-of.ts" "$root/test/support/key-pairs.ts" "$root/test/support/thorough.ts" test/support/
+cp "$root/test/support/corridor.ts" "$root/test/support/error-of.ts" "$root/test/support/key-pairs.ts" "$root/test/support/thorough.ts" test/support/
 # There the loader of sources runs the examples.
 printf 'export const program = (source: string) => ["--import", "tsx", source];\n' > test/support/program.ts
 # A test of the journals runs the SQL of their page.
@@ -37,5 +37,6 @@ writeFileSync("package.json", JSON.stringify(project));
 SCRIPT
 npm install --no-audit --no-fund --ignore-scripts --silent "$folder"/*.tgz
 printf 'Node %s, undici %s\n' "$(node --version)" "$(node --print 'require("undici/package.json").version')"
-npx vitest run
+npx vitest run --exclude test/examples.test.ts
+CBP_THOROUGH=1 npx vitest run test/examples.test.ts
 npx tsx examples/demo/demo.ts | tail -n 2
