@@ -8,7 +8,7 @@ import { nextDelayMs } from "../timing/backoff.js";
 import { Deadline } from "../timing/deadline.js";
 import type { Period } from "./compare-group.js";
 import { handOut } from "./hand-out.js";
-import { isDate, parseTime } from "./own-entry.js";
+import { parseTime, timeOption } from "./own-entry.js";
 import { type PaymentsClient, requireApiClient } from "./payments-client.js";
 import { readPeriod } from "./read-period.js";
 import { backoff } from "./retry-delay.js";
@@ -34,20 +34,18 @@ interface ListSettings extends Pick<ListPaymentsOptions, "signal" | "headers"> {
 
 type OptionalOptions = Omit<ListPaymentsOptions, "from" | "to">;
 
-const time = {
-  // What it says is looked at when both are read.
-  accepts: (value: unknown) => typeof value === "string" || isDate(value),
-  wanted: "a Date, or ISO 8601 with a time zone",
-} as const;
-
 /** Every option, with its default and its line in docs/statement.md. */
 export const listPaymentsOptions = {
   from: {
-    ...time,
+    ...timeOption,
     isRequired: true,
     documentation: "the first instant of the period: a `Date`, or ISO 8601 with a time zone",
   },
-  to: { ...time, documentedDefault: "none: the period has no end yet", documentation: "the first instant after it" },
+  to: {
+    ...timeOption,
+    documentedDefault: "none: the period has no end yet",
+    documentation: "the first instant after it",
+  },
   size: {
     accepts: isPositiveInteger,
     wanted: "a whole number above 0",

@@ -107,8 +107,14 @@ function parseField(name: string, value: unknown, refuse: (problem: string) => E
 /** A point in time with its zone. `Date.parse` alone would read others in the zone of this machine. */
 const zoned = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
 
+/** How options take a time. What it says is looked at when all of them are read. */
+export const timeOption = {
+  accepts: (value: unknown) => typeof value === "string" || isDate(value),
+  wanted: "a Date, or ISO 8601 with a time zone",
+} as const;
+
 /** Whether it is a `Date` of any realm: what Node makes, as of a file, is no `Date` of Jest's. */
-export function isDate(value: unknown): boolean {
+function isDate(value: unknown): boolean {
   return Object.prototype.toString.call(value) === "[object Date]";
 }
 

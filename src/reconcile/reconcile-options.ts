@@ -3,7 +3,7 @@ import { InvalidArgumentError } from "../errors/errors.js";
 import { isPositiveInteger, isText, type OptionTable, parseOptions, withDefaults } from "../options/option-table.js";
 import { clock } from "../timing/clock.js";
 import type { Period } from "./compare-group.js";
-import { isDate, parseTime } from "./own-entry.js";
+import { parseTime, timeOption } from "./own-entry.js";
 
 /** What `reconcilePayments` compares. */
 export interface ReconcileOptions {
@@ -44,12 +44,7 @@ export interface ReconcileSettings {
 
 type OptionalOptions = Omit<ReconcileOptions, "from" | "to">;
 
-const time = {
-  // What it says is looked at when both are read.
-  accepts: (value: unknown) => typeof value === "string" || isDate(value),
-  wanted: "a Date, or ISO 8601 with a time zone",
-  isRequired: true,
-} as const;
+const time = { ...timeOption, isRequired: true } as const;
 
 /** Every option, with its default and its line in docs/statement.md. One that is missing here does not compile. */
 export const reconcileOptions = {
