@@ -8,6 +8,7 @@ import { type Found, StoreAway, StoreEntry } from "./store-entry.js";
 import type { Granted, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenStore } from "./token-store.js";
 import { lastPartMs, leftOfToken, type Token, wantedOfToken } from "./token-timing.js";
+import { UnwrittenValues } from "./unwritten-values.js";
 
 export interface SharedSessionOptions {
   readonly store: TokenStore;
@@ -67,15 +68,14 @@ export class SharedSession {
   #unstored: string | undefined;
   /** The last refresh token of such a session that this process has used up, whatever the store says of it. */
   #spent: string | undefined;
-  readonly #unwritten: Unwritten;
+  readonly #unwritten: UnwrittenValues;
   #isRequesting = false;
   /** The lock was waited for in vain, which is not done twice. */
   #isLockStuck = false;
 
   constructor({ store, auth, endpoint, timeoutMs, leewayMs, random, signal }: SharedSessionOptions) {
     this.#entry = new StoreEntry(store, auth);
-    this.#unwritten = unwritten.get(store) ?? new Map();
-    unwritten.set(store, this.#unwritten);
+    this.#unwritten = UnwrittenValues.of(store);
     this.#endpoint = endpoint;
     // Longer than everything that is done under it: looking and marking, 2 s each, and the request.
     this.#lockMs = timeoutMs + 5000;
@@ -236,7 +236,7 @@ export class SharedSession {
       return this.#logInAgain(owner, mark, need, { ...failure, class: "session-ended" });
     }
     if (mayBeSpent(failure)) this.#noteSpent(refreshToken);
-    else if (!(await this.#replace(mark, value))) this.#unwritten.set(owner, value);
+    else if (!(await this.#replace(mark, value))) this.#unwritten.note(owner, value);
     return { failure, grant: "refresh_token" };
   }
 
@@ -244,11 +244,11 @@ export class SharedSession {
     try {
       const mark = await this.#entry.write({ ...value, spentBy: owner }, found?.version);
       // An older copy of the store may bring that mark back, when this refresh token is used up.
-      if (found !== undefined && mark !== undefined) this.#unwritten.delete(readSharedValue(found.text)?.spentBy);
+      if (found !== undefined && mark !== undefined) this.#unwritten.forget(readSharedValue(found.text)?.spentBy);
       return mark;
     } catch (error) {
       // It may be stored all the same, and nothing will be sent.
-      this.#unwritten.set(owner, value);
+      this.#unwritten.note(owner, value);
       throw error;
     }
   }
@@ -292,7 +292,7 @@ export class SharedSession {
     const value = toSharedValue(granted, kept);
     this.#note(value);
     const isShared = await this.#replace(text, value);
-    if (!isShared && owner !== undefined) this.#unwritten.set(owner, value);
+    if (!isShared && owner !== undefined) this.#unwritten.note(owner, value);
     this.#unstored = isShared || this.#endpoint.canLogIn ? undefined : value.refreshToken;
     return { granted, grant, isShared };
   }
@@ -352,14 +352,6 @@ const longestPollMs = 500;
 const loggedOut = "logout";
 /** and by the identity server, which says that its session has ended. */
 const sessionOver = "ended";
-
-/**
- * What belongs into a store in the place of a mark, by the mark's owner, where the store was away when it was written. It outlives the session,
- * since a user's is opened anew for each request.
- */
-type Unwritten = Map<string | undefined, SharedValue>;
-
-const unwritten = new WeakMap<TokenStore, Unwritten>();
 
 const sessionSpent: GrantFailure = { class: "session-spent" };
 const sessionEnded: GrantFailure = { class: "session-ended" };
