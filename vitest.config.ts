@@ -103,8 +103,8 @@ const hasSqlite = process.getBuiltinModule("node:sqlite") !== undefined;
 const onCi = process.env.CI !== undefined;
 const retry = onCi ? 2 : 0;
 
-/** Only what hangs may meet it: on a busy machine a test takes ten times as long. */
-const testTimeout = 120_000;
+/** Only what hangs may meet it: on a busy machine a test takes ten times as long, and some take half a minute on a quiet one. */
+const testTimeout = 300_000;
 
 /** More than there are cores: most of these tests wait for processes, sockets and timers. */
 const maxWorkers = availableParallelism() + 3;

@@ -36,20 +36,31 @@ export const calls: Readonly<Record<Kind, ClientCall>> = {
   refresh: (client, options) => client.paymentIntents.get("intent-1", options),
 };
 
-/** Works through a list, `atOnce` items at a time. */
-export async function inParallel<T, R>(
-  items: readonly T[],
-  atOnce: number,
-  work: (item: T) => Promise<R>,
-): Promise<R[]> {
+/**
+ * Plays all cells, many at once, since most of them wait. Those that fail, on a machine that was too busy for so many, are played again
+ * beside fewer others, and by themselves at last, when each has to succeed.
+ */
+export async function playAll<T, R>(
+  cells: readonly T[],
+  play: (cell: T, isAlone: boolean) => Promise<R>,
+): Promise<readonly R[]> {
   const results: R[] = [];
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    for (let index = next++; index < items.length; index = next++) {
-      const item = items[index];
-      if (item !== undefined) results[index] = await work(item);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
+  let left = [...cells.entries()];
+  for (const atOnce of [32, 6, 1]) {
+    const failed: typeof left = [];
+    const queue = left.values();
+    const worker = async (): Promise<void> => {
+      for (const [index, cell] of queue) {
+        try {
+          results[index] = await play(cell, atOnce === 1);
+        } catch (error) {
+          if (atOnce === 1) throw error;
+          failed.push([index, cell]);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, worker));
+    left = failed;
+  }
   return results;
 }

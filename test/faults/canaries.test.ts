@@ -4,7 +4,7 @@ import type { ClientEvents } from "cross-border-payments";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { keyPairOf } from "../support/key-pairs.js";
 import { isThorough } from "../support/thorough.js";
-import { type ClientCall, inParallel, intent, payment } from "./calls.js";
+import { type ClientCall, intent, payment, playAll } from "./calls.js";
 import { type Fixture, type Observation, openFixture, playCell } from "./cell.js";
 import type { Kind } from "./expectations.js";
 import { canBeWellBefore, type Fault, faults } from "./faults.js";
@@ -127,7 +127,7 @@ beforeAll(async () => {
   restore = captureOutput(consoleLines);
   fixture = await openFixture(lag);
   try {
-    await inParallel(cells, 32, async ({ name, fault, index, operation }) => {
+    await playAll(cells, async ({ name, fault, index, operation }) => {
       const events: unknown[] = [];
       const observed = await play(fault, index, operation, events);
       if (observed.error !== undefined) failures += 1;

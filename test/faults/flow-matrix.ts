@@ -9,11 +9,11 @@ import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { record, whatIsProved } from "../../tools/release/recorded.js";
 import { describeForeign, type MarkCounts, reportMarks, sumOfMarks } from "../simulation/mark-report.js";
-import { inParallel } from "./calls.js";
+import { playAll } from "./calls.js";
 import { type Mode, openFixture } from "./cell.js";
 import { type Fault, faults } from "./faults.js";
-import { playFlow } from "./flow-cell.js";
-import { type Point, points } from "./flow-happenings.js";
+import { type FlowCell, playFlow } from "./flow-cell.js";
+import { points } from "./flow-happenings.js";
 import { LoopLag } from "./loop-lag.js";
 
 export interface FlowMatrixResult {
@@ -25,15 +25,8 @@ export interface FlowMatrixResult {
   readonly marks: MarkCounts;
 }
 
-interface FlowCell {
-  readonly fault: Fault;
-  readonly point: Point;
-  readonly mode: Mode;
-}
-
 /** A flow ends its calls itself, so that the faults of calls that are ended are none of its own. */
 const met = faults.filter(({ phase, abortAfterMs }) => phase === undefined && abortAfterMs === undefined);
-const atOnce = 32;
 
 /** @param isWhole each fault at each kind of request, always and once; otherwise at one: every second of them at the payment. */
 export async function runFlowMatrix(isWhole: boolean): Promise<FlowMatrixResult> {
@@ -41,11 +34,12 @@ export async function runFlowMatrix(isWhole: boolean): Promise<FlowMatrixResult>
   const lag = new LoopLag();
   const fixture = await openFixture(lag);
   try {
-    const played = await inParallel(cells, atOnce, async (cell) => {
-      const { violations, isMet, ...rest } = await playFlow(fixture, cell.fault, cell.point, cell.mode);
-      const name = `${cell.fault.name} (${cell.mode}), ${cell.point}`;
-      const all = [...violations, ...(isMet ? [] : ["no request met the fault"])];
-      return { ...rest, violations: all.map((text) => `${name}: ${text}`) };
+    const played = await playAll(cells, async ({ fault, point, mode }, isAlone) => {
+      const { violations, isMet, ...rest } = await playFlow(fixture, { fault, point, mode, isAlone });
+      const missing = [...(isMet ? [] : ["no request met the fault"]), ...(rest.status ? [] : ["no outcome"])];
+      const name = `${fault.name} (${mode}), ${point}`;
+      if (!isAlone && violations.length === 0 && missing.length > 0) throw new Error(`${name}: ${missing.join(", ")}`);
+      return { ...rest, violations: [...violations, ...missing].map((text) => `${name}: ${text}`) };
     });
     const marks = sumOfMarks(played.map((flow) => flow.marks));
     const ends = sumOfMarks(played.map(({ status = "no outcome" }) => ({ [status]: 1 })));

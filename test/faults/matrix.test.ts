@@ -1,7 +1,7 @@
 import { AbortedError, ConnectionError, CrossBorderError, TimeoutError } from "cross-border-payments";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isThorough } from "../support/thorough.js";
-import { calls, inParallel } from "./calls.js";
+import { calls, playAll } from "./calls.js";
 import { type Fixture, laterId, type Mode, type Observation, openFixture, playCell } from "./cell.js";
 import {
   type Expected,
@@ -41,7 +41,6 @@ const cells: readonly Cell[] = faults.flatMap((fault, index) =>
 );
 
 const graceMs = 50;
-const atOnce = 32;
 const observations = new Map<string, Observation>();
 const unhandled: unknown[] = [];
 const onUnhandled = (reason: unknown) => unhandled.push(reason);
@@ -51,8 +50,7 @@ let fixture: Fixture;
 beforeAll(async () => {
   process.on("unhandledRejection", onUnhandled);
   fixture = await openFixture(lag);
-  // All at once, since most of them wait: one after another they would take minutes.
-  await inParallel(cells, atOnce, async ({ name, fault, kind, mode }) => {
+  await playAll(cells, async ({ name, fault, kind, mode }) => {
     observations.set(name, await playCell(fixture, fault, kind, mode, { call: calls[kind] }));
   });
 }, 900_000);
