@@ -19,6 +19,9 @@ let client: CrossBorderClient;
 let env: Record<string, string>;
 /** What the service does to requests for lists, for one test. */
 let isAway: boolean;
+/** Whether they have to wait, and how many do. */
+let isSilent: boolean;
+let waiting: number;
 /** Transaction ids of payments that are not listed yet. */
 let unlisted: Set<string>;
 const dayMs = 86_400_000;
@@ -29,7 +32,14 @@ const file = (name: string) => join(folder, name);
 beforeAll(async () => {
   server = await startSandbox({
     now: () => Date.now() - behindMs,
-    onRequest: ({ operation }) => (isAway && operation?.endsWith(".list") ? Response.error() : undefined),
+    onRequest({ operation }) {
+      if (!operation?.endsWith(".list")) return undefined;
+      if (isSilent) {
+        waiting += 1;
+        return new Promise<undefined>(() => {});
+      }
+      return isAway ? Response.error() : undefined;
+    },
     async onResponse({ operation }, response) {
       if (operation !== "payments.list" || unlisted.size === 0) return undefined;
       const listed = (await response.json()) as Payment[];
@@ -43,6 +53,8 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   isAway = false;
+  isSilent = false;
+  waiting = 0;
   unlisted = new Set();
 });
 afterAll(async () => {
@@ -340,6 +352,14 @@ describe("another list that is followed", () => {
     await until(() => follower.stdout().split("\n").length > server.sandbox.ledger.paymentGateways.length);
     expect(await follower.stop("SIGINT")).toBe(0);
     expect(follower.stderr()).toContain("the service is there again\n");
+  });
+
+  it.each(["payments", "payment-gateways"])("of %s ends at Ctrl-C while the service is silent", async (name) => {
+    isSilent = true;
+    const follower = followHere(name, "list", "--follow");
+    await until(() => waiting > 0);
+    // Sooner than by the deadline of the request.
+    expect(await Promise.race([follower.stop("SIGINT"), sleep(20_000, "waits")])).toBe(0);
   });
 });
 
