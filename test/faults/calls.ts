@@ -36,6 +36,9 @@ export const calls: Readonly<Record<Kind, ClientCall>> = {
   refresh: (client, options) => client.paymentIntents.get("intent-1", options),
 };
 
+/** For all cells of a matrix, on a machine that has much else to do. */
+export const playLimitMs = 3_000_000;
+
 /**
  * Plays all cells, many at once, since most of them wait. Those that fail, on a machine that was too busy for so many, are played again
  * beside fewer others, and by themselves at last, when each has to succeed.

@@ -4,7 +4,7 @@ import type { ClientEvents } from "cross-border-payments";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { keyPairOf } from "../support/key-pairs.js";
 import { isThorough } from "../support/thorough.js";
-import { type ClientCall, intent, payment, playAll } from "./calls.js";
+import { type ClientCall, intent, payment, playAll, playLimitMs } from "./calls.js";
 import { type Fixture, type Observation, openFixture, playCell } from "./cell.js";
 import type { Kind } from "./expectations.js";
 import { canBeWellBefore, type Fault, faults } from "./faults.js";
@@ -136,7 +136,7 @@ beforeAll(async () => {
   } finally {
     restore();
   }
-}, 900_000);
+}, playLimitMs);
 
 afterAll(async () => {
   restore();

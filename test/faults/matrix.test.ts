@@ -1,7 +1,7 @@
 import { AbortedError, ConnectionError, CrossBorderError, TimeoutError } from "cross-border-payments";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isThorough } from "../support/thorough.js";
-import { calls, playAll } from "./calls.js";
+import { calls, playAll, playLimitMs } from "./calls.js";
 import { type Fixture, laterId, type Mode, type Observation, openFixture, playCell } from "./cell.js";
 import {
   type Expected,
@@ -53,7 +53,7 @@ beforeAll(async () => {
   await playAll(cells, async ({ name, fault, kind, mode }) => {
     observations.set(name, await playCell(fixture, fault, kind, mode, { call: calls[kind] }));
   });
-}, 900_000);
+}, playLimitMs);
 
 afterAll(async () => {
   process.off("unhandledRejection", onUnhandled);
