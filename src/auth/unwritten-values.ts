@@ -7,7 +7,7 @@ import type { TokenStore } from "./token-store.js";
  */
 export class UnwrittenValues {
   static readonly #ofStores = new WeakMap<TokenStore, UnwrittenValues>();
-  readonly #values = new Map<string, SharedValue>();
+  readonly #values = new Map<string | undefined, SharedValue>();
 
   static of(store: TokenStore): UnwrittenValues {
     const values = UnwrittenValues.#ofStores.get(store) ?? new UnwrittenValues();
@@ -16,7 +16,7 @@ export class UnwrittenValues {
   }
 
   get(owner: string | undefined): SharedValue | undefined {
-    return owner === undefined ? undefined : this.#values.get(owner);
+    return this.#values.get(owner);
   }
 
   /** A store that can be read, but takes no writes, for hours, does not fill the memory: the oldest are forgotten. */
@@ -29,7 +29,7 @@ export class UnwrittenValues {
   }
 
   forget(owner: string | undefined): void {
-    if (owner !== undefined) this.#values.delete(owner);
+    this.#values.delete(owner);
   }
 }
 
