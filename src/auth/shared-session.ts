@@ -64,8 +64,6 @@ export class SharedSession {
   readonly #signal: AbortSignal;
   /** Of a session without a password: what is left to try where the store has lost its refresh token. */
   #given: string | undefined;
-  /** Of such a session: the newest refresh token, where the store did not take it. */
-  #unstored: string | undefined;
   /** The last refresh token of such a session that this process has used up, whatever the store says of it. */
   #spent: string | undefined;
   readonly #unwritten: UnwrittenValues;
@@ -102,7 +100,7 @@ export class SharedSession {
   async end(): Promise<LastToken | undefined> {
     const owner = globalThis.crypto.randomUUID();
     const untilMs = clock.monotonicMs() + this.#lockMs;
-    let refreshToken = this.#unstored ?? this.#given;
+    let refreshToken = this.#given;
     let isLocked = false;
     try {
       for (;;) {
@@ -135,17 +133,16 @@ export class SharedSession {
   /** Whether the refresh token that lies there was sent, and nobody knows yet what came of it. */
   #isRenewing(found: Found | undefined): boolean {
     const { spentBy } = found?.value ?? {};
-    return spentBy !== undefined && spentBy !== loggedOut && spentBy !== sessionOver && this.#unstored === undefined;
+    return spentBy !== undefined && spentBy !== loggedOut && spentBy !== sessionOver;
   }
 
   #lastTokenOf(found: Found | undefined): string | undefined {
-    return this.#unstored ?? found?.value.refreshToken ?? this.#given;
+    return found?.value.refreshToken ?? this.#given;
   }
 
   /** A lost entry may have had a newer refresh token. */
   #isNewest(refreshToken: string, found: Found | undefined): boolean {
-    const isStored = refreshToken === found?.value.refreshToken && refreshToken !== this.#spent;
-    return isStored || refreshToken === this.#unstored;
+    return refreshToken === found?.value.refreshToken && refreshToken !== this.#spent;
   }
 
   async #markLoggedOut(refreshToken: string, found: Found | undefined): Promise<boolean> {
@@ -241,16 +238,18 @@ export class SharedSession {
   }
 
   async #mark(owner: string, value: SharedValue, found: Found | undefined): Promise<string | undefined> {
+    // Noted of a mark that was refused before this one, whose token may be sent now.
+    this.#unwritten.forget(owner);
+    let mark: string | undefined;
     try {
-      const mark = await this.#entry.write({ ...value, spentBy: owner }, found?.version);
-      // An older copy of the store may bring that mark back, when this refresh token is used up.
-      if (found !== undefined && mark !== undefined) this.#unwritten.forget(readSharedValue(found.text)?.spentBy);
-      return mark;
-    } catch (error) {
-      // It may be stored all the same, and nothing will be sent.
-      this.#unwritten.note(owner, value);
-      throw error;
+      mark = await this.#entry.write({ ...value, spentBy: owner }, found?.version);
+    } finally {
+      // It may be stored all the same, as where the store's client sent it twice and the second was refused; and nothing will be sent.
+      if (mark === undefined) this.#unwritten.note(owner, value);
     }
+    // An older copy of the store may bring that mark back, when this refresh token is used up.
+    if (found !== undefined && mark !== undefined) this.#unwritten.forget(readSharedValue(found.text)?.spentBy);
+    return mark;
   }
 
   /** After a refresh, the lock may not last for one more request. */
@@ -293,7 +292,6 @@ export class SharedSession {
     this.#note(value);
     const isShared = await this.#replace(text, value);
     if (!isShared && owner !== undefined) this.#unwritten.note(owner, value);
-    this.#unstored = isShared || this.#endpoint.canLogIn ? undefined : value.refreshToken;
     return { granted, grant, isShared };
   }
 
@@ -310,7 +308,7 @@ export class SharedSession {
 
   #refreshTokenOf(found: Found | undefined): string | undefined {
     const isLost = found?.value.refreshToken === undefined;
-    const token = this.#unstored ?? (isLost ? this.#given : unspentRefreshToken(found.value));
+    const token = isLost ? this.#given : unspentRefreshToken(found.value);
     return token === this.#spent ? undefined : token;
   }
 

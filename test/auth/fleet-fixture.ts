@@ -6,8 +6,11 @@ import type { Transport } from "../../src/wire/transport.js";
 import { auth, type CallOptions, client, within } from "./manager-fixture.js";
 import { RotatingIdentity } from "./rotating-identity.js";
 
-/** How a store fails: at once, never answering, or after it has done what it was asked for. */
-export type StoreFault = "refuses" | "hangs" | "loses-responses";
+/**
+ * How a store fails: at once, never answering, or after it has done what it was asked for; or its client asks twice, as ioredis does
+ * where a connection breaks before the answer, and tells of the second.
+ */
+export type StoreFault = "refuses" | "hangs" | "loses-responses" | "repeats";
 
 /** A store in memory that can be away, slow, wiped, or filled with rubbish. */
 export class FaultyStore implements TokenStore {
@@ -68,6 +71,7 @@ export class FaultyStore implements TokenStore {
     await passMs(this.latencyMs() / 2);
     if (fault === "refuses") throw Object.assign(new Error("away"), { code: "ECONNREFUSED" });
     if (fault === "hangs") return new Promise(() => {});
+    if (fault === "repeats") await work(this.#store);
     const result = await work(this.#store);
     await passMs(this.latencyMs() / 2);
     if (fault === "loses-responses") throw Object.assign(new Error("away"), { code: "ECONNRESET" });

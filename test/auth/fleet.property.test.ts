@@ -48,7 +48,14 @@ const anything: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       do: fc.constant("store" as const),
-      fault: fc.constantFrom<StoreFault | undefined>("refuses", "hangs", "loses-responses", undefined, undefined),
+      fault: fc.constantFrom<StoreFault | undefined>(
+        "refuses",
+        "hangs",
+        "loses-responses",
+        "repeats",
+        undefined,
+        undefined,
+      ),
     }),
   },
   {

@@ -769,8 +769,48 @@ describe("a session that was given by its refresh token", () => {
     expect([identity.refreshes, identity.reused]).toEqual([2, []]);
   });
 
+  it("does not send such a token again that the store had taken all the same, and another process has used", async () => {
+    const { store, identity, members } = givenFleet(2);
+    const { write } = store;
+    store.write = (key, value, ...more) => {
+      store.fault = value.includes("spentBy") ? undefined : "loses-responses";
+      return write.call(store, key, value, ...more);
+    };
+    await callAll(members.slice(0, 1));
+    store.write = write;
+    store.fault = undefined;
+    for (const member of [members.slice(1), members.slice(0, 1)]) {
+      await pass(301_000);
+      await callAll(member);
+    }
+    expect([identity.refreshes, identity.reused]).toEqual([3, []]);
+  });
+
+  it("does not send a token again that was sent after a mark that came too late had been refused", async () => {
+    const { store, identity, join: joinAs } = fleetOf(0);
+    const own = { auth: { ...client, refreshToken: identity.begin() }, store };
+    await callAll([joinAs(own)]);
+    await pass(301_000);
+    const { write } = store;
+    store.write = async (key, value, ttlMs, version) => {
+      store.write = write;
+      // Somebody else was faster, and left the token as it was.
+      const [before = ""] = [...store.values.values()];
+      await write.call(store, key, before, ttlMs, version);
+      return write.call(store, key, value, ttlMs, version);
+    };
+    identity.faults.push("lost");
+    for (let request = 1; request <= 2; request++) {
+      const call = handled(joinAs(own).call());
+      await pass(30_000);
+      await call.catch(() => {});
+    }
+    expect([identity.refreshes, identity.reused]).toEqual([2, []]);
+  });
+
   it.each<[string, StoreFault | undefined, IdentityFault[]]>([
     ["whose mark was stored, but not confirmed", "loses-responses", []],
+    ["whose mark was stored, and refused when the store's client sent it once more", "repeats", []],
     ["that was not sent, and whose mark could not be taken back", undefined, ["unsent"]],
   ])("goes on by a refresh token %s", async (_, fault, faults) => {
     const fleet = givenFleet(2);
