@@ -1,6 +1,6 @@
 import type { StoredToken, TokenStore } from "../auth/token-store.js";
 import { ConfigError } from "../errors/errors.js";
-import { isRolledBack, maxAttempts } from "../journals/postgres-failure.js";
+import { isRolledBack, maxAttempts, sqlStateOf } from "../journals/postgres-failure.js";
 import { type CheckTable, isFunction, parseOptions } from "../options/option-table.js";
 import { EncryptedTexts } from "./encrypted-texts.js";
 import { type TokenTable, tokenStatements, tokenTableOf, tokenTableText } from "./postgres-token-table.js";
@@ -108,13 +108,16 @@ export class PostgresTokenStore implements TokenStore {
   }
 
   async #query(statement: string, values: (string | number)[]): Promise<unknown[]> {
-    this.#created ??= this.#create();
-    await this.#created;
     for (let attempt = 1; ; attempt++) {
+      this.#created ??= this.#create();
+      await this.#created;
       try {
         return (await this.#pool.query(statement, values)).rows;
       } catch (error) {
-        if (!isRolledBack(error) || attempt === maxAttempts) throw error;
+        // The table is gone, as where the database was restored from before it.
+        const isGone = sqlStateOf(error) === "42P01";
+        if (isGone) this.#created = undefined;
+        if (!(isGone || isRolledBack(error)) || attempt === maxAttempts) throw error;
       }
     }
   }

@@ -154,6 +154,15 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     expect(await store.read("key")).toBeUndefined();
   });
 
+  it("creates its table again where that was dropped, as where an older copy of the database is restored", async () => {
+    const table = `t_${randomBytes(6).toString("hex")}`;
+    const store = storeOf({ table });
+    await store.write("key", "value", 60_000, undefined);
+    await pool.query(`DROP TABLE ${schema}.${table}`);
+    expect(await store.read("key")).toBeUndefined();
+    expect(await store.lock("key", "owner", 1000)).toBe(true);
+  });
+
   it("works for a role that may only read and write rows, in a table that the administrator made", async () => {
     const role = `role_${randomBytes(6).toString("hex")}`;
     const own = `${schema}_own`;

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { createClient, RESP_TYPES } from "@redis/client";
 import { ConfigError } from "cross-border-payments";
 import { verifyTokenStore } from "cross-border-payments/testing";
@@ -54,6 +55,34 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     const texts = nodeRedis.withTypeMapping({ [RESP_TYPES.NUMBER]: String });
     const bytes = nodeRedis.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer });
     for (const redis of [stringNumbers, texts, bytes]) await verifyTokenStore(storeOf({ redis }));
+  });
+
+  /** Clients of a user with these rights, and nothing else. */
+  async function clientsWith(rights: string[]) {
+    const [username, password] = [randomUUID(), randomUUID()];
+    await nodeRedis.aclSetUser(username, ["on", `>${password}`, "~cross-border-tokens:*", ...rights]);
+    const { href } = Object.assign(new URL(url), { username, password });
+    const own = createClient({ url: href });
+    await own.connect();
+    const ioRedis = new Redis(href, { enableReadyCheck: false });
+    onTestFinished(async () => {
+      ioRedis.disconnect();
+      await own.close();
+      await nodeRedis.aclDelUser(username);
+    });
+    return [own, ioRedis];
+  }
+
+  it("keeps every law for a user with the rights that the guide names, and no other", async () => {
+    const guide = await readFile("docs/fleet.md", "utf8");
+    const [, rights = ""] = /`~cross-border-tokens:\*((?: \+\w+)+)`/.exec(guide) ?? [];
+    for (const redis of await clientsWith(rights.trim().split(" "))) await verifyTokenStore(storeOf({ redis }));
+  });
+
+  it("tells which word Redis refused with", async () => {
+    for (const redis of await clientsWith(["+get"])) {
+      await expect(storeOf({ redis }).read("key")).rejects.toMatchObject({ code: "NOPERM" });
+    }
   });
 
   it("shows nothing of a value to whoever reads the server", async () => {
