@@ -2,6 +2,7 @@ import { CrossBorderError, JournalError } from "../errors/errors.js";
 import type { Row } from "./entry-of-row.js";
 
 const meanings: readonly (readonly [sqlState: RegExp, meaning: string])[] = [
+  [/^08/, "the connection failed, or a pooler refused: its log says why"],
   [/^28/, "the database refused the login"],
   [/^3D000$/, "there is no such database"],
   [/^3F000$|^42P01$/, "its tables are missing"],
