@@ -42,6 +42,7 @@ function readings(text: string): [mistake: string | undefined, repaired: string]
     ["the signature lacks its padding (=), or has too much of it", padded(joined)],
     ["the signature is percent-encoded", percentDecoded(joined)],
     ["the signature is in the alphabet for URLs (- and _ in place of + and /)", padded(fromUrlAlphabet(joined))],
+    ["the signature is followed by a comma and more, as where a header is sent twice", joined.replace(/,.*/, "")],
     ["the signature has its name or its algorithm in front", padded(joined.replace(/^[\w-]+[:=](?=.)/, ""))],
   ];
 }

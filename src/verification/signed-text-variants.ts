@@ -31,7 +31,11 @@ export function pathVariants({ path, basePath, origin }: PathFacts): Variant<Uin
     variants.add(`neither base path (${base}) nor query`, plain.slice(base.length) || "/");
   }
   if (basePath !== undefined && !path.startsWith(basePath)) {
-    variants.add(`the base path (${basePath}) in front of the path`, basePath + path);
+    // A proxy took it off, or put another one in its place.
+    for (const base of basePathsOf(plain, undefined)) {
+      const where = base === "" ? "in front of the path" : `in place of ${base}`;
+      variants.add(`the base path (${basePath}) ${where}`, basePath + path.slice(base.length));
+    }
   }
   if (origin !== undefined) {
     const host = origin.replace(/.*:\/\//, "");
@@ -42,8 +46,13 @@ export function pathVariants({ path, basePath, origin }: PathFacts): Variant<Uin
   variants.add("a slash at the end of the path", withSlash(plain) + query);
   variants.add("no slash at the end of the path", plain.replace(/\/+$/, "") + query);
   variants.add("no slash at the beginning of the path", path.slice(1));
+  for (const base of basePathsOf(plain, basePath)) {
+    variants.add("two slashes where the request has one", `${base}/${path.slice(base.length)}`);
+  }
+  variants.add("one slash where the request has more", plain.replace(/\/+/g, "/") + query);
   variants.add("the path decoded, where the request has it percent-encoded", decoded(path));
   variants.add("the path percent-encoded, where the request has it plain", encodeURI(path));
+  variants.add("all of the path percent-encoded, where the request has some of it plain", encoded(plain) + query);
   variants.add("the path percent-encoded as a whole, slashes too", encodeURIComponent(path));
   variants.add("the path in lower case", path.toLowerCase());
   for (const method of ["POST", "PUT", "PATCH", "GET", "DELETE"]) {
@@ -230,6 +239,12 @@ function basePathsOf(path: string, basePath: string | undefined): string[] {
 
 function withSlash(path: string): string {
   return path.endsWith("/") ? path : `${path}/`;
+}
+
+/** As this library encodes ids; proxies that rewrite a path leave only some characters encoded. */
+function encoded(path: string): string {
+  const segments = path.split("/").map((segment) => encodeURIComponent(decoded(segment)).replaceAll("'", "%27"));
+  return segments.join("/");
 }
 
 function decoded(path: string): string {

@@ -296,6 +296,18 @@ describe("the error of a response", () => {
     expect(await errorOf(calls.read(client))).toHaveProperty("serviceMessage", "a".repeat(4096));
   });
 
+  it.each([
+    [400, "<html>", ": not in its own form, so a proxy on the way may have, as where the access token is too long ("],
+    [413, "<html>", ": not in its own form, so a proxy on the way may have ("],
+    [404, '{"status":404}', ": not in its own form, so a proxy on the way may have ("],
+    [400, '{"error":"invalid","message":"no"}', " ("],
+    [503, "<html>", " ("],
+  ])("says of a %i with the body %s whose it may be", async (status, text, hint) => {
+    const { client } = scriptedClient([{ status, text }], { maxRetries: 0 });
+    const { message } = await errorOf(calls.read(client));
+    expect(message).toContain(`the service responded with ${status}${hint}`);
+  });
+
   it("says that the token may be the reason for a 431", async () => {
     const { client } = scriptedClient([{ status: 431, text: "<html>" }], { maxRetries: 0 });
     expect((await errorOf(calls.read(client))).message).toContain("the access token may be the reason");

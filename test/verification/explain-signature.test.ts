@@ -59,6 +59,19 @@ describe("the text", () => {
     ["path: signed with a slash at the end of the path", `${path}/${body}`],
     ["path: signed with the method in front of the path", `POST ${path}${body}`],
     ["path: signed with no path", body],
+    // What nginx makes of paths, where its proxy_pass has one: decoded as far as it goes, slashes merged, a prefix replaced.
+    [
+      "path: signed with all of the path percent-encoded, where the request has some of it plain",
+      `/v1/liquidity-providers/LP%3A7%2B%27%C3%A9/deposits${body}`,
+      { path: "/v1/liquidity-providers/LP:7+'%C3%A9/deposits" },
+    ],
+    ["path: signed with two slashes where the request has one", `/v1//payments${body}`, { path: "/v1/payments" }],
+    ["path: signed with one slash where the request has more", `/v1/payments${body}`, { path: "//v1//payments" }],
+    [
+      "path: signed with the base path (/gateway/v1) in place of /internal",
+      path + body,
+      { path: "/internal/payments", basePath: "/gateway/v1" },
+    ],
     [
       "path: signed with the path decoded, where the request has it percent-encoded",
       `/payments/a b${body}`,
@@ -131,6 +144,7 @@ describe("the text", () => {
     expect(findings).toHaveLength(1);
     expect(findings[0]?.aspect).toBe("text");
     expect(findings[0]?.problem).toMatch(/ of none of the \d{4,} that people sign by mistake; it holds /);
+    expect(findings[0]?.remedy).toMatch(/; if a proxy took a base path off, say which \(--base-path\)$/);
     expect(findings[0]?.problem).toContain(`it holds the SHA-256 ${found?.digest}`);
     expect(findings[0]?.remedy).toContain(wantedDigest);
   });
@@ -296,6 +310,7 @@ describe("the Base64", () => {
     ["or has too much of it", `${signature}====`],
     ["is in hexadecimal", Buffer.from(signature, "base64").toString("hex")],
     ["is percent-encoded", encodeURIComponent(signature)],
+    ["is followed by a comma and more, as where a header is sent twice", `${signature}, ${signature}`],
     ["has its name or its algorithm in front", `sha256=${signature}`],
     ["has its name or its algorithm in front", `signature="${signature}"`],
     ["was encoded in Base64 twice", Buffer.from(signature).toString("base64")],

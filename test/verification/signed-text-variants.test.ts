@@ -30,8 +30,12 @@ describe("in place of the path", () => {
       ["neither base path (/v1/Zoë) nor query", "/a%20b"],
       ["a slash at the end of the path", "/v1/Zoë/a%20b/?c=d"],
       ["no slash at the beginning of the path", "v1/Zoë/a%20b?c=d"],
+      ["two slashes where the request has one", "//v1/Zoë/a%20b?c=d"],
+      ["two slashes where the request has one", "/v1//Zoë/a%20b?c=d"],
+      ["two slashes where the request has one", "/v1/Zoë//a%20b?c=d"],
       ["the path decoded, where the request has it percent-encoded", "/v1/Zoë/a b?c=d"],
       ["the path percent-encoded, where the request has it plain", "/v1/Zo%C3%AB/a%2520b?c=d"],
+      ["all of the path percent-encoded, where the request has some of it plain", "/v1/Zo%C3%AB/a%20b?c=d"],
       ["the path percent-encoded as a whole, slashes too", "%2Fv1%2FZo%C3%AB%2Fa%2520b%3Fc%3Dd"],
       ["the path in lower case", "/v1/zoë/a%20b?c=d"],
       ...methods(path),
@@ -41,7 +45,7 @@ describe("in place of the path", () => {
 
   it("are these, of a service with a known address and base path", () => {
     const facts = { path: "/api/pay//?q", basePath: "/api", origin: "HTTPS://service.test:8443" };
-    expect(textsOf(pathVariants(facts)).slice(1, 9)).toEqual([
+    expect(textsOf(pathVariants(facts)).slice(1, 11)).toEqual([
       ["no query, though the request has one", "/api/pay//"],
       ["no base path (/api)", "/pay//?q"],
       ["neither base path (/api) nor query", "/pay//"],
@@ -50,6 +54,8 @@ describe("in place of the path", () => {
       ["the whole address without its query", "HTTPS://service.test:8443/api/pay//"],
       ["no slash at the end of the path", "/api/pay?q"],
       ["no slash at the beginning of the path", "api/pay//?q"],
+      ["two slashes where the request has one", "/api//pay//?q"],
+      ["one slash where the request has more", "/api/pay/?q"],
     ]);
   });
 
@@ -62,10 +68,11 @@ describe("in place of the path", () => {
     ]);
   });
 
-  it("are the path after a base path that it lacks, and nothing else is said of that base path", () => {
+  it("are the path after a base path that it lacks, or with that in place of another one", () => {
     const texts = textsOf(pathVariants({ ...known, path: "/pay/more", basePath: "/api" }));
     expect(texts.filter(([mistake]) => mistake?.includes("base path"))).toEqual([
       ["the base path (/api) in front of the path", "/api/pay/more"],
+      ["the base path (/api) in place of /pay", "/api/more"],
     ]);
     const bare = textsOf(pathVariants({ ...known, path: "/pay/more", basePath: "" }));
     expect(bare.filter(([mistake]) => mistake?.includes("base path"))).toEqual([]);
@@ -77,6 +84,7 @@ describe("in place of the path", () => {
       [undefined, "/a%"],
       ["a slash at the end of the path", "/a%/"],
       ["no slash at the beginning of the path", "a%"],
+      ["two slashes where the request has one", "//a%"],
       ["the path percent-encoded, where the request has it plain", "/a%25"],
       ["the path percent-encoded as a whole, slashes too", "%2Fa%25"],
       ...methods("/a%"),

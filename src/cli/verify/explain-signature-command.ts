@@ -74,7 +74,8 @@ function show({ isValid, findings, wantedDigest, found, fingerprint }: Signature
   const { width } = terminal;
   if (isValid) {
     const right = "The signature is right: RSA, SHA-256 and PKCS#1 v1.5, over this path and body.";
-    print(terminal, ...wrapped(styled(terminal, "green", right), width));
+    const refused = "If it was refused, the service saw another path or body, or has another key: look at its log.";
+    print(terminal, ...wrapped(styled(terminal, "green", right), width), ...wrapped(refused, width), "");
   } else {
     print(terminal, styled(terminal, "red", "The signature is wrong:"), "");
     for (const { aspect, problem, remedy } of findings) {
