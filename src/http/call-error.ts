@@ -102,7 +102,7 @@ function errorOfStatus({ response, retryAfterMs }: RefusedStatus, facts: CallFac
   const { status, headers, text } = response;
   const said = readErrorBody(text, facts.secrets);
   const isForeign = status >= 400 && status < 500 && said.serviceMessage === undefined;
-  const hint = statusHints.get(status) ?? (isForeign ? foreignHint(status) : "");
+  const hint = statusHints.get(status) ?? (isForeign ? ": not in its own form, so a proxy may have" : "");
   return ApiError.of(`${operation}: the service responded with ${status}${hint} (${consequenceOf(effect, kind)})`, {
     operation,
     attempts,
@@ -121,11 +121,6 @@ function showableSigned(signed: SignedText, secrets: readonly string[]): SignedT
   const copy = { ...signed };
   hide(copy, "path", signed.path);
   return copy;
-}
-
-/** nginx says 400 to headers that are too large, and the access token is most of them. */
-function foreignHint(status: number): string {
-  return `: not in its own form, so a proxy on the way may have${status === 400 ? ", as where the access token is too long" : ""}`;
 }
 
 const statusHints: ReadonlyMap<number, string> = new Map([

@@ -58,7 +58,7 @@ export function explainSignature(question: SignatureQuestion): SignatureExplanat
   const { scheme, digest } = best.opened;
   if (!isRight(scheme))
     findings.push(finding("algorithm", `it was made with ${hashTitle(scheme.hash)} and ${scheme.padding}`));
-  findings.push(...(best.mistakes ?? [unknownText(best, facts.wantedDigest, question.basePath)]));
+  findings.push(...(best.mistakes ?? [unknownText(best, facts.wantedDigest)]));
   const found = digest === undefined ? undefined : { found: { hash: scheme.hash, digest } };
   return { isValid: findings.length === 0, findings, ...facts, ...found };
 }
@@ -135,17 +135,12 @@ function findText(opened: OpenedSignature, variants: Variants): Search {
   return { opened, tried };
 }
 
-function unknownText(
-  { opened: { digest, scheme }, tried }: Search,
-  wantedDigest: string,
-  basePath: string | undefined,
-): SignatureFinding {
+function unknownText({ opened: { digest, scheme }, tried }: Search, wantedDigest: string): SignatureFinding {
   const holds = digest === undefined ? "" : `; it holds the ${hashTitle(scheme.hash)} ${digest}`;
-  const byProxy = basePath === undefined ? "; if a proxy took a base path off, say which (--base-path)" : "";
   return finding(
     "text",
     `it is of another text than this path and body, and of none of the ${tried} that people sign by mistake${holds}`,
-    `: the SHA-256 of the bytes that are signed has to be ${wantedDigest}, so let the signer show its own${byProxy}`,
+    `: the SHA-256 of the bytes that are signed has to be ${wantedDigest}, so let the signer show its own; if a proxy took a base path off, name it`,
   );
 }
 

@@ -29,7 +29,7 @@ it("says that a signature is right", async () => {
   const { code, stdout } = await run(line("--body", file("body.json"), "--signature", signature));
   expect(code).toBe(0);
   expect(stdout).toMatch(/^The signature is right: RSA, SHA-256 and PKCS#1 v1\.5/);
-  expect(stdout).toContain("If it was refused, the service saw another path or body, or has another key");
+  expect(stdout).toContain("Whoever refused it saw others, or has another key.");
 });
 
 it("says what is wrong, and what to do", async () => {

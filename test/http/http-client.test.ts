@@ -297,9 +297,9 @@ describe("the error of a response", () => {
   });
 
   it.each([
-    [400, "<html>", ": not in its own form, so a proxy on the way may have, as where the access token is too long ("],
-    [413, "<html>", ": not in its own form, so a proxy on the way may have ("],
-    [404, '{"status":404}', ": not in its own form, so a proxy on the way may have ("],
+    [400, "<html>", ": not in its own form, so a proxy may have ("],
+    [413, "<html>", ": not in its own form, so a proxy may have ("],
+    [404, '{"status":404}', ": not in its own form, so a proxy may have ("],
     [400, '{"error":"invalid","message":"no"}', " ("],
     [503, "<html>", " ("],
   ])("says of a %i with the body %s whose it may be", async (status, text, hint) => {

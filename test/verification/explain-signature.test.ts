@@ -144,7 +144,7 @@ describe("the text", () => {
     expect(findings).toHaveLength(1);
     expect(findings[0]?.aspect).toBe("text");
     expect(findings[0]?.problem).toMatch(/ of none of the \d{4,} that people sign by mistake; it holds /);
-    expect(findings[0]?.remedy).toMatch(/; if a proxy took a base path off, say which \(--base-path\)$/);
+    expect(findings[0]?.remedy).toMatch(/; if a proxy took a base path off, name it$/);
     expect(findings[0]?.problem).toContain(`it holds the SHA-256 ${found?.digest}`);
     expect(findings[0]?.remedy).toContain(wantedDigest);
   });

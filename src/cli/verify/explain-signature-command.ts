@@ -73,9 +73,9 @@ async function signatureOf(file: string | undefined, terminal: Terminal): Promis
 function show({ isValid, findings, wantedDigest, found, fingerprint }: SignatureExplanation, terminal: Terminal): void {
   const { width } = terminal;
   if (isValid) {
-    const right = "The signature is right: RSA, SHA-256 and PKCS#1 v1.5, over this path and body.";
-    const refused = "If it was refused, the service saw another path or body, or has another key: look at its log.";
-    print(terminal, ...wrapped(styled(terminal, "green", right), width), ...wrapped(refused, width), "");
+    const right =
+      "The signature is right: RSA, SHA-256 and PKCS#1 v1.5, over this path and body. Whoever refused it saw others, or has another key.";
+    print(terminal, ...wrapped(styled(terminal, "green", right), width));
   } else {
     print(terminal, styled(terminal, "red", "The signature is wrong:"), "");
     for (const { aspect, problem, remedy } of findings) {
