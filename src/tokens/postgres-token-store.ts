@@ -2,6 +2,7 @@ import type { StoredToken, TokenStore } from "../auth/token-store.js";
 import { ConfigError } from "../errors/errors.js";
 import { isRolledBack, maxAttempts, sqlStateOf } from "../journals/postgres-failure.js";
 import { type CheckTable, isFunction, parseOptions } from "../options/option-table.js";
+import { clock } from "../timing/clock.js";
 import { EncryptedTexts } from "./encrypted-texts.js";
 import { type TokenTable, tokenStatements, tokenTableOf, tokenTableText } from "./postgres-token-table.js";
 import type { TokenEncryptionKey } from "./token-cipher.js";
@@ -46,6 +47,7 @@ export class PostgresTokenStore implements TokenStore {
   readonly #statements: ReturnType<typeof tokenStatements>;
   readonly #texts: EncryptedTexts;
   #created: Promise<void> | undefined;
+  #pruneAtMs = 0;
 
   /** @throws {ConfigError} an option is not what is described. */
   constructor(options: PostgresTokenStoreOptions) {
@@ -102,9 +104,11 @@ export class PostgresTokenStore implements TokenStore {
     const values = [key, text, ttlMs];
     if (expected !== undefined) return (await this.#query(replace, [...values, expected])).length > 0;
     const isStored = (await this.#query(insert, values)).length > 0;
-    // Sessions that ended long ago.
-    if (isStored) this.#query(this.#statements.prune, []).catch(() => {});
-    return isStored;
+    if (!isStored || clock.monotonicMs() < this.#pruneAtMs) return isStored;
+    // Sessions that ended long ago. It reads the whole table, so a login seldom does it.
+    this.#pruneAtMs = clock.monotonicMs() + 3_600_000;
+    this.#query(this.#statements.prune, []).catch(() => {});
+    return true;
   }
 
   async #query(statement: string, values: (string | number)[]): Promise<unknown[]> {

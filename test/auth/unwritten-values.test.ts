@@ -2,23 +2,23 @@ import { expect, it } from "vitest";
 import { UnwrittenValues } from "../../src/auth/unwritten-values.js";
 import { MemoryTokenStore } from "../../src/tokens/memory-token-store.js";
 
-const valueOf = (number: number) => ({ refreshToken: `refresh-${number}` });
+const shared = (number: number) => ({ refreshToken: `refresh-${number}` });
 
 it("keeps the newest thousand of what a store did not take, for all sessions of that store", () => {
   const store = new MemoryTokenStore();
-  for (let number = 0; number <= 1000; number += 1) UnwrittenValues.of(store).note(`owner-${number}`, valueOf(number));
+  for (let number = 0; number <= 1000; number += 1) UnwrittenValues.of(store).note(`owner-${number}`, shared(number));
   const values = UnwrittenValues.of(store);
   expect(values.get("owner-0")).toBeUndefined();
-  expect(values.get("owner-1")).toEqual(valueOf(1));
-  expect(values.get("owner-1000")).toEqual(valueOf(1000));
+  expect(values.get("owner-1")).toEqual(shared(1));
+  expect(values.get("owner-1000")).toEqual(shared(1000));
   expect(UnwrittenValues.of(new MemoryTokenStore()).get("owner-1")).toBeUndefined();
 });
 
 it("forgets one whose mark was replaced, and nothing where there was no mark", () => {
   const values = UnwrittenValues.of(new MemoryTokenStore());
-  values.note("owner-1", valueOf(1));
+  values.note("owner-1", shared(1));
   values.forget(undefined);
-  expect([values.get("owner-1"), values.get(undefined)]).toEqual([valueOf(1), undefined]);
+  expect([values.get("owner-1"), values.get(undefined)]).toEqual([shared(1), undefined]);
   values.forget("owner-1");
   expect(values.get("owner-1")).toBeUndefined();
 });

@@ -6,7 +6,7 @@ import {
   type TokenSchemaOptions,
 } from "cross-border-payments/tokens/postgres";
 import pg from "pg";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { maxAttempts } from "../../src/journals/postgres-failure.js";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";
@@ -102,6 +102,17 @@ describe("with a pool that is asked", () => {
     const empty = asked(() => [1]);
     expect(await empty.store.write("key", "value", 1000, undefined)).toBe(true);
     expect(empty.texts).toEqual(["INSERT", "DELETE"]);
+  });
+
+  it("looks for it once an hour, since it reads the whole table", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { store, texts } = asked(() => [1]);
+    for (const passed of [0, 1000, 3_598_999, 1]) {
+      vi.advanceTimersByTime(passed);
+      await store.write("key", "value", 1000, undefined);
+    }
+    expect(texts).toEqual(["INSERT", "DELETE", "INSERT", "INSERT", "INSERT", "DELETE"]);
   });
 });
 
