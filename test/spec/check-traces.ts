@@ -39,24 +39,22 @@ export async function checkTraces(traces: readonly Trace[]): Promise<TraceReport
     const broken = law === undefined ? undefined : group[lastNumberOf("t", log) - 1];
     if (broken !== undefined) mismatches.push({ trace: broken, law, ...takenIn(log), log: lastState(log) });
     else if (!log.includes("No error has been found")) throw new Error(`TLC failed:\n${log.slice(-4000)}`);
-    else mismatches.push(...(await unreached(group, log)));
+    else await addUnreached(mismatches, group, log);
   }
   return { traces: traces.length, steps: traces.reduce((sum, { steps }) => sum + steps.length, 0), states, mismatches };
 }
 
-/** The traces of which some step is none of the specification's. */
-async function unreached(group: readonly Trace[], log: string): Promise<Mismatch[]> {
+/** Adds the traces of which some step is none of the specification's; with the state before it, for the first of all. */
+async function addUnreached(mismatches: Mismatch[], group: readonly Trace[], log: string): Promise<void> {
   const reached = group.map(() => ({ steps: 0, changes: 0 }));
   for (const [, trace, i, j] of log.matchAll(/^<<"reached", (\d+), (\d+), (\d+)>>$/gm))
     reached[Number(trace) - 1] = { steps: Number(i) - 1, changes: Number(j) - 1 };
-  const mismatches: Mismatch[] = [];
   for (const [index, trace] of group.entries()) {
     const { steps = 0, changes = 0 } = reached[index] ?? {};
     if (steps === trace.steps.length && changes === (trace.stored?.length ?? 0)) continue;
     const before = mismatches.length > 0 ? "" : lastState(await runTlc([trace], ["IsBefore"], steps + changes + 1));
     mismatches.push({ trace, law: undefined, steps, changes, log: before });
   }
-  return mismatches;
 }
 
 function statesIn(log: string): number {
@@ -119,15 +117,19 @@ async function runTlc(group: readonly Trace[], also: readonly string[], stop = 0
   }
 }
 
-/** For each owner, the last step that may be one of its own. */
+/** For each owner, the last step that may be one of its own: while it waits for what became of a write, what its process does is none. */
 function endsOf(steps: readonly Step[], stored: readonly Step[]): readonly number[] {
   const owners = [...steps, ...stored].filter(({ op }) => op === "begin" || op === "replace" || op === "acquire");
   const ends = owners.map(() => 0);
-  for (const [index, { o, os = [], looks = [] }] of steps.entries()) {
+  const waiting = new Set<number>();
+  for (const [index, { op, o, os = [], looks = [] }] of steps.entries()) {
     const looking = isList(looks) ? looks.map((look) => Number(Reflect.get(Object(look), "o"))) : [];
-    for (const owner of [Number(o ?? 0), ...(isList(os) ? os.map(Number) : []), ...looking]) {
-      if (owner > 0) ends[owner - 1] = index + 1;
-    }
+    const ofProcess = [...(isList(os) ? os.map(Number) : []), ...looking];
+    // A release that it ordered before arrives at the bank all the same.
+    const may = op === "give" ? ofProcess : ofProcess.filter((owner) => !waiting.has(owner));
+    for (const owner of [Number(o ?? 0), ...may]) if (owner > 0) ends[owner - 1] = index + 1;
+    if (op === "hand") waiting.add(Number(o));
+    if (op === "learn") waiting.delete(Number(o));
   }
   return ends;
 }

@@ -33,7 +33,7 @@ install_tlc() {
 }
 
 # Of a module in the current folder.
-tlc() { "$java" "${virtual_machine[@]}" -XX:+UseParallelGC -Xmx"${CBP_TLC_MEMORY:-2g}" -DTLA-Library="$library" -cp "$jar" tlc2.TLC -metadir states "$@"; }
+tlc() { "$java" "${virtual_machine[@]}" -XX:+UseSerialGC -Xmx"${CBP_TLC_MEMORY:-2g}" -DTLA-Library="$library" -cp "$jar" tlc2.TLC -metadir states "$@"; }
 
 virtual_machine=()
 
