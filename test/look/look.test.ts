@@ -12,6 +12,8 @@ import { serveFolder } from "./serve-folder.js";
 /** The built site, as people see it: `npm run site` makes it. */
 const dist = "tools/site/dist";
 const widths = [1_440, 1_280, 360];
+/** Whether something is cut depends on the width alone, and what is in the window is drawn: little of it. */
+const height = 200;
 
 const addresses = existsSync(dist)
   ? readdirSync(dist, { recursive: true, encoding: "utf8" })
@@ -79,14 +81,14 @@ async function cutAtWidths(page: Page): Promise<readonly string[]> {
   const faults: string[] = [];
   // The widest first: the sidebar would still be on its way into a window that grows.
   for (const width of widths) {
-    await page.setViewportSize({ width, height: 900 });
+    await page.setViewportSize({ width, height });
     const found = await page.evaluate<string[]>(cutParts);
     faults.push(...found.map((fault) => `at ${width} pixels: ${fault}`));
   }
   return faults;
 }
 
-const widest = { width: Math.max(...widths), height: 900 };
+const widest = { width: Math.max(...widths), height };
 
 it("shows every page of the reference whole, however wide the window is", { timeout: 600_000 }, async () => {
   const look = async (page: Page, address: string) => {

@@ -20,6 +20,13 @@ interface RenderedPage {
 /** VitePress writes its text into the page: it uses nothing from outside itself. */
 const guidesFirst = (id: string) => (id.includes("/reference/") ? 0.2 : 1);
 
+/** What is used of markdown-it. */
+interface Markdown {
+  readonly options: { readonly highlight: unknown };
+  set(options: { readonly highlight: unknown }): void;
+  render(source: string, page: RenderedPage): string;
+}
+
 interface PageData {
   readonly filePath: string;
   readonly frontmatter: Readonly<Record<string, unknown>>;
@@ -67,9 +74,13 @@ export default {
       provider: "local",
       options: {
         miniSearch: { searchOptions: { boostDocument: guidesFirst } },
-        _render(source: string, page: RenderedPage, markdown: { render(source: string, page: RenderedPage): string }) {
+        _render(source: string, page: RenderedPage, markdown: Markdown) {
           const words = wordsOf.get(page.relativePath);
+          // Nobody searches for a colour, and colours are most of what a page costs.
+          const { highlight } = markdown.options;
+          markdown.set({ highlight: undefined });
           const html = markdown.render(source, page);
+          markdown.set({ highlight });
           // Right below the title, which is where a result leads to.
           return words === undefined ? html : html.replace("</h1>", `$&<p>${words}</p>`);
         },
