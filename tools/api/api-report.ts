@@ -1,8 +1,14 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Extractor, ExtractorConfig, type ExtractorLogLevel, type ExtractorMessage } from "@microsoft/api-extractor";
-import ts from "typescript";
+import {
+  CompilerState,
+  Extractor,
+  ExtractorConfig,
+  type ExtractorLogLevel,
+  type ExtractorMessage,
+} from "@microsoft/api-extractor";
+import type ts from "typescript";
 
 /**
  * Compares the published types of `dist` with the reports in `tools/api/`, one for each entry point; with `--write`, writes the reports.
@@ -18,6 +24,8 @@ const { exports } = JSON.parse(readFileSync("package.json", "utf8")) as { readon
 const entryPoints = Object.keys(exports)
   .filter((path) => !path.endsWith(".json"))
   .map((path) => (path === "." ? "index" : path.slice("./".length)));
+/** Of all entry points, compiled once. */
+const compiled = CompilerState.create(configOf("index"));
 const exported = exportedNames();
 /** What the extractor says besides the differences. */
 const silent = ["console-preamble", "console-api-report-copied", "console-api-report-not-copied"];
@@ -37,6 +45,15 @@ try {
 }
 
 function isReported(name: string): boolean {
+  return Extractor.invoke(configOf(name), {
+    compilerState: compiled,
+    localBuild: writes,
+    printApiReportDiff: !writes,
+    messageCallback,
+  }).succeeded;
+}
+
+function configOf(name: string): ExtractorConfig {
   const configObjectFullPath = join(root, "tools/api/api-extractor.json");
   const configObject = ExtractorConfig.loadFile(configObjectFullPath);
   configObject.mainEntryPointFilePath = typesOf(name);
@@ -46,13 +63,11 @@ function isReported(name: string): boolean {
     reportFileName: `${name.replaceAll("/", "-")}.api.md`,
     reportTempFolder: temporary,
   };
-  const config = ExtractorConfig.prepare({
+  return ExtractorConfig.prepare({
     configObject,
     configObjectFullPath,
     packageJsonFullPath: join(root, "package.json"),
   });
-  const { succeeded } = Extractor.invoke(config, { localBuild: writes, printApiReportDiff: !writes, messageCallback });
-  return succeeded;
 }
 
 /** Lets one entry point mention what another exports, and prints only what helps. */
@@ -63,7 +78,7 @@ function messageCallback(message: ExtractorMessage): void {
 }
 
 function exportedNames(): ReadonlySet<string> {
-  const program = ts.createProgram(entryPoints.map(typesOf), { skipLibCheck: true });
+  const program = compiled.program as ts.Program;
   const checker = program.getTypeChecker();
   const names = entryPoints.flatMap((name) => {
     const file = program.getSourceFile(typesOf(name));
