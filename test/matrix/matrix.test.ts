@@ -71,7 +71,7 @@ it.each<[string, () => string[]]>([
   ["Node", () => [process.execPath]],
   ...(nodes.get("matrix") ?? []).map((version): [string, () => string[]] => [
     `Node ${version}`,
-    () => [nodeBinary(version)],
+    () => [nodeBinary(matrix.project, version)],
   ]),
   ["Bun", () => [bunBinary(matrix.tools)]],
   ["Deno", () => [deno, "run", "--no-prompt", "--allow-all"]],
@@ -112,7 +112,9 @@ it.each([
   const bundle = bundles.find(({ bundler, format }) => bundler === "bun" && format === "ES module for Node");
   await bundle?.build(matrix, program, folder);
   const { settings } = await serve();
-  expect(await tellByProcess([nodeBinary("24")], join(folder, program), newFolder(), settings)).toEqual(told);
+  expect(await tellByProcess([nodeBinary(matrix.project, "24")], join(folder, program), newFolder(), settings)).toEqual(
+    told,
+  );
 });
 
 /** Bundles find no packages where they run. */

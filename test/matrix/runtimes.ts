@@ -1,11 +1,9 @@
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { onTestFinished } from "vitest";
 import { openBrowser } from "../support/chromium.js";
 import type { Settings } from "./service.js";
 
@@ -13,12 +11,16 @@ const run = promisify(execFile);
 
 /** The programs themselves: what npm puts into `.bin` wants an install script to have been run. */
 export const bunBinary = (tools: string): string => join(tools, `node_modules/@oven/bun-linux-${process.arch}/bin/bun`);
-/** Of another Node, which is installed for it. */
-export function nodeBinary(version: string): string {
-  const folder = mkdtempSync(join(tmpdir(), "cross-border-node-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const path = execFileSync("bash", ["test/runtime/install-node.sh", version, folder], { encoding: "utf8" });
-  return join(path.trim(), "node");
+const nodes = new Map<string, string>();
+
+/** Of another Node, which is installed once, beside the user's project. */
+export function nodeBinary(project: string, version: string): string {
+  const known = nodes.get(version);
+  if (known !== undefined) return known;
+  const command = ["test/runtime/install-node.sh", version, join(project, `../node-${version}`)];
+  const binary = join(execFileSync("bash", command, { encoding: "utf8" }).trim(), "node");
+  nodes.set(version, binary);
+  return binary;
 }
 
 const workerdArch = process.arch === "arm64" ? "arm64" : "64";

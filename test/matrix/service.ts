@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
+import type { SigningKeyPair } from "cross-border-payments";
 import type { Sandbox, SandboxClientOptions } from "cross-border-payments/sandbox";
 import { openClosedPort } from "../wire/closed-port.js";
 
@@ -34,6 +35,9 @@ export const slowMs = 1000;
 /** The record of an intent, where the description has none like it. */
 const oddRecord = JSON.stringify({ id: "1", senderAmount: 1.5 });
 
+/** Made once: a pair takes as long as a hundred calls. */
+let signingKeys: Promise<SigningKeyPair> | undefined;
+
 /**
  * @param project where the packed package is installed.
  * @param pages a folder that is served beside the service.
@@ -61,7 +65,8 @@ export async function startService(project: string, certificate: Certificate, pa
   };
   const url = await listen(createServer(respondTo));
   const service = sandbox.clientOptions({ baseUrl: url, authUrl: url });
-  const { privateKey, publicKeyBase64: rsaPublicKeyBase64 } = await generateSigningKeyPair();
+  signingKeys ??= generateSigningKeyPair();
+  const { privateKey, publicKeyBase64: rsaPublicKeyBase64 } = await signingKeys;
   const onboarding = new CrossBorderClient({ ...service, fetch: sandbox.fetch });
   for (const institutionId of ["alpha-bank", "beta-mobile"]) {
     await onboarding.paymentGateways.create({ institutionId, currency: "EUR", rsaPublicKeyBase64 });

@@ -36,7 +36,14 @@ function problems(
   deprecations: readonly string[] = [],
   file = "consumer.ts",
 ): Promise<string> {
-  const strict = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "false"];
+  const strict = [
+    "--noEmit",
+    "--strict",
+    "--exactOptionalPropertyTypes",
+    "--skipLibCheck",
+    "false",
+    "--skipDefaultLibCheck",
+  ];
   const platform = ["--target", "es2022", "--typeRoots", join(process.cwd(), "node_modules/@types"), "--types", "node"];
   const resolution = ["--module", module, "--moduleResolution", moduleResolution, ...deprecations];
   const flags = [join(compiler, "bin/tsc"), ...strict, ...platform, ...resolution, file];

@@ -9,7 +9,14 @@ import { project, tool } from "./installed-package.js";
 /** What the compiler says of a consumer's files, which need no types but their own and those of their platform. */
 function problems(files: Readonly<Record<string, string>>, flags: readonly string[]): string {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text);
-  const strict = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "false"];
+  const strict = [
+    "--noEmit",
+    "--strict",
+    "--exactOptionalPropertyTypes",
+    "--skipLibCheck",
+    "false",
+    "--skipDefaultLibCheck",
+  ];
   const { stdout } = spawnSync(tool("tsc"), [...strict, "--target", "es2022", ...flags, ...Object.keys(files)], {
     cwd: project,
     encoding: "utf8",
