@@ -45,13 +45,16 @@ export class RedisTokenStore implements TokenStore {
     const read = parseOptions(redisOptions, options, "the options", refuse) as unknown as RedisTokenStoreOptions;
     const { redis, encryptionKey, prefix = "cross-border-tokens:" } = read;
     const evaluate = evaluateOn(redis);
-    this.#run = (script, key, ...values) =>
-      evaluate(script, prefix + key, values).catch((error: unknown) => {
+    this.#run = async (script, key, ...values) => {
+      try {
+        return await evaluate(script, prefix + key, values);
+      } catch (error) {
         const message = String(Object(error).message);
         // Redis begins its errors with a word, such as NOPERM, which the client shows as the reason.
         const [code] = /^[A-Z]{2,}(?= )/.exec(message) ?? [];
         throw code === undefined ? error : Object.assign(new Error(message, { cause: error }), { code });
-      });
+      }
+    };
     const texts = {
       get: async (key: string) => toText(await this.#run(scripts.get, key)),
       put: async (key: string, text: string, ttlMs: number, expected = "") =>
