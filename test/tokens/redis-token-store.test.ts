@@ -28,6 +28,11 @@ it.each([
   refused.toThrow(`RedisTokenStore: ${message}`);
 });
 
+it("takes a reply that comes at once, as that of a client in a test", async () => {
+  const store = new RedisTokenStore({ redis: { eval: () => null as never }, encryptionKey });
+  expect(await store.read("key")).toBeUndefined();
+});
+
 describe.skipIf(url === "")(`with a server${skipped}`, () => {
   const nodeRedis = createClient({ url });
   const ioRedis = url === "" ? undefined : new Redis(url);
