@@ -10,15 +10,12 @@ import { say } from "./script-options.js";
 import { describeStops, runStops } from "./stops.js";
 import { measureTakeovers } from "./takeover.js";
 
-/** On a busy machine: more than a hundred processes start one after the other, and some of them twice. */
-const slow = { timeout: 400_000 };
-
 describe.each(journals)("with $kind", (journal) => {
   it("opens one journal from many processes at once, new or left behind by killed ones", async () => {
     expect(await openAtOnce({ ...journal, processes: 5, times: 2 })).toEqual([]);
   });
 
-  it("keeps every flow right when its process dies at any named point and another recovers it", slow, async () => {
+  it("keeps every flow right when its process dies at any named point and another recovers it", async () => {
     // A quarter of the points with each journal, and the others in other runs; `points.ts` runs all of them.
     const some = crashCases.filter((_, index) => (index + seed) % 4 === journals.indexOf(journal) % 4);
     const result = await runPoints({ ...journal, times: 1, lanes: 16, leaseMs: 2000, cases: some });

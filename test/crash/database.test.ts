@@ -4,13 +4,9 @@ import { describe as describeKills, runKills } from "./kills.js";
 import { describeLateWrites, lateCases, runLateWrites } from "./late-writes.js";
 import { say } from "./script-options.js";
 
-/** On a busy machine. */
-const slow = { timeout: 300_000 };
-
 describe("a PostgreSQL server of the test's own", () => {
   it.each(["back end", "network"] as const)(
     "keeps what was told when the first copy of a write comes late, out of the %s",
-    slow,
     async (detour) => {
       const times = { times: 1, leaseMs: 4000, timeoutMs: 500 };
       const result = await runLateWrites({ ...times, detour, lanes: 5 });
@@ -24,9 +20,7 @@ describe("a PostgreSQL server of the test's own", () => {
     },
   );
 
-  it("pays nothing twice and settles everything while its back ends are stopped, its statements delayed, and it is killed", {
-    ...slow,
-  }, async () => {
+  it("pays nothing twice and settles everything while its back ends are stopped, its statements delayed, and it is killed", async () => {
     say(`seed ${seed}`);
     const counts = { flows: 80, kills: 6, stops: 2, backendStops: 5, delays: 8, serverKills: 2 };
     const bounds = { workers: 4, concurrency: 8, leaseMs: 1500, timeoutMs: 500, flowsPerRound: 80, parallel: 1 };

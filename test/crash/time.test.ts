@@ -5,14 +5,10 @@ import { describe as describeKills, runKills } from "./kills.js";
 import { say } from "./script-options.js";
 import { describeTakers, runTakers } from "./takers.js";
 
-/** On a busy machine. */
-const slow = { timeout: 300_000 };
 const hourMs = 3_600_000;
 
 describe.each(journals)("with $kind", (journal) => {
-  it("settles every flow, or tells an operator, where no process lives for as long as a flow has to wait", {
-    timeout: 600_000,
-  }, async () => {
+  it("settles every flow, or tells an operator, where no process lives for as long as a flow has to wait", async () => {
     const settle = (slower: number) => {
       const times = { lifeMs: 1000 * slower, pauseMs: 700 * slower, leaseMs: 600 * slower };
       const bounds = { ...times, readBackDelayMs: 1500 * slower, flows: 2, lives: 15 };
@@ -28,18 +24,14 @@ describe.each(journals)("with $kind", (journal) => {
     expect(result).toMatchObject({ ...kept, forgotten: [] });
   });
 
-  it(
-    "takes over the flows of dead processes within a few leases when the clock was set back by two hours",
-    slow,
-    async () => {
-      const bounds = { times: 1, lanes: 5, leaseMs: 1000, patienceMs: 30_000 };
-      const result = await runClocks({ ...journal, ...bounds, clock: "journal", jumpMs: -2 * hourMs });
-      say(`${journal.kind}: ${describeClocks(result)}`);
-      expect(result).toMatchObject(kept);
-    },
-  );
+  it("takes over the flows of dead processes within a few leases when the clock was set back by two hours", async () => {
+    const bounds = { times: 1, lanes: 5, leaseMs: 1000, patienceMs: 30_000 };
+    const result = await runClocks({ ...journal, ...bounds, clock: "journal", jumpMs: -2 * hourMs });
+    say(`${journal.kind}: ${describeClocks(result)}`);
+    expect(result).toMatchObject(kept);
+  });
 
-  it("pays nothing twice and settles everything while clocks jump by hours", slow, async () => {
+  it("pays nothing twice and settles everything while clocks jump by hours", async () => {
     say(`${journal.kind}: seed ${seed}`);
     const counts = { flows: 60, kills: 5, stops: 2, clockJumps: 8 };
     const bounds = { workers: 4, concurrency: 8, leaseMs: 500, flowsPerRound: 60, parallel: 1 };

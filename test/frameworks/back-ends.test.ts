@@ -14,7 +14,7 @@ const order = {
 };
 const problem = "application/problem+json";
 
-beforeAll(buildAll, 300_000);
+beforeAll(buildAll, 900_000);
 
 async function quote(process: Running, key: string): Promise<unknown> {
   const { body } = await process.request("PUT", `/orders/${key}/quote`, order);
