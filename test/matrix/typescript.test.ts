@@ -2,6 +2,7 @@ import { execFile, execFileSync } from "node:child_process";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, inject, it } from "vitest";
+import { onNode, strictly } from "../support/consumer-flags.js";
 import { tableUnder } from "./documented.js";
 
 const { project, tools } = inject("matrix");
@@ -36,17 +37,8 @@ function problems(
   deprecations: readonly string[] = [],
   file = "consumer.ts",
 ): Promise<string> {
-  const strict = [
-    "--noEmit",
-    "--strict",
-    "--exactOptionalPropertyTypes",
-    "--skipLibCheck",
-    "false",
-    "--skipDefaultLibCheck",
-  ];
-  const platform = ["--target", "es2022", "--typeRoots", join(process.cwd(), "node_modules/@types"), "--types", "node"];
   const resolution = ["--module", module, "--moduleResolution", moduleResolution, ...deprecations];
-  const flags = [join(compiler, "bin/tsc"), ...strict, ...platform, ...resolution, file];
+  const flags = [join(compiler, "bin/tsc"), ...strictly, ...onNode, ...resolution, file];
   return new Promise((resolve) => {
     execFile(process.execPath, flags, { cwd: project }, (error, stdout, stderr) => {
       resolve(error === null ? stdout : `${stdout}${stderr}`);

@@ -3,28 +3,20 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import { expect, it } from "vitest";
+import { onNode, strictly } from "../support/consumer-flags.js";
 import { isThorough } from "../support/thorough.js";
 import { project, tool } from "./installed-package.js";
 
 /** What the compiler says of a consumer's files, which need no types but their own and those of their platform. */
 function problems(files: Readonly<Record<string, string>>, flags: readonly string[]): string {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text);
-  const strict = [
-    "--noEmit",
-    "--strict",
-    "--exactOptionalPropertyTypes",
-    "--skipLibCheck",
-    "false",
-    "--skipDefaultLibCheck",
-  ];
-  const { stdout } = spawnSync(tool("tsc"), [...strict, "--target", "es2022", ...flags, ...Object.keys(files)], {
+  const { stdout } = spawnSync(tool("tsc"), [...strictly, ...flags, ...Object.keys(files)], {
     cwd: project,
     encoding: "utf8",
   });
   return stdout;
 }
 
-const onNode = ["--typeRoots", join(process.cwd(), "node_modules/@types"), "--types", "node"];
 const onTheWeb = ["--lib", "es2022,dom"];
 
 const consumer = `
