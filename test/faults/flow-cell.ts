@@ -100,7 +100,7 @@ export async function playFlow(
     // What a response asked to wait for, which is an hour at most, is over as well.
     journalAheadMs = 3_600_000;
     for (let runs = 0; runs < mostRuns && outcome === undefined; runs += 1) await run();
-    if (outcome !== undefined) violations.push(...bank.violationsOf(outcome.status, service.payments.length));
+    violations.push(...bank.violationsOf(outcome?.status, service.payments.length));
     return { violations, status: outcome?.status, marks: Object.fromEntries(marks.reached), isMet: route.isMet };
   } finally {
     await Promise.all([failing.close(), healthy.close()]);
@@ -228,10 +228,11 @@ class Bank {
     this.#isReleased = true;
   };
 
-  /** The laws of the simulator, of what there is once the fault is over. */
-  violationsOf(status: FlowOutcome["status"], payments: number): readonly string[] {
+  /** The laws of the simulator, of what there is once the fault is over; or, of a flow that has not ended, so far. */
+  violationsOf(status: FlowOutcome["status"] | undefined, payments: number): readonly string[] {
     const money = this.#isReleased ? "given back" : this.#isTaken ? "taken" : "not taken";
-    const end = `${status}, ${payments} payments, money ${money}`;
+    if (status === undefined && payments <= (money === "given back" ? 0 : 1)) return [];
+    const end = `${status ?? "no outcome"}, ${payments} payments, money ${money}`;
     const isRight =
       status === "paid"
         ? payments === 1 && money === "taken"
