@@ -66,10 +66,14 @@ export function encodeQuery(operation: string, query: Readonly<Record<string, st
   return text;
 }
 
+/** URL parsers rewrite an apostrophe in a query: encoded from the start, it stays as it was signed. */
+export function percentEncoded(value: string): string {
+  return encodeURIComponent(value).replaceAll("'", "%27");
+}
+
 function encode(value: string, what: string): string {
   try {
-    // URL parsers rewrite an apostrophe in a query: encoded from the start, it stays as it was signed.
-    return encodeURIComponent(value).replaceAll("'", "%27");
+    return percentEncoded(value);
   } catch {
     throw new InvalidArgumentError(`${what} contains a lone surrogate, which has no encoding`);
   }

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { percentEncoded } from "../api/path.js";
 import { looksLikeName } from "../errors/describe-value.js";
 
 /** What may have been signed in place of a part of the text. */
@@ -243,8 +244,10 @@ function withSlash(path: string): string {
 
 /** As this library encodes ids; proxies that rewrite a path leave only some characters encoded. */
 function encoded(path: string): string {
-  const segments = path.split("/").map((segment) => encodeURIComponent(decoded(segment)).replaceAll("'", "%27"));
-  return segments.join("/");
+  return path
+    .split("/")
+    .map((segment) => percentEncoded(decoded(segment)))
+    .join("/");
 }
 
 function decoded(path: string): string {
