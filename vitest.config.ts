@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { patienceMs } from "./test/support/patience.js";
 import { isThorough } from "./test/support/thorough.js";
 
 const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
@@ -109,6 +110,9 @@ const testTimeout = 300_000;
 /** More than there are cores: most of these tests wait for processes, sockets and timers. */
 const maxWorkers = availableParallelism() + 3;
 
+/** Of all projects whose tests may run again. */
+const patient = { testTimeout, hookTimeout: testTimeout, expect: { poll: { timeout: patienceMs } }, retry };
+
 export default defineConfig({
   test: {
     reporters: onCi ? ["default", "./test/support/report-retries.ts"] : ["default"],
@@ -135,10 +139,8 @@ export default defineConfig({
             ...leftOut,
           ],
           typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"], tsconfig: "test/types/tsconfig.json" },
-          testTimeout,
-          hookTimeout: testTimeout,
+          ...patient,
           maxWorkers,
-          retry,
         },
       },
       {
@@ -148,15 +150,13 @@ export default defineConfig({
           isolate: false,
           setupFiles: "test/support/undo.ts",
           include: timers,
-          testTimeout,
-          hookTimeout: testTimeout,
+          ...patient,
           maxWorkers,
-          retry,
         },
       },
       {
         resolve: { alias },
-        test: { name: "unit-alone", include: alone, testTimeout, hookTimeout: testTimeout, maxWorkers, retry },
+        test: { name: "unit-alone", include: alone, ...patient, maxWorkers },
       },
       {
         resolve: { alias },
@@ -167,10 +167,8 @@ export default defineConfig({
           setupFiles: "test/support/undo.ts",
           include: system,
           exclude: leftOut,
-          testTimeout,
-          hookTimeout: testTimeout,
+          ...patient,
           maxWorkers,
-          retry,
         },
       },
       // One after another: some of them halt the server.
@@ -179,11 +177,9 @@ export default defineConfig({
         test: {
           name: "keycloak",
           include: [keycloak],
-          testTimeout,
-          hookTimeout: testTimeout,
+          ...patient,
           fileParallelism: false,
           maxConcurrency: 8,
-          retry,
         },
       },
       {
@@ -217,15 +213,13 @@ export default defineConfig({
           disableConsoleIntercept: true,
         },
       },
-      { test: { name: "fleet", include: [built.fleet], testTimeout, hookTimeout: testTimeout, retry } },
+      { test: { name: "fleet", include: [built.fleet], ...patient } },
       {
         test: {
           name: "matrix",
           include: [built.matrix],
           globalSetup: "test/matrix/install.ts",
-          testTimeout,
-          hookTimeout: testTimeout,
-          retry,
+          ...patient,
         },
       },
       // Over PostgreSQL: `npm run test:frameworks`.
@@ -234,9 +228,7 @@ export default defineConfig({
           name: "frameworks",
           include: [built.frameworks],
           globalSetup: "test/frameworks/install.ts",
-          testTimeout,
-          hookTimeout: testTimeout,
-          retry,
+          ...patient,
         },
       },
       // In Chromium, before Keycloak: `npm run test:pages`.
@@ -245,13 +237,11 @@ export default defineConfig({
           name: "pages",
           include: [built.pages],
           globalSetup: "test/matrix/install.ts",
-          testTimeout,
-          hookTimeout: testTimeout,
-          retry,
+          ...patient,
         },
       },
-      { resolve: { alias }, test: { name: "openapi", include: [openapi], testTimeout, retry } },
-      { test: { name: "look", include: [look], testTimeout, hookTimeout: testTimeout, retry } },
+      { resolve: { alias }, test: { name: "openapi", include: [openapi], ...patient } },
+      { test: { name: "look", include: [look], ...patient } },
       { test: { name: "spec", include: [spec], testTimeout: 600_000 } },
       { test: { name: "guard", include: [built.guard], testTimeout } },
     ],

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
+import { eventually } from "../support/eventually.js";
 import { FakeTokenEndpoint, granted, responded } from "./fake-token-endpoint.js";
 import { auth, within } from "./manager-fixture.js";
 
@@ -44,7 +45,7 @@ it("hands everything on to what it has loaded, which preload loads at once", asy
   expect(manager.hold()).toBeUndefined();
   await manager.close();
   manager.preload();
-  await vi.waitFor(() => expect([manager.hold(), loadLogin.mock.calls.length]).toEqual([expect.any(Number), 1]));
+  await eventually(() => expect([manager.hold(), loadLogin.mock.calls.length]).toEqual([expect.any(Number), 1]));
   calls.length = 0;
   const [granted, deadline] = [{}, {}] as never[];
   await manager.begin(granted as never);

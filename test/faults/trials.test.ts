@@ -27,7 +27,7 @@ it(`says nothing false, and repeats no payment, in ${trials} trials through the 
     if (wanted.every(([end, atLeast]) => (ends.get(end) ?? 0) >= atLeast)) return;
   }
   expect.fail(`trials in which nothing goes wrong, or everything does, prove nothing: ${JSON.stringify([...ends])}`);
-}, 300_000);
+});
 
 /** How often calls have to end in these ways for the trials to prove something. */
 const wanted: readonly (readonly [end: string, atLeast: number])[] = [

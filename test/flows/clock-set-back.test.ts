@@ -1,5 +1,6 @@
 import { MemoryJournal, type PaymentFlowOptions } from "cross-border-payments/flow";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
+import { eventually } from "../support/eventually.js";
 import { boundJournal } from "./bound-journal.js";
 import { flowFixture, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
@@ -51,7 +52,7 @@ it.each(["work", "run"] as const)(
     if (method === "run") expect(await taker.run("k", request)).toMatchObject({ status: "paid" });
     else {
       const working = taker.work({ everyMs: 20 });
-      await vi.waitFor(async () => expect((await taker.status("k"))?.phase).toBe("paid"), 15_000);
+      await eventually(async () => expect((await taker.status("k"))?.phase).toBe("paid"));
       await taker.close();
       await working;
     }
@@ -78,7 +79,7 @@ it("waits for the length of the crashed owner's lease, not for the taker's own",
   const startMs = performance.now();
   const taker = flow({ leaseMs: 100 });
   // On a busy machine its own lease may end while it works.
-  await vi.waitFor(async () => expect(await taker.run("k", request)).toMatchObject({ status: "paid" }), 15_000);
+  await eventually(async () => expect(await taker.run("k", request)).toMatchObject({ status: "paid" }));
   expect((takenAtMs[0] ?? 0) - startMs).toBeGreaterThanOrEqual(leaseMs);
 });
 
@@ -112,7 +113,7 @@ it("never takes a flow from an owner that lives and renews its lease", async () 
     },
   });
   const running = owner.run("k", request);
-  await vi.waitFor(async () => expect(await store.read("k")).toMatchObject({ isOverlong: true }));
+  await eventually(async () => expect(await store.read("k")).toMatchObject({ isOverlong: true }));
   const taker = flow({ leaseMs: longMs });
   const working = taker.work({ everyMs: 20 });
   const resolving = errorOf(taker.resolve("k", "resend", decision));

@@ -43,7 +43,6 @@ it.each([404, 502])(
     expect(sandbox.payments).toHaveLength(0);
     isDead = false;
   },
-  120_000,
 );
 
 it("tries one payment after the pause, and makes all of them after a definite response", async () => {

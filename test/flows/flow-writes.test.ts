@@ -3,6 +3,7 @@ import { type FlowEvent, FlowPausedError, type Journal, JournalError, MemoryJour
 import type { SandboxOptions } from "cross-border-payments/sandbox";
 import { describe, expect, it, vi } from "vitest";
 import { deferred } from "../support/deferred.js";
+import { eventually } from "../support/eventually.js";
 import { RecordedTracing } from "../tracing/recorded-tracing.js";
 import { boundJournal } from "./bound-journal.js";
 import {
@@ -51,7 +52,7 @@ it("takes no money for an entry that a journal of somebody's own returned under 
   const error = await errorOf(flow({ journal: boundJournal(journal, { begin }) }).run("k", request));
   expect(error).toMatchObject({ code: "flow_paused", effect: "possible", key: "k", cause: { code: "journal_failed" } });
   expect([bank.calls, sandbox.payments.length]).toEqual([0, 0]);
-  await vi.waitFor(async () => expect(await flow().run("k", request)).toMatchObject({ status: "paid" }));
+  await eventually(async () => expect(await flow().run("k", request)).toMatchObject({ status: "paid" }));
   expect([...bank.taken.keys()]).toEqual(["k"]);
 });
 
@@ -185,7 +186,7 @@ describe("the caller's signal", () => {
     const confirming = errorOf(
       flow({ readBackDelayMs: 60_000 }).confirm("k", { intentId: intent.id }, { signal: abort.signal }),
     );
-    await vi.waitFor(() => expect(sandbox.requests.filter(isList).length).toBeGreaterThan(1));
+    await eventually(() => expect(sandbox.requests.filter(isList).length).toBeGreaterThan(1));
     abort.abort();
     const error = await confirming;
     expect(error).toBeInstanceOf(FlowPausedError);
@@ -474,7 +475,7 @@ it("looks for the outcome soon after another process has settled the flow, howev
   };
   const leaseMs = 3_600_000;
   const running = flow({ takeFunds, leaseMs }).run("k", request);
-  await vi.waitFor(async () => expect(await journal.read("k")).toBeDefined());
+  await eventually(async () => expect(await journal.read("k")).toBeDefined());
   const watching = boundJournal(journal, {
     acquire: async (...args) => {
       const entry = await journal.acquire(...args);

@@ -1,5 +1,6 @@
 import type { Journal, PaymentFlow } from "cross-border-payments/flow";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
+import { eventually } from "../support/eventually.js";
 import { boundJournal } from "./bound-journal.js";
 import { flowFixture, isPayment, request } from "./flow-fixture.js";
 import { RestorableJournal } from "./restorable-journal.js";
@@ -51,13 +52,10 @@ class StandingStill {
   }
 
   async #until(outcome: string, other: PaymentFlow): Promise<void> {
-    await vi.waitFor(
-      async () => {
-        for await (const { status } of other.recover()) expect(status).toBe(outcome);
-        expect((await this.journal.read("k"))?.phase).toBe(outcome);
-      },
-      { timeout: 20_000 },
-    );
+    await eventually(async () => {
+      for await (const { status } of other.recover()) expect(status).toBe(outcome);
+      expect((await this.journal.read("k"))?.phase).toBe(outcome);
+    });
   }
 
   async #forget(): Promise<() => Promise<void>> {

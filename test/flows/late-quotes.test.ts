@@ -1,6 +1,7 @@
 import type { CrossBorderError } from "cross-border-payments";
 import { FlowPausedError, type Journal, MemoryJournal, type PaymentFlow } from "cross-border-payments/flow";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
+import { eventually } from "../support/eventually.js";
 import { boundJournal } from "./bound-journal.js";
 import { type FlowFixture, flowFixture, request } from "./flow-fixture.js";
 import { unanswered } from "./late-journal.js";
@@ -68,7 +69,7 @@ describe("confirm", () => {
     if (first === undefined) throw new Error("nothing was handed over");
     expect(await store.replaceQuote(...first)).toMatchObject({ phase: "funds-requested" });
     await store.release("k", (await store.read("k")) ?? { epoch: 0, nonce: "" });
-    await vi.waitFor(async () => expect(await all(flow().recover())).toMatchObject([{ status: "paid" }]), 30_000);
+    await eventually(async () => expect(await all(flow().recover())).toMatchObject([{ status: "paid" }]));
     expect(sandbox.payments).toHaveLength(1);
   });
 

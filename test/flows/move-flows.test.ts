@@ -6,6 +6,7 @@ import pg from "pg";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { checkMove } from "../../src/flows/move-flows.js";
 import { newFile, nodeSqlite, openSqliteJournal } from "../journals/sqlite-fixture.js";
+import { eventually } from "../support/eventually.js";
 import { boundJournal } from "./bound-journal.js";
 import { cipher, closed, flowFixture, isList, isPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
@@ -152,15 +153,15 @@ describe.each(journals)("flows in a journal of $name", ({ open, isHere }) => {
         ]);
         const shown = [...(await all(fixture.atOld().list())), ...(await all(fixture.atNew().list()))];
         expect(shown.map(({ key }) => key).sort()).toEqual(keys);
-        await vi.waitFor(async () => {
+        await eventually(async () => {
           const report = await fixture.atNew().move({ from });
           expect(report).toMatchObject({ leased: [], failed: [] });
-        }, 10_000);
+        });
         expect(await phasesAt(fixture.journal, oldUrl)).toEqual([]);
-        await vi.waitFor(async () => {
+        await eventually(async () => {
           await all(fixture.atNew({ leaseMs: 60_000 }).recover());
           expect(await fixture.atNew().outcome("open")).toMatchObject({ status: "paid" });
-        }, 10_000);
+        });
         expect(fixture.sandbox.payments).toHaveLength(2);
       }
     },
@@ -184,9 +185,9 @@ describe.each(journals)("flows in a journal of $name", ({ open, isHere }) => {
       },
     });
     const releasing = errorOf(atOld({ journal: stopped }).resolve("k", "release", { ...decision, withoutProof: true }));
-    await vi.waitFor(async () => expect((await journal.read("k"))?.leaseUntilMs).toBeDefined());
+    await eventually(async () => expect((await journal.read("k"))?.leaseUntilMs).toBeDefined());
     expect(await atNew().move({ from })).toMatchObject({ moved: 0, leased: ["k"] });
-    await vi.waitFor(async () => expect((await atNew().move({ from })).moved).toBe(1), 10_000);
+    await eventually(async () => expect((await atNew().move({ from })).moved).toBe(1));
     goOn();
     expect(await releasing).toMatchObject({ code: "flow_not_held" });
     expect(bank.released).toEqual([]);
@@ -396,9 +397,9 @@ it("is reported by work, once a start, with what to do", async () => {
   const working = fixture
     .atNew({ on: { error: (error) => errors.push(error) } })
     .work({ signal: stop.signal, everyMs: 5 });
-  await vi.waitFor(() => expect(errors).toHaveLength(1));
+  await eventually(() => expect(errors).toHaveLength(1));
   const list = vi.spyOn(fixture.journal, "acquireAbandoned");
-  await vi.waitFor(() => expect(list.mock.calls.length).toBeGreaterThan(3));
+  await eventually(() => expect(list.mock.calls.length).toBeGreaterThan(3));
   stop.abort();
   await working;
   expect(errors).toMatchObject([

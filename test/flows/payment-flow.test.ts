@@ -10,6 +10,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { apiClientOf } from "../../src/api/api-client.js";
 import { block } from "../support/block.js";
 import { deferred } from "../support/deferred.js";
+import { eventually } from "../support/eventually.js";
 import { boundJournal } from "./bound-journal.js";
 import { afterPayment, flowFixture, isList, isPayment, onPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
@@ -403,7 +404,7 @@ describe("a claim is not sent after its time", () => {
       return new Promise((resolve) => setTimeout(resolve, 160));
     });
     const outcome = flow({ journal: watched, leaseMs: 400 }, { auth }).run("k", request);
-    await vi.waitFor(() => expect(takenOver).toBeDefined());
+    await eventually(() => expect(takenOver).toBeDefined());
     expect(await takenOver).toMatchObject({ phase: "claimed", epoch: 2 });
     await journal.release("k", { epoch: 2, nonce: "another" });
     expect(await outcome).toMatchObject({ status: "held" });
@@ -441,7 +442,7 @@ describe("after a crash", () => {
       await flow({ journal: dyingAt(journal, phase, when) })
         .run("k", request)
         .catch(() => {});
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         const { leaseUntilMs = 0 } = (await journal.read("k")) ?? {};
         expect(leaseUntilMs).toBeLessThan(Date.now());
       });

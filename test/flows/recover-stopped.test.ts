@@ -1,5 +1,6 @@
 import type { Journal } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
+import { eventually } from "../support/eventually.js";
 import { boundJournal } from "./bound-journal.js";
 import { closed, flowFixture, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
@@ -26,7 +27,7 @@ async function leasingFixture() {
     ...watched(store, calls),
   });
   const takeFunds = vi.fn(fixture.bank.takeFunds);
-  const leased = () => vi.waitFor(() => expect(isLeasing).toHaveBeenCalled(), 10_000);
+  const leased = () => eventually(() => expect(isLeasing).toHaveBeenCalled());
   const requests = sandbox.requests.length;
   const expectUntouched = async () => {
     expect(takeFunds).not.toHaveBeenCalled();

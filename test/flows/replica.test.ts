@@ -1,8 +1,9 @@
 import { PostgresJournal } from "cross-border-payments/journal/postgres";
 import pg from "pg";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { PostgresServer } from "../crash/postgres-server.js";
 import { begin, failure, newLease, scope, state } from "../journals/journal-fixture.js";
+import { eventually } from "../support/eventually.js";
 import { flowFixture, request } from "./flow-fixture.js";
 import { errorOf } from "./results.js";
 
@@ -31,9 +32,8 @@ describe.skipIf(process.env.CBP_POSTGRES_URL === undefined)("a pool that sends r
   it("is noticed by each read, whether the replica lags or not", async () => {
     const { journal, split, replica } = await splitPool();
     await begin(journal, "k");
-    await vi.waitFor(
-      async () => expect((await replica.query("SELECT 1 FROM cross_border_flows")).rows).toHaveLength(1),
-      60_000,
+    await eventually(async () =>
+      expect((await replica.query("SELECT 1 FROM cross_border_flows")).rows).toHaveLength(1),
     );
     await replica.query("SELECT pg_wal_replay_pause()");
     await begin(journal, "later");

@@ -1,6 +1,7 @@
 import { type Journal, MemoryJournal } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
 import { newFile, nodeSqlite, openSqliteJournal, withoutSqlite } from "../journals/sqlite-fixture.js";
+import { eventually } from "../support/eventually.js";
 import { closed, flowFixture, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
@@ -53,7 +54,7 @@ describe.each([
       expect(await running.catch((error: unknown) => error)).toMatchObject(ended);
       const worker = flow(options);
       const working = worker.work({ everyMs: 20 });
-      await vi.waitFor(async () => expect((await worker.status("k"))?.phase).toBe("paid"), 10_000);
+      await eventually(async () => expect((await worker.status("k"))?.phase).toBe("paid"));
       await worker.close();
       await working;
       const [sent, next] = seen.slice(seen.findIndex(({ operation }) => operation === "payments.create"));
@@ -188,7 +189,7 @@ it("leaves a worker's other flows room, however many wait", async () => {
   await errorOf(stopped.run("b", request));
   const worker = flow();
   const working = worker.work({ everyMs: 20, concurrency: 1 });
-  await vi.waitFor(async () => expect((await worker.status("b"))?.phase).toBe("paid"), 10_000);
+  await eventually(async () => expect((await worker.status("b"))?.phase).toBe("paid"));
   await worker.close();
   await working;
   expect(sandbox.payments).toHaveLength(1);

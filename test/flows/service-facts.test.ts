@@ -1,4 +1,5 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
+import { eventually } from "../support/eventually.js";
 import { flowFixture, isList, isPayment, request } from "./flow-fixture.js";
 
 const refusal = () => Response.json({ error: "intent_used", message: "no" }, { status: 400 });
@@ -216,7 +217,7 @@ it("waits for a proof that is further away than a timer can be set for", async (
   const running = patient.run("k", request, { signal: stop.signal });
   const stopped = expect(running).rejects.toMatchObject({ phase: "unknown", effect: "possible" });
   // Two looks, of two requests each, come before the one that would prove something.
-  await vi.waitFor(() => expect(looks).toBeGreaterThanOrEqual(4), { timeout: 10_000 });
+  await eventually(() => expect(looks).toBeGreaterThanOrEqual(4));
   await new Promise((resolve) => setTimeout(resolve, 100));
   expect([sent, looks]).toEqual([1, 4]);
   stop.abort();

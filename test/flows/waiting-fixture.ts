@@ -1,7 +1,8 @@
 import type { ClientOptions } from "cross-border-payments";
 import type { FlowOutcome, Journal, PaymentFlow, PaymentFlowOptions, Waits } from "cross-border-payments/flow";
 import type { SandboxOptions } from "cross-border-payments/sandbox";
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
+import { eventually } from "../support/eventually.js";
 import { flowFixture, request } from "./flow-fixture.js";
 import { inIncarnation } from "./in-incarnation.js";
 import { JumpingClock } from "./jumping-clock.js";
@@ -36,7 +37,7 @@ export async function waitingFixture(sandboxOptions?: SandboxOptions) {
   /** Until an owner has stored that it waits: then it waits on. */
   async function waiting(journal?: Journal): Promise<void> {
     const beforeMs = await waitedMs(journal);
-    await vi.waitFor(async () => expect(await waitedMs(journal)).toBeGreaterThan(beforeMs), 10_000);
+    await eventually(async () => expect(await waitedMs(journal)).toBeGreaterThan(beforeMs));
   }
 
   /** One round of a process that lives for so long, and no longer than until the flow has an outcome. */
@@ -59,11 +60,11 @@ export async function waitingFixture(sandboxOptions?: SandboxOptions) {
     for (let leftMs = ms; leftMs > 0; leftMs -= leaseMs / 3) {
       const leaseUntilMs = (await stateOf()).leaseUntilMs ?? 0;
       clock.jump(leaseMs / 3);
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         const entry = await stateOf();
         const isRenewed = entry.leaseUntilMs === undefined || entry.leaseUntilMs > leaseUntilMs;
         expect(isRenewed).toBe(true);
-      }, 10_000);
+      });
     }
   }
 

@@ -1,5 +1,6 @@
 import type { FlowOutcome } from "cross-border-payments/flow";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
+import { eventually } from "../support/eventually.js";
 import { closed, isList, isPayment, refusal } from "./flow-fixture.js";
 import { RestorableJournal } from "./restorable-journal.js";
 import { errorOf } from "./results.js";
@@ -26,7 +27,7 @@ async function succession({ live, process }: Waiting, most: number, options?: Pa
 async function abandon({ process, stateOf }: Waiting, options?: Parameters<Waiting["process"]>[1]): Promise<void> {
   const owner = process("before", { readBackDelayMs: 600_000, ...options });
   const running = errorOf(owner.run("k", request));
-  await vi.waitFor(async () => expect((await stateOf()).phase).toBe("unknown"), 10_000);
+  await eventually(async () => expect((await stateOf()).phase).toBe("unknown"));
   await owner.close();
   await running;
 }
@@ -150,7 +151,7 @@ describe("one owner alone, for the whole wait,", () => {
     await waiting();
     // Together they have waited long enough for a look, and not for what follows from it.
     await wait(20_000);
-    await vi.waitFor(async () => expect((await stateOf()).waits?.looks).toBe(1), 10_000);
+    await eventually(async () => expect((await stateOf()).waits?.looks).toBe(1));
     expect([bank.released, (await stateOf()).phase]).toEqual([[], "unknown"]);
     await wait(leaseMs);
     expect(await running).toMatchObject({ status: "rejected" });
@@ -165,7 +166,7 @@ describe("one owner alone, for the whole wait,", () => {
     const running = process("after").run("k", request);
     await waiting();
     await wait(20_000);
-    await vi.waitFor(async () => expect((await stateOf()).waits?.looks).toBe(1), 10_000);
+    await eventually(async () => expect((await stateOf()).waits?.looks).toBe(1));
     expect(sandbox.requests.filter(isPayment)).toEqual([]);
     await wait(leaseMs);
     expect(await running).toMatchObject({ status: "paid" });

@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import type { JournalEntry } from "cross-border-payments/flow";
 import { PostgresJournal, type PostgresPool } from "cross-border-payments/journal/postgres";
 import pg from "pg";
-import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { eventually } from "../support/eventually.js";
 import { expectOneAfterAnother } from "./group-commit-model.js";
 import { begin, newLease, scope, state } from "./journal-fixture.js";
 
@@ -123,13 +124,13 @@ describe.skipIf(url === "")("with a server", () => {
     const written = Promise.allSettled(
       entries.map((entry) => journal.write(entry.key, entry, { ...state, data: "changed" })),
     );
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const ended = await admin.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND wait_event = 'PgSleep'`,
         [schema],
       );
       expect(ended.rowCount).toBeGreaterThan(0);
-    }, 10_000);
+    });
     for (const result of await written) {
       expect(result).toMatchObject({ reason: { name: "JournalError", stored: "unknown", effect: "none" } });
     }
@@ -168,7 +169,7 @@ describe.skipIf(url === "")("with a server", () => {
     isEnding = false;
     await ending;
     // The connection of a first list may be one that was ended.
-    const listed = await vi.waitFor(() => journal.list({ scope, limit: 1_000 }));
+    const listed = await eventually(() => journal.list({ scope, limit: 1_000 }));
     const stored = new Set(listed.map(({ key }) => key));
     for (const [key, result] of results) {
       if (result === "stored") expect(stored, key).toContain(key);

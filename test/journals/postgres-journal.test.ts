@@ -3,7 +3,8 @@ import { createServer, type Socket } from "node:net";
 import { PostgresJournal, type PostgresJournalOptions } from "cross-border-payments/journal/postgres";
 import { verifyJournal } from "cross-border-payments/testing";
 import pg from "pg";
-import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { eventually } from "../support/eventually.js";
 import { openClosedPort } from "../wire/closed-port.js";
 import { expectMigrated } from "./expect-migrated.js";
 import { begin, expectAllFound, failure, newLease, scope, state } from "./journal-fixture.js";
@@ -22,8 +23,7 @@ async function openJournal(...parameters: Parameters<typeof PostgresJournal.open
 }
 
 /** By a short time limit, which a busy machine may exceed a few times before it opens. */
-const openInTime: typeof openJournal = (...parameters) =>
-  vi.waitFor(() => openJournal(...parameters), { timeout: 60_000 });
+const openInTime: typeof openJournal = (...parameters) => eventually(() => openJournal(...parameters));
 
 it.each(["", "payments.db", "mysql://user:hunter2hunter2@host/db", "postgresql://user:hunter2hunter2@host:port/db"])(
   "refuses the URL %s without showing it",
@@ -120,7 +120,7 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
       if (confirmed.updatedAtMs === entry.expiresAtMs) atTheEnd += 1;
     }
     expect(atTheEnd).toBe(1);
-  }, 60_000);
+  });
 
   it("keeps the laws of a journal over a pool that is passed in, which stays open", async () => {
     const { schema } = inSchema();
@@ -521,7 +521,7 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     for (const _ of [1, 2, 3]) expect(await failure(ask())).toMatchObject({ name: "JournalError" });
     const left = "SELECT pid FROM pg_locks WHERE NOT granted AND relation = $1::regclass";
     const waiting = async () => (await locker.query(left, [`${schema}.cross_border_flows`])).rows;
-    await vi.waitFor(async () => expect(await waiting()).toEqual([]), { timeout: 10_000 });
+    await eventually(async () => expect(await waiting()).toEqual([]));
   });
 
   it("keeps to a shorter statement_timeout of its role", async () => {

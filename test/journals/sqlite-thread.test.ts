@@ -2,6 +2,7 @@ import { copyFileSync, existsSync, renameSync, rmSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { eventually } from "../support/eventually.js";
 import { begin, failure, newLease, scope, state } from "./journal-fixture.js";
 import { likeBetterSqlite3, newFile, nodeSqlite, openHandle } from "./sqlite-fixture.js";
 
@@ -52,7 +53,7 @@ describe.skipIf(nodeSqlite === undefined)("the journal's thread", () => {
     other.exec("BEGIN IMMEDIATE");
     const begun = Promise.allSettled(["a", "b", "c"].map((key) => begin(journal, key)));
     const messages = sent.mock.calls.length;
-    await vi.waitFor(() => expect(sent.mock.calls.length).toBeGreaterThan(messages));
+    await eventually(() => expect(sent.mock.calls.length).toBeGreaterThan(messages));
     await (thread as Worker).terminate();
     for (const result of await begun) {
       expect(result).toMatchObject({

@@ -81,6 +81,8 @@ export function callMany(client: CrossBorderClient, count: number): Promise<unkn
 export interface Pace {
   readonly calls: number;
   readonly failures: readonly unknown[];
+  /** The longest that the machine was too busy to begin one. */
+  readonly lagMs: number;
 }
 
 /** Begins a call every `everyMs` until `until` resolves, and waits for all of them. */
@@ -92,9 +94,14 @@ export async function callSteadily(
 ): Promise<Pace> {
   const failures: unknown[] = [];
   const calls: Promise<unknown>[] = [];
-  const begin = () => calls.push(callOnce(client, timeoutMs).catch((error: unknown) => failures.push(error)));
+  let [lagMs, dueMs] = [0, performance.now() + everyMs];
+  const begin = () => {
+    lagMs = Math.max(lagMs, performance.now() - dueMs);
+    dueMs = performance.now() + everyMs;
+    calls.push(callOnce(client, timeoutMs).catch((error: unknown) => failures.push(error)));
+  };
   const timer = setInterval(begin, everyMs);
   await until.finally(() => clearInterval(timer));
   await Promise.all(calls);
-  return { calls: calls.length, failures };
+  return { calls: calls.length, failures, lagMs };
 }

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { freePort } from "../support/free-port.mjs";
 import { keycloakOrigin } from "./keycloak.js";
 
 /** One request to the identity server, as it arrived. */
@@ -35,7 +35,7 @@ export async function startProxy(): Promise<IdentityProxy> {
   const seen: SeenTokenRequest[] = [];
   let inFlight = 0;
   let mostInFlight = 0;
-  let port = 0;
+  const port = await freePort();
   const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await textOf(incoming);
     const entry: SeenTokenRequest = {
@@ -68,10 +68,7 @@ export async function startProxy(): Promise<IdentityProxy> {
   });
   const listen = (): Promise<void> =>
     new Promise((resolve) => {
-      server.listen(port, "127.0.0.1", () => {
-        port = (server.address() as AddressInfo).port;
-        resolve();
-      });
+      server.listen(port, "127.0.0.1", resolve);
     });
   const refuse = (): Promise<void> =>
     new Promise((resolve) => {

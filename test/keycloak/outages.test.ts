@@ -25,11 +25,11 @@ describe.runIf(isKeycloakRunning).concurrent("an identity server that is away", 
         backAtMs = performance.now();
         await sleep(4000);
       };
-      const { calls, failures } = await callSteadily(client, 50, outage());
+      const { calls, failures, lagMs } = await callSteadily(client, 50, outage());
       expect(failures).toEqual([]);
       expect(fixture.service.served).toBe(calls + 1);
       const first = fixture.proxy.tokenRequests.find(({ atMs }) => atMs >= backAtMs);
-      expect((first?.atMs ?? Number.POSITIVE_INFINITY) - backAtMs).toBeLessThan(3500);
+      expect((first?.atMs ?? Number.POSITIVE_INFINITY) - backAtMs).toBeLessThan(3500 + 3 * lagMs);
       expect(fixture.proxy.mostInFlight).toBe(1);
       // Seconds of tries: they back off.
       expect(fixture.proxy.tokenRequests.length).toBeLessThan(25);
@@ -38,7 +38,7 @@ describe.runIf(isKeycloakRunning).concurrent("an identity server that is away", 
 
   it("costs no call anything while the token lives", async () => {
     await using fixture = await openOutage(24);
-    const client = fixture.client({ tokenLeewayMs: 12_000, timeoutMs: 2000, maxRetries: 0 });
+    const client = fixture.client({ tokenLeewayMs: 12_000, timeoutMs: 10_000, maxRetries: 0 });
     await callOnce(client);
     await fixture.proxy.refuse();
     // Renewed in vain for a second, with ten left for a busy machine.
@@ -51,10 +51,10 @@ describe.runIf(isKeycloakRunning).concurrent("an identity server that is away", 
     fixture.proxy.mode = "fail";
     const client = fixture.client();
     const startMs = performance.now();
-    const error = await callOnce(client, 1000).catch((reason: unknown) => reason);
+    const error = await callOnce(client, 5000).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(TokenError);
     expect(error).toMatchObject({ code: "token_endpoint_failing", status: 503, effect: "none" });
-    expect(performance.now() - startMs).toBeGreaterThan(900);
+    expect(performance.now() - startMs).toBeGreaterThan(4900);
     await expect(client.paymentIntents.get("intent-1", { maxRetries: 0 })).rejects.toMatchObject({
       code: "token_endpoint_failing",
     });

@@ -4,6 +4,7 @@ import { createSandbox, mswHandlers } from "cross-border-payments/sandbox";
 import { http } from "msw";
 import { setupServer } from "msw/node";
 import { afterEach, expect, it, onTestFinished, vi } from "vitest";
+import { eventually } from "../support/eventually.js";
 import { withOneTokenKey } from "../support/one-token-key.js";
 import { closedGate, failureOf, type LoginFixture, openLogin, pressButton } from "./login-fixture.js";
 import { Tab } from "./tab.js";
@@ -180,7 +181,7 @@ it("leaves a login alone that begins while an earlier session is being ended", a
   const tab = new Tab(appUrl);
   const login = await logIn(tab, page);
   const ended = login.logout();
-  await vi.waitFor(() => expect(server.sandbox.requests.at(-1)?.path).toMatch(/logout$/));
+  await eventually(() => expect(server.sandbox.requests.at(-1)?.path).toMatch(/logout$/));
   await goAndComeBack(tab, page);
   expect(await login.resume()).toBe(true);
   leaving.open();
@@ -213,10 +214,10 @@ it("does not leave the page for the login page before the session is ended", asy
   void tab.leaves().then(() => left(server.sandbox.requests.at(-1)?.status));
   const ended = login.logout();
   void login.redirect();
-  await vi.waitFor(() => expect(server.sandbox.requests.at(-1)?.path).toMatch(/logout$/));
+  await eventually(() => expect(server.sandbox.requests.at(-1)?.path).toMatch(/logout$/));
   leaving.open();
   await ended;
-  await vi.waitFor(() => expect(left).toHaveBeenCalledWith(204));
+  await eventually(() => expect(left).toHaveBeenCalledWith(204));
 });
 
 it("says that the session was ended, and that nobody is logged in from then on", async () => {

@@ -10,6 +10,7 @@ import {
 } from "cross-border-payments";
 import { createSandbox, type SandboxServer } from "cross-border-payments/sandbox";
 import { expect, it, vi } from "vitest";
+import { eventually } from "../support/eventually.js";
 import { withOneTokenKey } from "../support/one-token-key.js";
 import { failureOf, logIn, openLogin, pressButton, redirectUri, secretsOf, withStore } from "./login-fixture.js";
 
@@ -235,7 +236,7 @@ it("waits for a process that is renewing the session that is to end", async () =
   const session = login.resume(saved);
   const reads = vi.spyOn(tokenStore, "read");
   const ended = session.logout();
-  await vi.waitFor(() => expect(reads.mock.calls.length).toBeGreaterThan(2));
+  await eventually(() => expect(reads.mock.calls.length).toBeGreaterThan(2));
   steps.emit("logging out");
   await Promise.all([ended, renewed]);
   const logouts = server.sandbox.requests.filter(({ path }) => path === server.sandbox.logoutPath);

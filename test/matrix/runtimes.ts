@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { openBrowser } from "../support/chromium.js";
+import { patienceMs } from "../support/patience.js";
 import type { Settings } from "./service.js";
 
 const run = promisify(execFile);
@@ -45,7 +46,7 @@ export async function tellByProcess(
   const paths = { SETTINGS: join(folder, "settings.json"), JOURNAL: join(folder, "journal.sqlite") };
   writeFileSync(paths.SETTINGS, JSON.stringify(settings));
   const [program = "", ...flags] = [...command, file];
-  const { stdout } = await run(program, flags, { env: { ...process.env, ...paths }, timeout: 60_000 });
+  const { stdout } = await run(program, flags, { env: { ...process.env, ...paths }, timeout: patienceMs });
   return JSON.parse(stdout) as Told;
 }
 
@@ -117,6 +118,6 @@ export async function tellByChromium(tools: string, url: string): Promise<Told> 
   const errors: string[] = [];
   page.on("pageerror", ({ message }) => errors.push(message));
   await page.goto(url);
-  const shown = page.locator("pre").textContent({ timeout: 20_000 });
+  const shown = page.locator("pre").textContent({ timeout: patienceMs });
   return JSON.parse((await shown.catch(() => null)) ?? JSON.stringify({ page: errors.join() }));
 }

@@ -102,11 +102,7 @@ describe.skipIf(binaries === undefined)("with Prometheus", () => {
     const compared = alerts.map(({ expr }) => expr.replace(/ [<>] [\d.]+$/, "").replace(/^absent\((.*)\)$/, "$1"));
     for (const query of [...queries, ...compared]) {
       await expect
-        .poll(async () => await results(query).catch(() => undefined), {
-          timeout: 60_000,
-          interval: 200,
-          message: query,
-        })
+        .poll(async () => await results(query).catch(() => undefined), { interval: 200, message: query })
         .toEqual(expect.arrayContaining([expect.anything()]));
     }
     const held = alerts.find(({ name }) => name === "CrossBorderFlowsHeld")?.expr ?? "";

@@ -145,9 +145,9 @@ const cases: readonly Case[] = [
       return async () => {
         const end = new AbortController();
         const working = fixed.flow.work({ everyMs: 20, signal: end.signal });
-        await expect.poll(() => fixed.flow.outcome("k"), { timeout: 15_000 }).toMatchObject({ status: "paid" });
+        await expect.poll(() => fixed.flow.outcome("k")).toMatchObject({ status: "paid" });
         // The flow is paid before its lease is given back.
-        await expect.poll(() => spansNamed(fixed, "flow").length, { timeout: 15_000 }).toBe(1);
+        await expect.poll(() => spansNamed(fixed, "flow").length).toBe(1);
         end.abort();
         await working;
       };

@@ -92,7 +92,7 @@ it("exports what work has taken over, and no longer once that has ended", async 
     "cross_border.work.queued": { all: 0 },
   });
   open();
-  await expect.poll(async () => (await flow.counts()).paid, { timeout: 15_000 }).toBe(3);
+  await expect.poll(async () => (await flow.counts()).paid).toBe(3);
   await expect.poll(async () => (await flow.gauges()).work.flows).toBe(0);
   stop.abort();
   await working;

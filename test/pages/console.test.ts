@@ -4,6 +4,7 @@ import { CrossBorderClient, generateSigningKeyPair, paymentFromIntent, signReque
 import { type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Page, Profile } from "../support/chromium.js";
+import { freePort } from "../support/free-port.mjs";
 import { originInTest } from "../support/origin-of.js";
 import { misledBrowser, tabTo, watchedPage } from "./watched-page.js";
 
@@ -33,7 +34,12 @@ describe("the sandbox's console", () => {
   /** Two gateways with a rate between them; the console can sign for the first. Somebody has opened the page. */
   async function visit(basePath = "/gateway/v1"): Promise<Visit> {
     const [alpha, beta] = [await generateSigningKeyPair(), await generateSigningKeyPair()];
-    const server = await startSandbox({ console: { signingKeys: [alpha.privateKey] }, basePath, fee: "25.00" });
+    const server = await startSandbox({
+      port: await freePort(),
+      console: { signingKeys: [alpha.privateKey] },
+      basePath,
+      fee: "25.00",
+    });
     const client = new CrossBorderClient({ ...server.clientOptions, signingKey: alpha.privateKey, maxRetries: 0 });
     const alphaBank = { institutionId: "alpha-bank", name: "Alpha <b>Bank</b>", countryCode: "DE", currency: "EUR" };
     await client.paymentGateways.create({ ...alphaBank, rsaPublicKeyBase64: alpha.publicKeyBase64 });
@@ -65,7 +71,7 @@ describe("the sandbox's console", () => {
   const textOf = async (page: Page, selector: string) => (await page.locator(selector).textContent()) ?? "";
   // The page's own policy allows nobody to evaluate a text in it: playwright's `waitForFunction` would.
   const until = (page: Page, condition: string) =>
-    expect.poll(() => page.evaluate<boolean>(condition), { timeout: 20_000, message: condition }).toBe(true);
+    expect.poll(() => page.evaluate<boolean>(condition), { message: condition }).toBe(true);
   const shows = (page: Page, selector: string, text: string) =>
     until(
       page,

@@ -145,7 +145,7 @@ describe("the operators' desk", () => {
     expect(await textOf(olga)).not.toContain("DE-0001");
     await olga.click("form:has([value=show]) button");
     await olga.waitForSelector("main");
-    await expect.poll(async () => await textOf(olga), { timeout: 20_000 }).toContain("DE-0001");
+    await expect.poll(async () => await textOf(olga)).toContain("DE-0001");
     expect(shown).toMatchObject([{ by: "olga", key: keyOf }]);
     expect(await textOf(olga)).toContain(memo);
     expect(await olga.title()).toBe("Operators' desk");

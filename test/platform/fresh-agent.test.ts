@@ -9,6 +9,7 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { FreshAgent, type OpenedAgent } from "../../src/platform/fresh-agent.js";
 import { openAgent, type UndiciModules } from "../../src/platform/undici-agent.js";
 import { certificates } from "../faults/certificates.js";
+import { eventually } from "../support/eventually.js";
 import { originInTest } from "../support/origin-of.js";
 
 const noMainEntry = () => Promise.reject(new Error("the main entry was loaded"));
@@ -126,7 +127,7 @@ describe.each(every)("$version over $scheme", ({ scheme, modules }) => {
       vi.advanceTimersByTime(500);
       expect(await send(agent, method, origin)).toBe("done");
       expect(seen.connections).toBe(2);
-      await vi.waitFor(() => expect(sockets.size).toBe(1));
+      await eventually(() => expect(sockets.size).toBe(1));
     },
   );
 
@@ -156,7 +157,7 @@ describe.each(every)("$version over $scheme", ({ scheme, modules }) => {
     expect([seen.connections, seen.requests]).toEqual([1, 2]);
     expect(await sendLate(0)).toBe("done");
     expect([seen.connections, seen.requests]).toEqual([2, 3]);
-    await vi.waitFor(() => expect(sockets.size).toBe(1));
+    await eventually(() => expect(sockets.size).toBe(1));
   });
 
   it("closes none that something was written to, however long it has been in flight", async () => {
@@ -164,7 +165,7 @@ describe.each(every)("$version over $scheme", ({ scheme, modules }) => {
     const agent = await open(modules);
     await send(agent, "GET", origin);
     const first = send(agent, "POST", origin, "/held");
-    await vi.waitFor(() => expect(held).toHaveLength(1));
+    await eventually(() => expect(held).toHaveLength(1));
     vi.advanceTimersByTime(10_000);
     expect(await send(agent, "POST", origin, "/", (method) => agent.isTooLate(method))).toBe("done");
     held[0]?.end("late");
@@ -187,7 +188,7 @@ describe.each(every)("$version over $scheme", ({ scheme, modules }) => {
     await Promise.all([send(agent, "POST", origin), send(agent, "GET", origin)]);
     const paths = ["POST", "GET", "POST", "GET"] as const;
     const sent = paths.map((method) => send(agent, method, origin, "/held"));
-    await vi.waitFor(() => expect(held).toHaveLength(4));
+    await eventually(() => expect(held).toHaveLength(4));
     expect(seen.connections).toBe(4);
     vi.advanceTimersByTime(10_000);
     expect(await send(agent, "POST", origin)).toBe("done");
@@ -204,7 +205,7 @@ describe.each(every)("$version over $scheme", ({ scheme, modules }) => {
     await send(agent, "POST", other.origin);
     vi.advanceTimersByTime(300);
     await send(agent, "POST", other.origin);
-    await vi.waitFor(() => expect(one.sockets.size).toBe(0));
+    await eventually(() => expect(one.sockets.size).toBe(0));
     expect(other.seen.connections).toBe(1);
   });
 

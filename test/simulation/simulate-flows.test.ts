@@ -35,9 +35,6 @@ function ledgerOf(account: string, bank = new Bank()) {
   return { takeFunds, releaseFunds: bank.releaseFunds };
 }
 
-/** Thousands of schedules, and the search for a short one, on a machine that has other things to do. */
-const slow = { timeout: 180_000 };
-
 async function failureOf(simulating: Promise<unknown>): Promise<SimulationError> {
   const error: unknown = await simulating.catch((thrown: unknown) => thrown);
   if (error instanceof SimulationError) return error;
@@ -92,33 +89,29 @@ it("calls a user's own functions, with keys that no other simulation uses", asyn
   expect(bank.calls).toBeGreaterThan(bank.taken.size);
 });
 
-it(
-  "finds a takeFunds that never says that it had taken the money before, and shows it in a short schedule",
-  slow,
-  async () => {
-    const bank = new Bank();
-    const forgetful = async (context: { readonly key: string }) => {
-      const taken = await bank.takeFunds(context);
-      return taken === null ? null : { ...taken, replayed: false };
-    };
-    const { message, law, counterexample } = await failureOf(
-      simulateFlows({ takeFunds: forgetful, releaseFunds: bank.releaseFunds, schedules: 20_000, seed: 2 }),
-    );
-    expect(law).toBe("bank");
-    expect(message).toContain("replayed");
-    expect(counterexample.trace.length).toBeLessThan(80);
-    const again = await failureOf(
-      simulateFlows({
-        takeFunds: forgetful,
-        releaseFunds: bank.releaseFunds,
-        choices: counterexample.choices,
-      }),
-    );
-    expect(again.law).toBe("bank");
-  },
-);
+it("finds a takeFunds that never says that it had taken the money before, and shows it in a short schedule", async () => {
+  const bank = new Bank();
+  const forgetful = async (context: { readonly key: string }) => {
+    const taken = await bank.takeFunds(context);
+    return taken === null ? null : { ...taken, replayed: false };
+  };
+  const { message, law, counterexample } = await failureOf(
+    simulateFlows({ takeFunds: forgetful, releaseFunds: bank.releaseFunds, schedules: 20_000, seed: 2 }),
+  );
+  expect(law).toBe("bank");
+  expect(message).toContain("replayed");
+  expect(counterexample.trace.length).toBeLessThan(80);
+  const again = await failureOf(
+    simulateFlows({
+      takeFunds: forgetful,
+      releaseFunds: bank.releaseFunds,
+      choices: counterexample.choices,
+    }),
+  );
+  expect(again.law).toBe("bank");
+});
 
-it("finds a takeFunds that returns another id each time", slow, async () => {
+it("finds a takeFunds that returns another id each time", async () => {
   const bank = new Bank();
   const unstable = async (context: { readonly key: string }) => {
     const taken = await bank.takeFunds(context);
@@ -131,7 +124,7 @@ it("finds a takeFunds that returns another id each time", slow, async () => {
   expect(message).toContain("another senderGatewayTransactionId");
 });
 
-it("shows what happens where the flow is told of facts about the service that are not true", slow, async () => {
+it("shows what happens where the flow is told of facts about the service that are not true", async () => {
   const { law, message } = await failureOf(
     simulateFlows({ schedules: 20_000, seed: 6, hasFalseFacts: true, shrinks: false }),
   );

@@ -6,6 +6,7 @@
 #   bash test/support/keycloak.sh stop FOLDER       stops it and removes the folder
 # Keycloak comes through Maven and is kept in the user's cache. Installs Debian's Java and Maven where there are none, if it may.
 set -euo pipefail
+support=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 version=26.7.3
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/cross-border-payments
@@ -38,7 +39,7 @@ download() {
 }
 
 free_port() {
-  node --eval 'const s = require("node:net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })'
+  node --input-type=module --eval 'const { freePort } = await import(process.argv[1]); console.log(await freePort());' "$support/free-port.mjs"
 }
 
 start() {
@@ -80,7 +81,9 @@ wait_until_ready() {
     import { existsSync, readFileSync } from "node:fs";
     const isRunning = () => { try { return process.kill(Number(readFileSync("pid", "utf8")), 0); } catch { return !existsSync("pid"); } };
     for (const end = Date.now() + 300_000; Date.now() < end && isRunning(); ) {
-      if (await fetch(process.argv[2]).then((response) => response.ok, () => false)) process.exit(0);
+      // Keycloak itself, and not whoever else listens there.
+      const realm = await fetch(process.argv[2]).then((response) => response.json()).catch(() => undefined);
+      if (realm?.realm === "master") process.exit(0);
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
     process.exit(1);

@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Deadline } from "../../src/timing/deadline.js";
 import type { WireRequest } from "../../src/wire/transport.js";
 import { exchange, type Route } from "../../src/wire/undici-exchange.js";
+import { eventually } from "../support/eventually.js";
 
 type Handler = Required<Dispatcher.DispatchHandler>;
 
@@ -235,7 +236,7 @@ describe("an encoded response", () => {
       { maxResponseBytes: 500_000 },
     );
     expect(controller.pause).toHaveBeenCalledOnce();
-    await vi.waitFor(() => expect(controller.resume).toHaveBeenCalledOnce());
+    await eventually(() => expect(controller.resume).toHaveBeenCalledOnce());
   });
 
   it("can end before its connection has, which goes on then", async () => {
@@ -246,7 +247,7 @@ describe("an encoded response", () => {
       handler.onResponseData(own, Buffer.concat([gzipSync("[]"), Buffer.alloc(1)]));
       end = () => handler.onResponseEnd(own, {});
     });
-    await vi.waitFor(() => expect(controller.resume).toHaveBeenCalledOnce());
+    await eventually(() => expect(controller.resume).toHaveBeenCalledOnce());
     end();
     expect(await outcome).toMatchObject({ text: "[]" });
   });

@@ -47,7 +47,7 @@ const signatureHeader = "x-service-signature-base64";
 /** Makes intents and payments, and keeps a list of all of them. */
 export class Payments {
   readonly made: Made[] = [];
-  /** How far `createdAt` of each payment can be ahead of the local clock. */
+  /** How far `createdAt` of each payment, when it was made, can be ahead of the local clock. */
   readonly clocks: { readonly fromMs: number; readonly toMs: number }[] = [];
   readonly intent: PaymentIntentRequest;
   readonly #prober: Prober;
@@ -114,8 +114,10 @@ export class Payments {
     const headers = signature === null ? {} : { [signatureHeader]: signature };
     const request = { method: "POST", path: "/payments", body, headers } as const;
     const seen = await this.#make(noted, query === undefined ? request : { ...request, query });
+    const known = new Set(this.made.map(({ id }) => id));
     const payment = this.#settle(noted, seen);
-    const createdMs = payment === undefined ? undefined : createdAtMs(payment);
+    // What a repeated request gets may be a payment of before, whose time says nothing of now.
+    const createdMs = payment === undefined || known.has(String(payment.id)) ? undefined : createdAtMs(payment);
     if (createdMs !== undefined) {
       this.clocks.push({ fromMs: createdMs - seen.receivedAtMs, toMs: createdMs + 1 - seen.sentAtMs });
     }

@@ -238,40 +238,32 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     expect(payments() + fixture.bank.released.length).toBe(1);
   });
 
-  it.skipIf(!isHere)(
-    "stay as they are at Ctrl-C while the command waits, free for the next one",
-    { timeout: 60_000 },
-    async () => {
-      fixture.fate = "lost";
-      // Its request may be sent for longer than the command needs to be stopped.
-      expect((await fixture.newFlow({ leaseMs: 600_000 }).run("held-1", request)).status).toBe("held");
-      const [before] = await fixture.rows();
-      const line = fixture.line(["flows", "resolve", "held-1", "release", ...grounds, "--yes"]);
-      const child = spawn(process.execPath, [command, ...line], {
-        env: { ...process.env, ...fixture.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
-        stdio: ["ignore", "ignore", "pipe"],
-      });
-      onTestFinished(() => void child.kill("SIGKILL"));
-      const closed = new Promise((resolve) => child.once("close", resolve));
-      let said = "";
-      child.stderr.setEncoding("utf8").on("data", (text: string) => {
-        said += text;
-      });
-      await expect
-        .poll(() => said, { timeout: 30_000 })
-        .toMatch(/waiting until \S+Z: its request may be sent until then\n$/);
-      await expect
-        .poll(async () => (await fixture.flow.status("held-1"))?.owner, { timeout: 30_000 })
-        .toBe("cross-border");
-      child.kill("SIGINT");
-      expect(await closed).toBe(130);
-      expect(said).toContain("It is held, and waits for resolve");
-      const [after] = await fixture.rows();
-      // Whose lease it was last, and how long that was, stays to be seen.
-      const free = { epoch: 0, nonce: "", owner: "", lease_nonce: "", lease_ms: 0 };
-      expect({ ...after, ...free }).toEqual({ ...before, ...free });
-    },
-  );
+  it.skipIf(!isHere)("stay as they are at Ctrl-C while the command waits, free for the next one", async () => {
+    fixture.fate = "lost";
+    // Its request may be sent for longer than the command needs to be stopped.
+    expect((await fixture.newFlow({ leaseMs: 600_000 }).run("held-1", request)).status).toBe("held");
+    const [before] = await fixture.rows();
+    const line = fixture.line(["flows", "resolve", "held-1", "release", ...grounds, "--yes"]);
+    const child = spawn(process.execPath, [command, ...line], {
+      env: { ...process.env, ...fixture.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const closed = new Promise((resolve) => child.once("close", resolve));
+    let said = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
+    });
+    await expect.poll(() => said).toMatch(/waiting until \S+Z: its request may be sent until then\n$/);
+    await expect.poll(async () => (await fixture.flow.status("held-1"))?.owner).toBe("cross-border");
+    child.kill("SIGINT");
+    expect(await closed).toBe(130);
+    expect(said).toContain("It is held, and waits for resolve");
+    const [after] = await fixture.rows();
+    // Whose lease it was last, and how long that was, stays to be seen.
+    const free = { epoch: 0, nonce: "", owner: "", lease_nonce: "", lease_ms: 0 };
+    expect({ ...after, ...free }).toEqual({ ...before, ...free });
+  });
 
   it.skipIf(!isHere)("show what was signed where the service refused the signature", async () => {
     const settings = JSON.parse(readFileSync(fixture.env.CROSS_BORDER_CONFIG ?? "", "utf8"));
@@ -313,7 +305,7 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     await fixture.newFlow({ quoteTtlMs: 1000 }).quote("quoted-1", request);
     await fixture.flow.quote("quoted-2", request);
     await hold("held-1");
-    await expect.poll(async () => (await fixture.flow.status("quoted-1"))?.isExpired, { timeout: 10_000 }).toBe(true);
+    await expect.poll(async () => (await fixture.flow.status("quoted-1"))?.isExpired).toBe(true);
     const before = await fixture.rows();
     const ages = ["--settled-before", "1ms", "--quoted-before", "1ms", "--keep", "evidence"];
     const dry = await fixture.run(["flows", "prune", ...ages]);

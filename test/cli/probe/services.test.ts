@@ -26,7 +26,7 @@ afterAll(() => {
   expect(always, "questions that had one answer only").toEqual([]);
 });
 
-it.concurrent.each(probed)("finds out all about a service: %s", { timeout: 120_000 }, async (name, options) => {
+it.concurrent.each(probed)("finds out all about a service: %s", async (name, options) => {
   await using fixture = await openProbe(options, payments);
   const line = ["--patience", `${patienceMs}ms`, "--trials", "2", "--budget", "900", ...fixture.writes];
   const { code, report } = await fixture.probe(line);

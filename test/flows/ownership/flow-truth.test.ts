@@ -9,8 +9,9 @@ import {
   type PaymentFlowOptions,
 } from "cross-border-payments/flow";
 import type { SandboxOptions } from "cross-border-payments/sandbox";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { deferred } from "../../support/deferred.js";
+import { eventually } from "../../support/eventually.js";
 import { keyPairOf } from "../../support/key-pairs.js";
 import { boundJournal } from "../bound-journal.js";
 import {
@@ -134,7 +135,7 @@ describe("never says `none` of a payment that was made", () => {
     const { flow, sandbox, client, mend } = await lostFixture(() => Response.json([]));
     const waiting = flow({ client, readBackDelayMs: 300 }).run("k", request);
     const error = errorOf(waiting);
-    await vi.waitFor(() => expect(sandbox.requests.filter(isList).length).toBeGreaterThan(1));
+    await eventually(() => expect(sandbox.requests.filter(isList).length).toBeGreaterThan(1));
     await client.close();
     expectPaused(await error, "unknown");
     mend();
@@ -186,7 +187,7 @@ describe("never says `none` of a payment that was made", () => {
     const { flow, journal, bank, sandbox } = await flowFixture();
     const takeFunds: FlowFixture["bank"]["takeFunds"] = (context) => bank.takeFunds(context);
     const owner = flow({ takeFunds: (context) => closed.then(() => takeFunds(context)) }).run("k", request);
-    await vi.waitFor(async () => expect((await journal.read("k"))?.phase).toBe("funds-requested"));
+    await eventually(async () => expect((await journal.read("k"))?.phase).toBe("funds-requested"));
     const error = await errorOf(flow().run("k", request, { signal: AbortSignal.timeout(20) }));
     expect(error).toBeInstanceOf(FlowPausedError);
     expect(error).toMatchObject({ effect: "possible", key: "k", cause: { code: "aborted" } });
@@ -204,7 +205,7 @@ describe("never says `none` of a payment that was made", () => {
     expect(error).toMatchObject({ effect: "possible", key: "k", cause: { code: "journal_failed" } });
     // Once the lease has ended.
     const recovered = () => all(flow().recover());
-    await expect.poll(recovered, { timeout: 10_000 }).toMatchObject([{ key: "k", status: "paid" }]);
+    await expect.poll(recovered).toMatchObject([{ key: "k", status: "paid" }]);
     expect(sandbox.payments).toHaveLength(1);
   });
 
@@ -429,7 +430,7 @@ describe("an intent of which nobody knows whether it was made", () => {
     const quoting = flow({ quoteTtlMs: 1000 });
     await quoting.quote("k", request);
     isAway = true;
-    await vi.waitFor(async () => expect((await quoting.status("k"))?.isExpired).toBe(true), 10_000);
+    await eventually(async () => expect((await quoting.status("k"))?.isExpired).toBe(true));
     for (const failed of [quoting.quote("k", request), quoting.run("k", request)]) {
       expect(await errorOf(failed)).toMatchObject({ code: "http_503", effect: "none", cause: { effect: "possible" } });
     }

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { RecoverySlots } from "../../../src/flows/ownership/recovery-slots.js";
 import { clock } from "../../../src/timing/clock.js";
 import { deferred } from "../../support/deferred.js";
+import { eventually } from "../../support/eventually.js";
 import { closed, flowFixture, isList, isPayment, request } from "../flow-fixture.js";
 import { all, errorOf } from "../results.js";
 
@@ -24,7 +25,7 @@ async function waitingFixture(count: number, onLook: () => Promise<void> | void 
   const stopped = fixture.flow(options);
   const runs = Array.from({ length: count }, (_, index) => stopped.run(`a${index}`, request));
   const ended = Promise.allSettled(runs);
-  await vi.waitFor(async () => expect((await stopped.counts()).unknown).toBe(count), 20_000);
+  await eventually(async () => expect((await stopped.counts()).unknown).toBe(count));
   await stopped.close();
   await ended;
   isAway = false;
@@ -50,7 +51,7 @@ it("takes over no more than 16 flows for each that is busy, and frees all of the
   const { waiting, journal } = await waitingFixture(20);
   const recovering = waiting.recover({ concurrency: 1 });
   const first = recovering.next().catch((error: unknown) => error);
-  await vi.waitFor(async () => expect(await leased(journal)).toBe(16), 20_000);
+  await eventually(async () => expect(await leased(journal)).toBe(16));
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect(await leased(journal)).toBe(16);
   expect(await waiting.close()).toEqual({ pending: 0 });
@@ -88,10 +89,10 @@ it("frees the flows that wait as soon as it is told to stop, although another on
     },
   });
   const recovering = errorOf<AggregateError>(all(hanging.recover({ concurrency: 1 })));
-  await vi.waitFor(() => expect(answer).toBeDefined(), 20_000);
+  await eventually(() => expect(answer).toBeDefined());
   expect(await leased(journal)).toBe(2);
   const closing = hanging.close({ timeoutMs: 60_000 });
-  await vi.waitFor(async () => expect(await leased(journal)).toBe(1), 10_000);
+  await eventually(async () => expect(await leased(journal)).toBe(1));
   answer?.();
   expect(await closing).toEqual({ pending: 0 });
   expect((await recovering).errors).toMatchObject([{ key: "a0" }, { key: "z" }]);
@@ -101,7 +102,7 @@ it("is closed only once the flows have ended that were left running by whoever s
   const { recovering, hanging, answer, journal } = await hangingFixture(["a", "hang-1"], 60_000);
   const outcomes = recovering.recover({ concurrency: 2 });
   expect((await outcomes.next()).value).toMatchObject({ key: "a", status: "paid" });
-  await vi.waitFor(() => expect(hanging).toEqual(["hang-1"]), 20_000);
+  await eventually(() => expect(hanging).toEqual(["hang-1"]));
   await outcomes.return();
   expect(await leased(journal)).toBe(1);
   const closing = recovering.close({ timeoutMs: 60_000 });
@@ -217,15 +218,15 @@ it("works on flows that were left behind while another one's takeFunds hangs", a
   const { begin, hanging, recovering, paid, answer } = await hangingFixture(["hang-1"]);
   const stop = new AbortController();
   const working = recovering.work({ signal: stop.signal, everyMs: 10 });
-  await vi.waitFor(() => expect(hanging).toEqual(["hang-1"]), 20_000);
+  await eventually(() => expect(hanging).toEqual(["hang-1"]));
   // Before that key, and behind it.
   for (const key of ["a", "z"]) {
     await begin(key);
-    await vi.waitFor(async () => expect(await paid(key)).toBe(true), 20_000);
+    await eventually(async () => expect(await paid(key)).toBe(true));
   }
   expect(hanging).toEqual(["hang-1"]);
   answer();
-  await vi.waitFor(async () => expect(await paid("hang-1")).toBe(true), 20_000);
+  await eventually(async () => expect(await paid("hang-1")).toBe(true));
   stop.abort();
   await working;
 });
@@ -236,7 +237,7 @@ it("recovers others although as many flows hang as may be busy", async () => {
   const all = (async () => {
     for await (const { key } of recovering.recover({ concurrency: 1 })) outcomes.push(key);
   })();
-  await vi.waitFor(async () => expect(await paid("z")).toBe(true), 20_000);
+  await eventually(async () => expect(await paid("z")).toBe(true));
   expect([hanging, outcomes]).toEqual([["hang-1", "hang-2"], ["z"]]);
   answer();
   await all;
@@ -250,13 +251,13 @@ it("reports the failure of one flow while another one hangs", async () => {
     on: { error: (error) => errors.push(error) },
     takeFunds: async (call) => {
       if (call.key === "a") throw new Error("the bank has no such account");
-      await vi.waitFor(() => expect(errors.length).toBeGreaterThan(1), 20_000);
+      await eventually(() => expect(errors.length).toBeGreaterThan(1));
       return bank.takeFunds(call);
     },
   });
   const stop = new AbortController();
   const done = working.work({ signal: stop.signal, everyMs: 10 });
-  await vi.waitFor(async () => expect((await flow().outcome("hang-1"))?.status).toBe("paid"), 20_000);
+  await eventually(async () => expect((await flow().outcome("hang-1"))?.status).toBe("paid"));
   expect(errors[0]).toMatchObject({ code: "flow_paused", key: "a" });
   stop.abort();
   await done;
@@ -271,7 +272,7 @@ it("gathers no listeners, however many flows are busy", async () => {
   let taken = 0;
   const takeFunds: TakeFundsByKey = async (call) => {
     taken += 1;
-    await vi.waitFor(() => expect(taken).toBe(keys.length), 20_000);
+    await eventually(() => expect(taken).toBe(keys.length));
     return bank.takeFunds(call);
   };
   const outcomes = [];
