@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
+import { signingKeysOf } from "../support/key-pairs.js";
 
 /** The Keycloak that `test/support/keycloak.sh with …` started; without one the tests are skipped. */
 export const isKeycloakRunning = process.env.CBP_KEYCLOAK_URL !== undefined;
@@ -82,6 +83,7 @@ export async function createRealm({ realm, client, user, within }: RealmOptions 
       passwordPolicy: "hashAlgorithm(pbkdf2-sha256) and hashIterations(1)",
       clients: [gateway, service],
       users: [person],
+      components: { [keyProviderType]: keysOf("gateway") },
       ...realm,
     });
   const [foundClient] = (await admin("GET", `/clients?clientId=${clientId}`)) as readonly { readonly id: string }[];
@@ -100,6 +102,18 @@ export async function createRealm({ realm, client, user, within }: RealmOptions 
       if (within === undefined) await admin("DELETE", "");
     },
   };
+}
+
+export const keyProviderType = "org.keycloak.keys.KeyProvider";
+
+/** Keys of a realm, with an RSA key that is made here: Keycloak takes seconds to make one, most of what a realm takes. */
+export function keysOf(owner: Parameters<typeof signingKeysOf>[0]): readonly object[] {
+  const priority = ["100"];
+  return [
+    { name: "rsa", providerId: "rsa", config: { priority, privateKey: [signingKeysOf(owner).privateKey] } },
+    { name: "hmac", providerId: "hmac-generated", config: { priority, algorithm: ["HS512"] } },
+    { name: "aes", providerId: "aes-generated", config: { priority } },
+  ];
 }
 
 /** Puts the service into the audience of a client's tokens. */

@@ -9,7 +9,7 @@ import {
   livesByItsClaims,
   openGateway,
 } from "./gateway-fixture.js";
-import { isKeycloakRunning, logIn } from "./keycloak.js";
+import { isKeycloakRunning, keyProviderType, keysOf, logIn } from "./keycloak.js";
 
 // Side by side, since most of them wait.
 describe.runIf(isKeycloakRunning).concurrent("renewals", () => {
@@ -122,17 +122,12 @@ async function until(holds: () => boolean): Promise<void> {
 
 /** New keys of the realm, and none of the old ones. */
 async function replaceKeys({ realm }: GatewayFixture): Promise<void> {
-  const type = "org.keycloak.keys.KeyProvider";
-  const found = (await realm.admin("GET", `/components?type=${type}`)) as readonly {
+  const found = (await realm.admin("GET", `/components?type=${keyProviderType}`)) as readonly {
     readonly id: string;
     readonly parentId: string;
-    readonly providerId: string;
   }[];
   const [parentId] = found.map((component) => component.parentId);
   for (const { id } of found) await realm.admin("DELETE", `/components/${id}`);
-  const config = { priority: ["100"], enabled: ["true"], active: ["true"] };
-  for (const providerId of ["rsa-generated", "hmac-generated", "aes-generated"]) {
-    const providerType = type;
-    await realm.admin("POST", "/components", { name: `new-${providerId}`, providerId, providerType, parentId, config });
-  }
+  for (const key of keysOf("stranger"))
+    await realm.admin("POST", "/components", { ...key, providerType: keyProviderType, parentId });
 }
