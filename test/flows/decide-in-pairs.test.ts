@@ -170,7 +170,11 @@ describe("a decision that takes two people", () => {
 
   it("is refused to one alone, before anything is read", async () => {
     const { flow, writes } = await heldFixture();
-    expect(await errorOf(flow.resolve("k", "release", olga))).toMatchObject({ code: "flow_approval_needed" });
+    expect(await errorOf(flow.resolve("k", "release", olga))).toMatchObject({
+      code: "flow_approval_needed",
+      message:
+        "resolve: a decision takes two people here (decisions: { people: 2 }): propose it, and let another person approve it",
+    });
     expect(writes).toEqual([]);
   });
 
@@ -246,6 +250,7 @@ describe("a decision that takes two people", () => {
     });
     expect(await errorOf(newFlow(1).resolve("k", "release", { ...petra, why: "alone" }))).toMatchObject({
       code: "flow_proposed",
+      message: 'for the flow of key "k" "release" was proposed by Olga Operator: approve it, or refuse it first',
     });
   });
 

@@ -232,6 +232,11 @@ describe("a decision that another program carries out", () => {
       refusal: { by: "operator", code: "released", message: decision.why },
       decisions: [{ action: "release", ...decision }],
     });
+    expect(decided.history?.steps.at(-1)).toMatchObject({
+      from: "held",
+      to: "refused",
+      durationMs: expect.any(Number),
+    });
     expect([bank.released, (await flow().status("k"))?.phase]).toEqual([[], "refused"]);
     expect(await flow().run("k", request)).toMatchObject({ status: "rejected", decisions: [{ action: "release" }] });
     expect(bank.released).toEqual(["k"]);
@@ -252,6 +257,61 @@ describe("a decision that another program carries out", () => {
     const { decide, journal } = await heldFixture();
     await decide("release");
     expect((await journal.read("k"))?.leaseUntilMs).toBeUndefined();
+  });
+});
+
+it.each([
+  ["release", "keeps the look by which the money is given back", [{ claims: 1, complete: true, seen: 0 }]],
+  ["resend", "needs no look of before another request", []],
+] as const)("%s %s", async (action, _, added) => {
+  const { flow, decide } = await heldFixture();
+  const looks = (await flow().details("k"))?.looks ?? [];
+  expect(await decide(action)).toMatchObject({ looks: [...looks, ...added] });
+});
+
+it("is refused where there is more to see than was looked at", async () => {
+  const { flow, bank } = await heldFixture();
+  const seen = "0".repeat(64);
+  expect(await errorOf(flow().resolve("k", "release", { ...decision, seen }))).toMatchObject({
+    code: "flow_moved_on",
+    message: 'there is more to see of the flow of key "k" than was looked at: look at it again, and decide then',
+  });
+  expect(bank.released).toEqual([]);
+});
+
+describe("a payment that the pages of a list pass over, since its token grew meanwhile", () => {
+  async function passedOver() {
+    const fixture = await heldFixture();
+    const [claim] = (await fixture.flow().details("k"))?.claims ?? [];
+    const own = { senderGatewayTransactionId: "TX-1", creationRequestSignatureBase64: claim?.signature };
+    const listed: { readonly id: string; readonly pagingToken: string }[] = Array.from({ length: 150 }, (_, index) => ({
+      ...{ id: `p-${index}`, pagingToken: String(index + 1), senderGatewayTransactionId: `other-${index}` },
+      ...{ createdAt: new Date(1000 * index).toISOString(), creationRequestSignatureBase64: "b3RoZXI=" },
+      ...(index === 20 && own),
+    }));
+    fixture.onLook((query) => {
+      const { _sort, _size, _after = "0", _before = "1000" } = Object.fromEntries(new URLSearchParams(query));
+      const isUp = _sort !== "createdAt.desc" && _sort !== "pagingToken.desc";
+      const inOrder = isUp ? listed : listed.toReversed();
+      const within = inOrder.filter(({ pagingToken }) => +pagingToken > +_after && +pagingToken < +_before);
+      const shown = _sort === "createdAt.asc" ? within : within.filter(({ id }) => id !== "p-20");
+      return Response.json(shown.slice(0, Number(_size)));
+    });
+    return fixture;
+  }
+
+  it.each(["release", "resend"] as const)("is there for an operator's decision: %s", async (action) => {
+    const { flow, bank } = await passedOver();
+    expect(await errorOf(flow().resolve("k", action, decision))).toMatchObject({
+      code: "flow_payment_found",
+      message: 'resolve: the payment is there, so the flow can only be resolved as "found"',
+    });
+    expect(bank.released).toEqual([]);
+  });
+
+  it("is found", async () => {
+    const { flow } = await passedOver();
+    expect(await flow().resolve("k", "found", decision)).toMatchObject({ status: "paid", payment: { id: "p-20" } });
   });
 });
 

@@ -130,7 +130,8 @@ function mutate(tools: string, name: string): void {
   const config = join(reports, `${fileNameOf(name)}.config.json`);
   writeFileSync(config, JSON.stringify(options));
   const stryker = join(tools, "@stryker-mutator/core/bin/stryker.js");
-  const env = { ...process.env, MUTATED_PART: name };
+  // What a change prevents never comes.
+  const env = { ...process.env, MUTATED_PART: name, CBP_PATIENCE_MS: "20000" };
   const { status } = spawnSync(process.execPath, [stryker, "run", config], { cwd: root, env, stdio: "inherit" });
   rmSync(temporary, { recursive: true, force: true });
   if (status !== 0) throw new Error(`The run of ${name} ended with status ${status}`);

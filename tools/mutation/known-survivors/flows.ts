@@ -154,6 +154,19 @@ export const flows: readonly KnownSurvivor[] = [
   },
   {
     file: "src/flows/resolve-flow.ts",
+    line: "if (proposal?.saw?.hash === hash) throw alreadyProposed(key, proposal);",
+    replacement: "proposal?.saw.hash",
+    why: "For the compiler: every proposal says what its proposer saw.",
+  },
+  {
+    file: "src/flows/resolve-flow.ts",
+    line: "const isRequest = sought.claims.some(({ body }) =>",
+    replacement:
+      "sought.claims.every(({ body }) => repeatsRequest(payments.create.record, parseJsonObject(body), { ...payment }))",
+    why: "All claims of a flow have one body.",
+  },
+  {
+    file: "src/flows/resolve-flow.ts",
     line: "if (leftMs > 0) await call.pause(leftMs);",
     replacement: "true",
     why: waitsForNothing,
