@@ -96,7 +96,7 @@ export async function playCell(
 ): Promise<Observation> {
   const meetsDeadline = String(fault.is).startsWith("deadline");
   for (let round = 0; ; round++) {
-    const timeoutMs = timeoutOf(fault, kind, meetsDeadline ? 2 ** round : 1);
+    const timeoutMs = timeoutOf(fault, kind, meetsDeadline ? 2 ** Math.min(round, 3) : 1);
     const firstTokenMs = 50 * 2 ** round;
     const played = await playOnce(fixture, { fault, kind, mode, options, timeoutMs, firstTokenMs });
     if ("unprepared" in played) {
@@ -106,7 +106,8 @@ export async function playCell(
     const { observation, blockedMs, idleMs } = played;
     const isQuick = blockedMs < timeoutMs / (meetsDeadline ? 4 : 8);
     const isReached = isQuick && (fault.idleMs !== undefined || idleMs < longestIdleMs);
-    if (isReached || round === (meetsDeadline ? 3 : 6)) return observation;
+    // Twice as long each time: a call that waits for its deadline must not wait for minutes.
+    if (isReached || round >= (meetsDeadline ? 3 : 6)) return observation;
   }
 }
 
