@@ -59,9 +59,9 @@ async function heldFixture() {
       expect(entry).toBeDefined();
       return entry;
     },
-    decide: (action: ResolveAction) => {
+    decide: (action: ResolveAction, more: { readonly withoutProof?: true } = {}) => {
       const call = new FlowCall(undefined, new Alarm(), undefined);
-      return decideFlow(context, "k", checkResolution(action, decision), call);
+      return decideFlow(context, "k", checkResolution(action, { ...decision, ...more }), call);
     },
   };
 }
@@ -267,6 +267,13 @@ it.each([
   const { flow, decide } = await heldFixture();
   const looks = (await flow().details("k"))?.looks ?? [];
   expect(await decide(action)).toMatchObject({ looks: [...looks, ...added] });
+});
+
+it("keeps no look where it failed, and the money is given back without proof", async () => {
+  const { flow, decide, onLook } = await heldFixture();
+  const { looks } = (await flow().details("k")) ?? {};
+  onLook(() => Response.json({}, { status: 503 }));
+  expect(await decide("release", { withoutProof: true })).toMatchObject({ phase: "refused", looks });
 });
 
 it("is refused where there is more to see than was looked at", async () => {
