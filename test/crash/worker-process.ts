@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { patienceMs } from "../support/patience.js";
 import type { StoredState } from "./stored-states.js";
 import type { Command, JournalPlace, Outcome, Report, WorkerSettings } from "./worker-messages.js";
 
@@ -123,7 +124,7 @@ function isOf<T extends Report["type"]>(report: Report, type: T): report is Extr
 export async function soon<T>(work: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, 20_000, undefined);
+    timer = setTimeout(resolve, patienceMs, undefined);
   });
   try {
     return await Promise.race([work, late]);

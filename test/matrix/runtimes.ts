@@ -118,6 +118,6 @@ export async function tellByChromium(tools: string, url: string): Promise<Told> 
   const errors: string[] = [];
   page.on("pageerror", ({ message }) => errors.push(message));
   await page.goto(url);
-  const shown = page.locator("pre").textContent({ timeout: patienceMs });
+  const shown = page.locator("pre").textContent();
   return JSON.parse((await shown.catch(() => null)) ?? JSON.stringify({ page: errors.join() }));
 }

@@ -2,7 +2,7 @@ import { createRealm, type Realm, type RealmOptions } from "../keycloak/keycloak
 import { type Browser, openBrowser, type Page } from "../support/chromium.js";
 import { startTellerService, type TellerService } from "./teller-service.js";
 
-export const lifetimeSeconds = 10;
+export const lifetimeSeconds = 15;
 
 /** A browser, a service, and a realm with rotating refresh tokens and two clients. */
 export interface Office extends AsyncDisposable {

@@ -10,7 +10,7 @@ import type { Page, Profile } from "../support/chromium.js";
 import { consent, eventsOf, fillForm, lifetimeSeconds, type Office, openOffice } from "./office.js";
 import { type PageServer, quote, startPageServer } from "./teller-service.js";
 
-const { CBP_PAGES_SECONDS = "15", CBP_PAGES_SCREENSHOT } = process.env;
+const { CBP_PAGES_SECONDS = "20", CBP_PAGES_SCREENSHOT } = process.env;
 
 /** In Chromium: the example page, built by vite, before a real Keycloak that rotates refresh tokens and ends reused sessions. */
 describe.runIf(isKeycloakRunning)("the teller's page", () => {

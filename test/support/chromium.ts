@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { patienceMs } from "./patience.js";
 
 /** What is used of a page of playwright-core. */
 export interface Page {
@@ -12,11 +13,11 @@ export interface Page {
   click(selector: string): Promise<void>;
   evaluate<T>(script: string): Promise<T>;
   locator(selector: string): {
-    textContent(options?: { readonly timeout?: number }): Promise<string | null>;
+    textContent(): Promise<string | null>;
     count(): Promise<number>;
   };
-  waitForSelector(selector: string, options?: { readonly timeout?: number }): Promise<unknown>;
-  waitForFunction(script: string, argument?: unknown, options?: { readonly timeout?: number }): Promise<unknown>;
+  waitForSelector(selector: string): Promise<unknown>;
+  waitForFunction(script: string): Promise<unknown>;
   route(pattern: RegExp, handle: (route: Route) => Promise<void>, options?: { readonly times?: number }): Promise<void>;
   on(event: "pageerror", listener: (error: Error) => void): void;
   on(event: "request", listener: (request: { url(): string }) => void): void;
@@ -53,7 +54,11 @@ export async function openBrowser(tools: string, flags: readonly string[] = []):
     args: ["--no-sandbox", "--disable-dev-shm-usage", ...flags],
   });
   return {
-    newProfile: (options = {}) => browser.newContext({ viewport: { width: 960, height: 640 }, ...options }),
+    async newProfile(options = {}) {
+      const profile = await browser.newContext({ viewport: { width: 960, height: 640 }, ...options });
+      profile.setDefaultTimeout(patienceMs);
+      return profile;
+    },
     [Symbol.asyncDispose]: () => browser.close(),
   };
 }
