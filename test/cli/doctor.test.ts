@@ -190,6 +190,15 @@ describe("says what is wrong:", () => {
     expect(clock?.found).toMatch(seconds < 0 ? /ahead of/ : /behind/);
   });
 
+  it("a date that a cache has kept says what time it is, with its age", async () => {
+    const date = new Date(Date.now() - 3_600_000).toUTCString();
+    const origin = await originInTest(
+      createServer((_, response) => response.writeHead(200, { date, age: "3600" }).end()),
+    );
+    const { findings } = await examined({ baseUrl: `${origin}/v1` });
+    expect(findings.find(({ check }) => check === "clock")).toMatchObject({ status: "ok" });
+  });
+
   it("a date that is none", async () => {
     const origin = await originInTest(createServer((_, response) => response.setHeader("date", "soon").end()));
     const { findings } = await examined({ baseUrl: `${origin}/v1` });

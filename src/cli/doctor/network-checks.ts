@@ -1,5 +1,5 @@
 import { lookup } from "node:dns/promises";
-import { request as requestPlain } from "node:http";
+import { type IncomingHttpHeaders, request as requestPlain } from "node:http";
 import { request as requestByTls } from "node:https";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectByTls, rootCertificates, type TLSSocket } from "node:tls";
@@ -135,7 +135,7 @@ export async function checkClock(origin: URL, way: Way): Promise<Result> {
   try {
     const socket = await openSocket(origin, way, { rejectUnauthorized: true });
     const sentMs = clock.wallMs();
-    const date = await new Promise<string | undefined>((resolve, reject) => {
+    const { date, age } = await new Promise<IncomingHttpHeaders>((resolve, reject) => {
       const sent = requestPlain(
         {
           method: "HEAD",
@@ -146,7 +146,7 @@ export async function checkClock(origin: URL, way: Way): Promise<Result> {
         },
         (response) => {
           response.resume();
-          resolve(response.headers.date);
+          resolve(response.headers);
         },
       );
       sent.once("timeout", () => sent.destroy(timeoutError()));
@@ -156,8 +156,8 @@ export async function checkClock(origin: URL, way: Way): Promise<Result> {
     const dateMs = Date.parse(date ?? "");
     if (Number.isNaN(dateMs))
       return warning("the service does not tell its time", "compare this machine's clock by other means");
-    // The header has whole seconds.
-    const aheadMs = (sentMs + clock.wallMs()) / 2 - dateMs - 500;
+    // Both have whole seconds, and a cache says how old the date is.
+    const aheadMs = (sentMs + clock.wallMs()) / 2 - dateMs - 500 - 1000 * (Number(age) || 0);
     const seconds = Math.round(Math.abs(aheadMs) / 1000);
     if (seconds <= 5) return ok("this machine's clock and the service's agree to within 5 s");
     const found = `this machine's clock is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} the service's`;
