@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { counted } from "../../errors/counted.js";
-import { compareTokens } from "../../paging/cursor-order.js";
+import { compareTokens, nonEmptyText } from "../../paging/cursor-order.js";
+import { zonedMsOf } from "../../payments/listed-payment.js";
 import { compareTexts } from "../../payments/token-order.js";
 import { operations } from "../../resources/catalogue.js";
 import type { Answer } from "./answer.js";
 import { NoAnswer } from "./no-answer.js";
 import type { Probe } from "./probe.js";
 import type { Question } from "./question.js";
-import { createdAtMs, directionOf, isCached, type Row, rowsOf, tokensOf } from "./responses.js";
+import { createdAtMs, directionOf, isCached, type Row, rowsOf, takenRows, tokensOf } from "./responses.js";
 
 /** A page that is larger than this is not asked for. */
 const largestAsked = 1000;
@@ -16,14 +17,15 @@ const defaultSize: Question = {
   id: "size.default",
   asks: "How many records has a page without _size?",
   measuredBy: "a list without _size, then one with a larger _size, or the records after its last one",
-  requests: 3,
+  requests: 4,
   async ask(probe) {
     const first = await probe.prober.send({ path: "/payments" });
     if (isCached(first)) throw new NoAnswer("a cache on the way gives an earlier page");
-    const page = rowsOf(first) ?? [];
+    const page = takenRows(first) ?? [];
     const larger = await probe.list({ _size: String(page.length + 1) });
     const isFull = larger.length > page.length || (await probe.hasMore(page)) === true;
     if (!isFull || page.length === 0) throw new NoAnswer(`there are only ${counted(page.length, "payment")}`);
+    assertNoneLonger(page, await probe.list());
     return { value: page.length, says: `${page.length} records`, trials: 1 };
   },
 };
@@ -37,26 +39,35 @@ const largestSize: Question = {
     if ((await probe.list({ _size: "1" })).length > 1) {
       return { value: { largest: null, above: "ignored" }, says: "_size is ignored", trials: 1 };
     }
-    const page = rowsOf(await probe.prober.send({ path: "/payments", query: { _size: String(largestAsked) } }));
+    const page = await probe.taken({ _size: String(largestAsked) });
     if (page === undefined) return largestTaken(probe);
     const largest = page.length;
     if (largest >= largestAsked) return sizeAnswer(largestAsked, "not known", 2, `at least ${largestAsked} records`);
     if ((await probe.hasMore(page)) !== true) {
       throw new NoAnswer(`there are only ${counted(largest, "payment")}: the largest _size is at least that`);
     }
+    assertNoneLonger(page, await probe.list({ _size: String(largestAsked) }));
     return sizeAnswer(largest, "clipped", 2, `${largest} records; a larger _size gives as many`);
   },
 };
 
+/** What others have made since a page was read stands after it, too, though it was not full. @throws {NoAnswer} */
+function assertNoneLonger(page: readonly Row[], again: readonly Row[]): void {
+  if (again.length !== page.length) throw new NoAnswer("others make payments meanwhile, and the page is not full");
+}
+
 async function largestTaken(probe: Probe): Promise<Answer> {
   let [taken, refused, trials] = [1, largestAsked, 2];
+  let page: readonly Row[] = [];
   while (refused - taken > 1) {
     const size = Math.floor((taken + refused) / 2);
-    const isTaken =
-      rowsOf(await probe.prober.send({ path: "/payments", query: { _size: String(size) } })) !== undefined;
-    if (isTaken) taken = size;
-    else refused = size;
+    const rows = await probe.taken({ _size: String(size) });
+    if (rows === undefined) refused = size;
+    else [taken, page] = [size, rows];
     trials += 1;
+  }
+  if (page.length < taken && (await probe.hasMore(page)) === true) {
+    throw new NoAnswer(`_size=${taken} is taken, and gives ${counted(page.length, "record")} of more`);
   }
   return sizeAnswer(taken, "refused", trials, `${taken} records; a larger _size is refused`);
 }
@@ -72,7 +83,10 @@ const listOrder: Question = {
   requests: 8,
   async ask(probe) {
     const rows = await pageOf(probe, 3);
-    const byTime = directionOf(rows.map(({ createdAt }) => String(createdAt))) ?? "neither";
+    const times = valuesOf(rows, "createdAt");
+    const [isUp, isDown] = [isMonotone(times, compareTimes), isMonotone([...times].reverse(), compareTimes)];
+    if (isUp && isDown) throw new NoAnswer(`all ${rows.length} records have one createdAt`);
+    const byTime = isUp ? "up" : isDown ? "down" : "neither";
     const tokens = tokensOf(rows);
     const byToken = tokens.length < rows.length ? "none" : (directionOf(tokens) ?? "neither");
     const words = { up: "oldest first", down: "newest first", neither: "in no order of createdAt" };
@@ -100,7 +114,12 @@ const tokenKind: Question = {
       isMonotone(tokens, compare) || isMonotone([...tokens].reverse(), compare);
     const [asNumbers, asTexts] = [isInOrder(compareTokens), isInOrder(compareTexts)];
     const kind = !isNumeric ? "texts" : asNumbers || !asTexts ? "numbers" : "numbers in the order of texts";
-    const undecided = isNumeric && asNumbers && asTexts ? "; both orders fit these" : "";
+    const undecided =
+      isNumeric && asNumbers && asTexts
+        ? "; both orders fit these"
+        : asNumbers || asTexts
+          ? ""
+          : "; these are in no order";
     return { value: kind, says: `${kind}${undecided}`, trials: tokens.length };
   },
 };
@@ -150,11 +169,12 @@ const bounds: Question = {
   measuredBy: "a page between the tokens of a record's neighbours, at several places",
   requests: 13,
   async ask(probe) {
-    const rows = await pageOf(probe, 3);
+    // Two on either side tell a bound that includes one of them from one that is ignored.
+    const rows = await pageOf(probe, 5);
     const direction = directionOf(tokensOf(rows));
     if (direction === undefined) throw new NoAnswer("the tokens of a page are in no order");
     const rising = direction === "up" ? rows : [...rows].reverse();
-    const middles = [...new Set([1, Math.floor(rising.length / 2), rising.length - 2])];
+    const middles = [...new Set([2, Math.floor(rising.length / 2), rising.length - 3])];
     const seen = [];
     for (const middle of middles) seen.push(await boundsAt(probe, rising, middle));
     const [after, before] = [agreed(seen.map((one) => one.after)), agreed(seen.map((one) => one.before))];
@@ -209,7 +229,7 @@ const sort: Question = {
 };
 
 async function sorted(probe: Probe, order: string): Promise<readonly Row[] | undefined> {
-  return rowsOf(await probe.prober.send({ path: "/payments", query: { ...(await probe.size()), _sort: order } }));
+  return probe.taken({ ...(await probe.size()), _sort: order });
 }
 
 type SortedRows = readonly Row[] | undefined;
@@ -217,11 +237,14 @@ type SortedRows = readonly Row[] | undefined;
 function judgeSort(field: string, rising: SortedRows, falling: SortedRows, plain: readonly Row[]): string {
   if (rising === undefined || falling === undefined) return "refused";
   const [up, down] = [valuesOf(rising, field), valuesOf(falling, field)];
-  if (new Set([...up, ...down]).size < 2) return sameIds(rising, falling) && plain.length > 1 ? "ignored" : "not known";
-  const isKept = isMonotone(up, compareTokens) && isMonotone([...down].reverse(), compareTokens);
+  if (new Set([...up, ...down]).size < 2)
+    return sameOrder(rising, falling) && plain.length > 1 ? "ignored" : "not known";
   const [first = "", last = ""] = [up[0], down[0]];
-  if (isKept && compareTokens(first, last) < 0) return "kept to";
-  return sameIds(rising, falling) ? "ignored" : "in another order";
+  const isKept = (field === "createdAt" ? [compareTimes] : bothOrders).some(
+    (compare) => isMonotone(up, compare) && isMonotone([...down].reverse(), compare) && compare(first, last) < 0,
+  );
+  if (isKept) return "kept to";
+  return sameOrder(rising, falling) ? "ignored" : "in another order";
 }
 
 /** Records that are equal in the first term, by a second one each way: they can't be in both orders by chance. */
@@ -241,10 +264,11 @@ async function judgeSeveral(probe: Probe, plain: readonly Row[]): Promise<string
     );
   const [ups, downs] = [groups(rising), groups(falling)];
   if (!ups.some((ids) => ids.length > 1)) return "not known";
-  const isKept =
-    ups.every((ids) => isMonotone(ids, compareTexts)) &&
-    downs.every((ids) => isMonotone([...ids].reverse(), compareTexts));
-  return isKept ? "kept to" : sameIds(rising, falling) ? "ignored" : "in another order";
+  const isKept = bothOrders.some(
+    (compare) =>
+      ups.every((ids) => isMonotone(ids, compare)) && downs.every((ids) => isMonotone([...ids].reverse(), compare)),
+  );
+  return isKept ? "kept to" : sameOrder(rising, falling) ? "ignored" : "in another order";
 }
 
 const unknownFilters: Question = {
@@ -255,7 +279,7 @@ const unknownFilters: Question = {
   async ask(probe) {
     await pageOf(probe, 1);
     const seen = await probe.prober.send({ path: "/payments", query: { _size: "1", noSuchFieldOfAProbe: "1" } });
-    const rows = rowsOf(seen);
+    const rows = takenRows(seen);
     const value = rows === undefined ? "refused" : rows.length > 0 ? "ignored" : "nothing is listed";
     return { value, says: rows === undefined ? `refused, with ${seen.status}` : value, trials: 1 };
   },
@@ -270,7 +294,11 @@ const knownFilters: Question = {
     const [row = {}] = await pageOf(probe, 1);
     const value: Record<string, string> = {};
     for (const field of ["id", "senderGatewayTransactionId", "senderGatewayId", "receiverGatewayStatus"]) {
-      const known = String(row[field] ?? "");
+      const known = nonEmptyText(row[field]);
+      if (known === undefined) {
+        value[field] = "not known";
+        continue;
+      }
       const [right, wrong] = [await filtered(probe, field, known), await filtered(probe, field, randomUUID())];
       if (right === undefined) value[field] = "refused";
       else if (wrong !== undefined && wrong.length > 0) value[field] = "ignored";
@@ -282,7 +310,7 @@ const knownFilters: Question = {
 };
 
 async function filtered(probe: Probe, field: string, value: string): Promise<readonly Row[] | undefined> {
-  return rowsOf(await probe.prober.send({ path: "/payments", query: { _size: "5", [field]: value } }));
+  return probe.taken({ _size: "5", [field]: value });
 }
 
 const creationTimes: Question = {
@@ -295,7 +323,9 @@ const creationTimes: Question = {
     const rows = await pageOf(probe, 3);
     const byToken = [...rows].sort((one, other) => compareTokens(String(one.pagingToken), String(other.pagingToken)));
     if (tokensOf(rows).length < rows.length) throw new NoAnswer("the records have no paging tokens");
+    if (directionOf(tokensOf(rows)) === undefined) throw new NoAnswer("the tokens of a page are in no order");
     const times = byToken.flatMap((row) => createdAtMs(row) ?? []);
+    if (times.length < rows.length) throw new NoAnswer("not every record has a createdAt that says its zone");
     let [latest, back] = [Number.NEGATIVE_INFINITY, 0];
     for (const ms of times) {
       back = Math.max(back, latest - ms);
@@ -331,12 +361,25 @@ function valuesOf(rows: readonly Row[], field: string): readonly string[] {
   return rows.map((row) => String(row[field]));
 }
 
-function sameIds(one: readonly Row[], other: readonly Row[]): boolean {
-  return one.length === other.length && one.every(({ id }, index) => id === other[index]?.id);
+/** Tokens and ids may be numbers, and be ordered as the texts that they are. */
+const bothOrders = [compareTokens, compareTexts];
+
+/** Texts of one time can differ in their digits and zones. */
+function compareTimes(one: string, other: string): number {
+  const ms = zonedMsOf(one) - zonedMsOf(other);
+  return Number.isNaN(ms) ? compareTexts(one, other) : ms;
+}
+
+/** Of the records that both have: others may have made some in between. */
+function sameOrder(one: readonly Row[], other: readonly Row[]): boolean {
+  const [ones, others] = [valuesOf(one, "id"), valuesOf(other, "id")];
+  const [left, right] = [ones.filter((id) => others.includes(id)), others.filter((id) => ones.includes(id))];
+  return left.length > 1 && left.join("\n") === right.join("\n");
 }
 
 function agreed(words: readonly string[]): string {
-  const [first = "unclear", ...others] = words;
+  // A record can be gone by the time at which its neighbours are asked for.
+  const [first = "unclear", ...others] = words.filter((word) => word !== "unclear");
   return others.every((word) => word === first) ? first : "not always the same";
 }
 

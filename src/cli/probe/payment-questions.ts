@@ -1,5 +1,6 @@
 import { counted } from "../../errors/counted.js";
 import { clock } from "../../timing/clock.js";
+import { betweenClocks, clocksOf, hasMoved, partOf, rangeOf } from "./clocks.js";
 import { knownFilters, roundedUp, sort } from "./list-questions.js";
 import { NoAnswer } from "./no-answer.js";
 import { type Asked, codeOf, type Payments } from "./payments.js";
@@ -17,7 +18,7 @@ const listed: Question = {
   isPerTrial: true,
   isChanged: (before, now) =>
     Object(before).disappears !== Object(now).disappears ||
-    Number(Object(now).slowestMs) > 3 * Number(Object(before).slowestMs) + 1000,
+    Number(Object(now).slowestMs) > 3 * Number(Object(before).slowestMs) + 2000,
   async ask(probe) {
     await probe.answer(signedPath);
     const look = await lookFor(probe);
@@ -55,7 +56,17 @@ async function lookFor(probe: Probe): Promise<Look> {
   }
   for (const field of ["pagingToken", "createdAt"]) {
     if (!(await has(sort, field, "kept to"))) continue;
-    return async (payment) => isListed(await probe.list({ _sort: `${field}.desc`, _size: "10" }), payment);
+    const newest = () => probe.list({ _sort: `${field}.desc`, _size: "10" });
+    const seen = new Set((await newest()).map(({ id }) => id));
+    let [before, last]: [ReadonlySet<unknown>, Row | undefined] = [seen, undefined];
+    return async (payment) => {
+      if (payment !== last) [before, last] = [new Set(seen), payment];
+      const rows = await newest();
+      for (const { id } of rows) seen.add(id);
+      const isThere = isListed(rows, payment);
+      if (isThere || before.size === 0 || rows.some(({ id }) => before.has(id))) return isThere;
+      throw new NoAnswer("the newest page has only what others have paid since");
+    };
   }
   let last: string | undefined;
   return async (payment) => {
@@ -81,7 +92,8 @@ async function untilListed(probe: Probe, look: Look) {
     const isThere = await look(payment);
     const sinceMs = clock.monotonicMs() - receivedAtMs;
     if (isThere) {
-      if (inARow === 0 && wasAbsent) listedAfterMs = Math.ceil(sinceMs);
+      // It may have come to be listed within a first read that takes long.
+      if (inARow === 0 && (wasAbsent || sinceMs > 1000)) listedAfterMs = Math.ceil(sinceMs);
       inARow += 1;
     } else {
       disappears ||= wasSeen;
@@ -101,8 +113,7 @@ const createdAt: Question = {
   measuredBy: "createdAt of new payments beside the times of their requests",
   requests: 12,
   makes: { intents: 4, payments: 4 },
-  isChanged: (before, now) =>
-    ["aheadMs", "apartMs"].some((name) => Math.abs(Number(Object(before)[name]) - Number(Object(now)[name])) > 2000),
+  isChanged: hasMoved,
   async ask(probe) {
     await probe.answer(signedPath);
     const { payments } = probe;
@@ -111,18 +122,24 @@ const createdAt: Question = {
       if (index % 2 === 1) await probe.list({ _size: "1" });
       await payments.makePayment();
     }
-    const middles = payments.clocks.map(({ fromMs, toMs }) => (fromMs + toMs) / 2).sort((one, other) => one - other);
-    const widest = Math.max(...payments.clocks.map(({ fromMs, toMs }) => toMs - fromMs));
-    const aheadMs = Math.round(middles[Math.floor(middles.length / 2)] ?? 0);
-    const spread = Math.round((middles.at(-1) ?? 0) - (middles[0] ?? 0));
-    const apartMs = spread > widest ? spread : 0;
+    const { clocks } = payments;
+    if (clocks.length === 0) throw new NoAnswer("responses to payments have no createdAt that says its zone");
+    // Whole seconds can be cut off, or rounded.
+    const isWhole = clocks.every(({ createdMs }) => createdMs % 1000 === 0);
+    const [beforeMs, afterMs] = isWhole ? [500, 1000] : [drawnOutMs, drawnOutMs];
+    const { aheadMs, apartMs } = betweenClocks(
+      clocksOf(clocks.map(({ seen, createdMs }) => rangeOf(seen, createdMs - beforeMs, createdMs + afterMs))),
+    );
     const says = `${Math.abs(aheadMs)} ms ${aheadMs < 0 ? "behind" : "ahead of"} it; ${apartMs === 0 ? "one clock explains all of them" : `clocks ${apartMs} ms apart`}`;
     return {
-      ...{ value: { aheadMs, apartMs }, says, trials: middles.length },
+      ...{ value: { aheadMs, apartMs }, says, trials: clocks.length },
       ...(apartMs > 0 && { settings: { flow: { clockSkewMs: roundedUp(2 * apartMs) } } }),
     };
   },
 };
+
+/** Clocks are set a little, again and again. */
+const drawnOutMs = 50;
 
 const intentTwice: Question = {
   id: "intents.twice",
@@ -182,26 +199,29 @@ const intentLifetime: Question = {
   measuredBy: "intents that are made together, and paid after parts of --patience",
   requests: 9,
   makes: { intents: 4, payments: 4 },
+  isChanged: (before, now) =>
+    partOf(before, "payableMs") !== partOf(now, "payableMs") ||
+    (Object(before).refusedMs === null) !== (Object(now).refusedMs === null),
   async ask(probe) {
     await probe.answer(signedPath);
     const { payments, prober } = probe;
-    const madeAtMs = clock.monotonicMs();
-    const intents = [
-      await payments.makeIntent(),
-      await payments.makeIntent(),
-      await payments.makeIntent(),
-      await payments.makeIntent(),
-    ];
+    const intents: { intent: Row; askedAtMs: number; madeAtMs: number }[] = [];
+    while (intents.length < 4) {
+      const askedAtMs = clock.monotonicMs();
+      intents.push({ intent: await payments.makeIntent(), askedAtMs, madeAtMs: clock.monotonicMs() });
+    }
     let payable = 0;
-    for (const [index, intent] of intents.entries()) {
+    for (const [index, { intent, askedAtMs, madeAtMs }] of intents.entries()) {
       const ageMs = (prober.patienceMs * (index + 1)) / intents.length;
       await prober.pause(Math.max(0, madeAtMs + ageMs - clock.monotonicMs()));
       const { seen, payment } = await payments.pay(intent);
       if (payment === undefined && !isRefused(seen)) throw new NoAnswer(`a payment responded with ${describe(seen)}`);
       if (payment === undefined) {
+        const refusedMs = Math.ceil(clock.monotonicMs() - askedAtMs);
+        const paid = payable === 0 ? "none was paid" : `one was paid after ${payable / 1000} s`;
         return {
-          value: { payableMs: payable, refusedMs: ageMs },
-          says: `one was paid after ${payable / 1000} s, and one refused after ${ageMs / 1000} s${codeOf(seen)}`,
+          value: { payableMs: payable, refusedMs },
+          says: `${paid}, and one refused after ${refusedMs / 1000} s${codeOf(seen)}`,
           trials: index + 1,
           ...(payable > 0 && { settings: { flow: { quoteTtlMs: payable } } }),
         };

@@ -47,8 +47,8 @@ const signatureHeader = "x-service-signature-base64";
 /** Makes intents and payments, and keeps a list of all of them. */
 export class Payments {
   readonly made: Made[] = [];
-  /** How far `createdAt` of each payment, when it was made, can be ahead of the local clock. */
-  readonly clocks: { readonly fromMs: number; readonly toMs: number }[] = [];
+  /** `createdAt` of each payment, when it was made. */
+  readonly clocks: { readonly seen: Seen; readonly createdMs: number }[] = [];
   readonly intent: PaymentIntentRequest;
   readonly #prober: Prober;
   readonly #key: SigningKey;
@@ -77,7 +77,7 @@ export class Payments {
   /** @throws {NoAnswer} where none was made. */
   async makeIntent(): Promise<Row> {
     const { seen, intent } = await this.tryIntent();
-    if (intent === undefined) throw new NoAnswer(`no intent was made: ${describe(seen)}${codeOf(seen)}`);
+    if (intent === undefined) throw new NoAnswer(`an intent responded with ${describe(seen)}${codeOf(seen)}`);
     return intent;
   }
 
@@ -98,7 +98,7 @@ export class Payments {
   /** @throws {NoAnswer} where none was made. */
   async makePayment(): Promise<{ readonly payment: Row; readonly receivedAtMs: number }> {
     const { seen, payment } = await this.pay(await this.makeIntent());
-    if (payment === undefined) throw new NoAnswer(`no payment was made: ${describe(seen)}${codeOf(seen)}`);
+    if (payment === undefined) throw new NoAnswer(`a payment responded with ${describe(seen)}${codeOf(seen)}`);
     return { payment, receivedAtMs: clock.monotonicMs() };
   }
 
@@ -114,13 +114,11 @@ export class Payments {
     const headers = signature === null ? {} : { [signatureHeader]: signature };
     const request = { method: "POST", path: "/payments", body, headers } as const;
     const seen = await this.#make(noted, query === undefined ? request : { ...request, query });
-    const known = new Set(this.made.map(({ id }) => id));
+    const known = this.made.flatMap(({ kind, id }) => (kind === "payment" ? [id] : []));
     const payment = this.#settle(noted, seen);
     // What a repeated request gets may be a payment of before, whose time says nothing of now.
-    const createdMs = payment === undefined || known.has(String(payment.id)) ? undefined : createdAtMs(payment);
-    if (createdMs !== undefined) {
-      this.clocks.push({ fromMs: createdMs - seen.receivedAtMs, toMs: createdMs + 1 - seen.sentAtMs });
-    }
+    const createdMs = payment === undefined || known.includes(String(payment.id)) ? undefined : createdAtMs(payment);
+    if (createdMs !== undefined) this.clocks.push({ seen, createdMs });
     return { seen, payment, sent: { body, signature } };
   }
 
@@ -151,8 +149,9 @@ export class Payments {
     const record = Object(json) as Row;
     if (status < 200 || status > 299 || typeof record.id !== "string") return undefined;
     noted.id = record.id;
-    noted.state = "made";
-    return record;
+    if (status !== 202) noted.state = "made";
+    // What has only been taken in may still be refused.
+    return status === 202 ? undefined : record;
   }
 }
 

@@ -4,7 +4,7 @@ import type { Answer } from "./answer.js";
 import { NoAnswer } from "./no-answer.js";
 import type { Payments } from "./payments.js";
 import type { Prober, Seen } from "./prober.js";
-import { describe, directionOf, isRefused, type Row, rowsOf, tokensOf } from "./responses.js";
+import { describe, directionOf, isRefused, type Row, rowsOf, takenRows, tokensOf } from "./responses.js";
 
 /** What of a question is needed to have its answer. */
 interface Asking {
@@ -49,6 +49,11 @@ export class Probe {
     const rows = rowsOf(seen);
     if (rows === undefined) throw new NoAnswer(`${path} responded with ${describe(seen)}`);
     return rows;
+  }
+
+  /** The same; undefined where the service refuses what was asked for. @throws {NoAnswer} where it does neither. */
+  async taken(query: Readonly<Record<string, string>>): Promise<readonly Row[] | undefined> {
+    return takenRows(await this.prober.send({ path: "/payments", query }));
   }
 
   /** A `_size` of some records; none where the service refuses so many. */
@@ -99,8 +104,10 @@ export class Probe {
     for (let index = 0; index < sampleCount; index += 1) {
       // Over more than a second, a Date tells more than its second.
       if (index > 0) await this.prober.pause(samplePauseMs);
-      samples.push(await this.prober.send({ path: "/payments", query: { _size: "1" } }));
+      const seen = await this.prober.send({ path: "/payments", query: { _size: "1" } });
+      if (rowsOf(seen) !== undefined) samples.push(seen);
     }
+    if (samples.length === 0) throw new NoAnswer("no read responded with a list");
     return samples;
   }
 }

@@ -36,6 +36,8 @@ export interface Seen {
   readonly sentAtMs: number;
   readonly receivedAtMs: number;
   readonly ms: number;
+  /** By how much the local clock is ahead of what this machine counts from its start: more or less once somebody sets it. */
+  readonly setAtMs: number;
 }
 
 export interface ProbeRequest {
@@ -220,13 +222,13 @@ export class Prober {
       maxResponseBytes,
     };
     const isRepeatable = method === "GET" || path === "/payment-intents";
-    const { response, noted, sentAtMs, receivedAtMs, ms } = isLast
+    const { response, noted, sentAtMs, receivedAtMs, ms, setAtMs } = isLast
       ? await this.#onceWithin(request, fullPath, new Deadline({ timeoutMs: 10_000 }))
       : await this.#exchange(request, fullPath, isRepeatable);
     const { status, text } = response;
     return {
       ...{ request: noted, status, headers: response.headers, json: parsed(text), hasBody: text !== "" },
-      ...{ sentAtMs, receivedAtMs, ms },
+      ...{ sentAtMs, receivedAtMs, ms, setAtMs },
     };
   }
 
@@ -283,7 +285,7 @@ export class Prober {
       noted.status = response.status;
       noted.ms = Math.round(ms * 10) / 10;
       if (requestId !== undefined) noted.serviceRequestId = requestId;
-      return { response, noted, sentAtMs, receivedAtMs: clock.wallMs(), ms };
+      return { response, noted, sentAtMs, receivedAtMs: clock.wallMs(), ms, setAtMs: sentAtMs - startMs };
     } catch (error) {
       noted.failure = error instanceof WireFailure ? error.reason : "timeout";
       if (this.signal.aborted) throw error;

@@ -1,6 +1,8 @@
 import { nonEmptyText } from "../../paging/cursor-order.js";
+import { zonedMsOf } from "../../payments/listed-payment.js";
 import { TokenOrder } from "../../payments/token-order.js";
 import { isPassingStatus } from "../../wire/status.js";
+import { NoAnswer } from "./no-answer.js";
 import type { Seen } from "./prober.js";
 
 /** A record of a list, as it came. */
@@ -10,6 +12,19 @@ export type Row = Readonly<Record<string, unknown>>;
 export function rowsOf({ status, json }: Seen): readonly Row[] | undefined {
   if (status !== 200 || !Array.isArray(json)) return undefined;
   return json.filter((row) => typeof row === "object" && row !== null);
+}
+
+/** The records of a response; undefined where what was asked for is refused. @throws {NoAnswer} where it has neither. */
+export function takenRows(seen: Seen): readonly Row[] | undefined {
+  const rows = rowsOf(seen);
+  if (rows === undefined && !isRefused(seen)) throw new NoAnswer(`${seen.request.id} responded with ${describe(seen)}`);
+  return rows;
+}
+
+/** A response that is the service's answer. @throws {NoAnswer} where it says only that another time is better. */
+export function settled(seen: Seen): Seen {
+  if (isPassingStatus(seen.status)) throw new NoAnswer(`${seen.request.id} responded with ${describe(seen)}`);
+  return seen;
 }
 
 export function tokensOf(rows: readonly Row[]): readonly string[] {
@@ -23,10 +38,12 @@ export function directionOf(tokens: readonly string[]): "up" | "down" | undefine
   return order.direction;
 }
 
-/** Whether a cache on the way says that it made this response. */
+/** Whether a cache on the way says that it made this response. Some say an `Age` of 0 of what they hand on. */
 export function isCached({ headers }: Seen): boolean {
-  return headers.age !== undefined || /\bhit\b/i.test(headers["x-cache"] ?? "");
+  return Number(headers.age) > 0 || cacheHeaders.some((name) => /\bhit\b/i.test(headers[name] ?? ""));
 }
+
+const cacheHeaders = ["x-cache", "cache-status", "cf-cache-status", "x-cache-status", "x-proxy-cache"];
 
 /** Status and form of a response, without anything of what it says. */
 export function describe(seen: Seen): string {
@@ -54,8 +71,8 @@ export function isRefused({ status }: Seen): boolean {
   return status >= 400 && status < 500 && status !== 401 && !isPassingStatus(status);
 }
 
-/** `createdAt` in milliseconds since 1970. */
+/** `createdAt` in milliseconds since 1970, where it says its zone. */
 export function createdAtMs({ createdAt }: Row): number | undefined {
-  const ms = typeof createdAt === "string" ? Date.parse(createdAt) : Number.NaN;
+  const ms = zonedMsOf(String(createdAt));
   return Number.isNaN(ms) ? undefined : ms;
 }

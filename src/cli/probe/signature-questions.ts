@@ -3,7 +3,7 @@ import { signRequest } from "../../signing/sign-request.js";
 import { NoAnswer } from "./no-answer.js";
 import { type Asked, codeOf, type Payments } from "./payments.js";
 import type { Question } from "./question.js";
-import { describe, isRefused } from "./responses.js";
+import { describe, isRefused, settled } from "./responses.js";
 
 /** Asked first: how the others sign follows from it. */
 export const signedPath: Question = {
@@ -55,7 +55,7 @@ const wrongSignature: Question = {
     const other = await payments.pay(intent, { sign: (path) => payments.sign(path, "{}") });
     const stranger = await payments.pay(intent, { sign: (path, body) => signRequest({ key, path, body }) });
     const none = await payments.pay(intent, { sign: async () => null });
-    const word = ({ seen }: Asked) => `${describe(seen)}${codeOf(seen)}`;
+    const word = ({ seen }: Asked) => `${describe(settled(seen))}${codeOf(seen)}`;
     const value = { wrong: word(other), wrongKey: word(stranger), missing: word(none) };
     const isTold = value.wrong !== value.wrongKey;
     const taken = [other, stranger, none].some(({ payment }) => payment !== undefined);

@@ -17,6 +17,8 @@ export interface ProbeFixture extends AsyncDisposable {
     line?: readonly string[],
     more?: Parameters<typeof run>[1],
   ) => Promise<CommandResult & { readonly report: Report }>;
+  /** Makes a further payment, as others do. */
+  readonly pay: () => Promise<void>;
   /** Options of a run that makes payments. */
   readonly writes: readonly string[];
 }
@@ -37,13 +39,14 @@ export async function openProbe(options: SandboxServerOptions = {}, payments = 1
   writeFileSync(file("key.pem"), keys.privateKey);
   writeFileSync(file("intent.json"), JSON.stringify(intent));
   writeFileSync(file("config.json"), JSON.stringify({ baseUrl, ...auth, signingKey: file("key.pem") }));
-  await seed(server, options, payments, keys);
+  const pay = await seed(server, options, payments, keys);
   // Until all of it is listed.
   const { listedAfterMs = 0, replicaLagMs = 0 } = options.quirks ?? {};
   await new Promise((resolve) => setTimeout(resolve, listedAfterMs + replicaLagMs));
   return {
     server,
     file,
+    pay,
     writes: ["--write", "--yes", "--intent", file("intent.json")],
     async probe(line = [], more = {}) {
       const result = await run(["probe", "--config", file("config.json"), "--json", ...line], more);
@@ -60,7 +63,7 @@ export async function openProbe(options: SandboxServerOptions = {}, payments = 1
 type Keys = ReturnType<typeof signingKeysOf>;
 
 /** Gateways, a provider and payments, made as this very service takes them. */
-async function seed(server: SandboxServer, options: SandboxServerOptions, payments: number, keys: Keys): Promise<void> {
+async function seed(server: SandboxServer, options: SandboxServerOptions, payments: number, keys: Keys) {
   const { baseUrl, authUrl, sandbox } = server;
   const { username, password, clientId } = sandbox.credentials;
   let bearer = "";
@@ -90,13 +93,16 @@ async function seed(server: SandboxServer, options: SandboxServerOptions, paymen
   }
   await post("/liquidity-providers", { firstName: "Lena", lastName: "Quist", email: "lena@example.org" });
   const basePath = options.quirks?.signedPath === "withoutBase" ? "" : (options.basePath ?? "");
-  for (let index = 0; index < payments; index += 1) {
+  let index = 0;
+  const pay = async () => {
     // Two requests a payment would reach every second machine only.
     if (index % 2 === 1) await fetch(`${baseUrl}/payments`, { headers: { authorization: bearer } });
     const made = await post("/payment-intents", intent);
-    const transaction = { senderGatewayTransactionId: `seed-${index}` };
+    const transaction = { senderGatewayTransactionId: `seed-${index++}` };
     await post("/payments", { ...made, ...transaction }, `${basePath}/payments`);
-  }
+  };
+  while (index < payments) await pay();
+  return pay;
 }
 
 /** The value of each question that has an answer; of the others, why not. */
