@@ -63,9 +63,7 @@ export class SharedSession {
   readonly #random: () => number;
   readonly #signal: AbortSignal;
   /** Of a session without a password: what is left to try where the store has lost its refresh token. */
-  #given: string | undefined;
-  /** The last refresh token of such a session that this process has used up, whatever the store says of it. */
-  #spent: string | undefined;
+  #given: SharedValue;
   readonly #unwritten: UnwrittenValues;
   #isRequesting = false;
   /** The lock was waited for in vain, which is not done twice. */
@@ -80,7 +78,7 @@ export class SharedSession {
     this.#leewayMs = leewayMs;
     this.#random = random;
     this.#signal = signal;
-    this.#given = "refreshToken" in auth ? auth.refreshToken : undefined;
+    this.#given = "refreshToken" in auth ? { refreshToken: auth.refreshToken } : {};
   }
 
   /** Whether this process is requesting a token for all of them. */
@@ -100,13 +98,13 @@ export class SharedSession {
   async end(): Promise<LastToken | undefined> {
     const owner = globalThis.crypto.randomUUID();
     const untilMs = clock.monotonicMs() + this.#lockMs;
-    let refreshToken = this.#given;
+    let { refreshToken } = this.#given;
     let isLocked = false;
     try {
       for (;;) {
         const found = await this.#read();
         const isRenewing = this.#isRenewing(found);
-        if (!isRenewing) refreshToken = this.#lastTokenOf(found);
+        if (!isRenewing) refreshToken = this.#newestOf(found).refreshToken;
         if (refreshToken === undefined || found?.value.spentBy === sessionOver) return undefined;
         if (!isRenewing && (await this.#markLoggedOut(refreshToken, found))) {
           return { refreshToken, isNewest: this.#isNewest(refreshToken, found) };
@@ -136,13 +134,16 @@ export class SharedSession {
     return spentBy !== undefined && spentBy !== loggedOut && spentBy !== sessionOver;
   }
 
-  #lastTokenOf(found: Found | undefined): string | undefined {
-    return found?.value.refreshToken ?? this.#given;
+  /** An older copy of the store has what this process has used up since. */
+  #newestOf(found: Found | undefined): SharedValue {
+    const value = found?.value ?? {};
+    if (value.spentBy !== undefined && !this.#isRenewing(found)) return value;
+    return this.#unwritten.newest(value.refreshToken === undefined ? this.#given : value);
   }
 
   /** A lost entry may have had a newer refresh token. */
   #isNewest(refreshToken: string, found: Found | undefined): boolean {
-    return refreshToken === found?.value.refreshToken && refreshToken !== this.#spent;
+    return refreshToken === found?.value.refreshToken && !this.#unwritten.isUsed(refreshToken);
   }
 
   async #markLoggedOut(refreshToken: string, found: Found | undefined): Promise<boolean> {
@@ -209,17 +210,19 @@ export class SharedSession {
   }
 
   async #request(owner: string, found: Found | undefined, need: TokenNeed): Promise<SharedResult | undefined> {
-    const refreshToken = this.#refreshTokenOf(found);
+    const newest = this.#newestOf(found);
+    const refreshToken = unspentRefreshToken(newest);
     if (refreshToken === undefined) {
       return this.#logIn(found?.text, need, found?.value.spentBy === sessionOver ? sessionEnded : sessionSpent);
     }
-    const value = { ...found?.value, refreshToken };
+    const value = { ...newest, refreshToken };
     const mark = await this.#mark(owner, value, found);
     if (mark === undefined) return undefined;
     const requested = await this.#endpoint.refresh(refreshToken, need.knownTokens);
     if ("granted" in requested) {
       const { granted } = requested;
-      if ((granted.refreshToken ?? refreshToken) !== refreshToken) this.#noteSpent(refreshToken);
+      const came = toSharedValue(granted, refreshToken);
+      if (came.refreshToken !== refreshToken) this.#unwritten.noteUsed(refreshToken, came);
       // A server that repeats a token which the service refused has no other one for this session.
       const isOther = granted.accessToken !== need.rejected || !this.#endpoint.canLogIn;
       if (isOther) return this.#store(granted, "refresh_token", mark, refreshToken, owner);
@@ -232,7 +235,7 @@ export class SharedSession {
       if (isOver) await this.#replace(mark, { ...value, spentBy: sessionOver });
       return this.#logInAgain(owner, mark, need, { ...failure, class: "session-ended" });
     }
-    if (mayBeSpent(failure)) this.#noteSpent(refreshToken);
+    if (mayBeSpent(failure)) this.#unwritten.noteUsed(refreshToken, { refreshToken, spentBy: owner });
     else if (!(await this.#replace(mark, value))) this.#unwritten.note(owner, value);
     return { failure, grant: "refresh_token" };
   }
@@ -306,17 +309,6 @@ export class SharedSession {
     }
   }
 
-  #refreshTokenOf(found: Found | undefined): string | undefined {
-    const isLost = found?.value.refreshToken === undefined;
-    const token = isLost ? this.#given : unspentRefreshToken(found.value);
-    return token === this.#spent ? undefined : token;
-  }
-
-  /** Not noted where there is a password, since a login brings other tokens. */
-  #noteSpent(refreshToken: string): void {
-    if (!this.#endpoint.canLogIn) this.#spent = refreshToken;
-  }
-
   #usable(found: Found | undefined, need: TokenNeed): Token | undefined {
     const token = this.#other(found, need);
     if (token === undefined) return undefined;
@@ -339,7 +331,7 @@ export class SharedSession {
   }
 
   #note({ refreshToken }: SharedValue): void {
-    if (!this.#endpoint.canLogIn && refreshToken !== undefined) this.#given = refreshToken;
+    if (!this.#endpoint.canLogIn && refreshToken !== undefined) this.#given = { refreshToken };
   }
 }
 

@@ -1,13 +1,11 @@
 import type { SharedValue } from "./shared-value.js";
 import type { TokenStore } from "./token-store.js";
 
-/**
- * What belongs into a store in the place of a mark, by the mark's owner, where the store was away when it was written. It outlives
- * the session, since a user's is opened anew for each request.
- */
+/** What this process knows better than a store. It outlives the session, since a user's is opened anew for each request. */
 export class UnwrittenValues {
   static readonly #ofStores = new WeakMap<TokenStore, UnwrittenValues>();
   readonly #values = new Map<string | undefined, SharedValue>();
+  readonly #used = new Map<string | undefined, SharedValue>();
 
   static of(store: TokenStore): UnwrittenValues {
     const values = UnwrittenValues.#ofStores.get(store) ?? new UnwrittenValues();
@@ -15,23 +13,45 @@ export class UnwrittenValues {
     return values;
   }
 
+  /** What belongs there in the place of this owner's mark, where the store was away when it was written. */
   get(owner: string | undefined): SharedValue | undefined {
     return this.#values.get(owner);
   }
 
-  /** A store that can be read, but takes no writes, for hours, does not fill the memory: the oldest are forgotten. */
   note(owner: string, value: SharedValue): void {
-    this.#values.set(owner, value);
-    for (const oldest of this.#values.keys()) {
-      if (this.#values.size <= mostUnwritten) return;
-      this.#values.delete(oldest);
-    }
+    keep(this.#values, owner, value);
   }
 
   forget(owner: string | undefined): void {
     this.#values.delete(owner);
   }
+
+  /** What came of a refresh token, which a store has again that has lost its last writes. */
+  noteUsed(refreshToken: string, value: SharedValue): void {
+    // One that has just been issued is good, whatever came of it before.
+    this.#used.delete(value.refreshToken);
+    keep(this.#used, refreshToken, value);
+  }
+
+  isUsed(refreshToken: string): boolean {
+    return this.#used.has(refreshToken);
+  }
+
+  /** What came in the end of what lies there. */
+  newest(value: SharedValue): SharedValue {
+    const next = this.#used.get(value.refreshToken) ?? value;
+    return next.refreshToken === value.refreshToken ? next : this.newest(next);
+  }
+}
+
+/** A store that can be read, but takes no writes, for hours, does not fill the memory: the oldest are forgotten. */
+function keep(values: Map<string | undefined, SharedValue>, key: string, value: SharedValue): void {
+  values.set(key, value);
+  for (const oldest of values.keys()) {
+    if (values.size <= mostKept) return;
+    values.delete(oldest);
+  }
 }
 
 /** Some megabytes of tokens. */
-const mostUnwritten = 1000;
+const mostKept = 1000;

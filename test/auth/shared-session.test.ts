@@ -651,6 +651,18 @@ describe("a store", () => {
     const stored = JSON.stringify([...fleet.store.values]);
     for (const secret of Object.values(secrets)) expect(stored).not.toContain(secret);
   });
+
+  it("that loses its last writes costs the process that made them nothing", async () => {
+    const fleet = fleetOf(1);
+    const { store, identity, members } = fleet;
+    for (let renewal = 1; renewal <= 2; renewal += 1) {
+      await callAll(members);
+      await expire(fleet);
+    }
+    await store.fill(store.written[0] ?? "");
+    await callAll(members);
+    expect([identity.logins, identity.refreshes, identity.reused]).toEqual([1, 2, []]);
+  });
 });
 
 describe("a session that was given by its refresh token", () => {
@@ -707,19 +719,53 @@ describe("a session that was given by its refresh token", () => {
     },
   );
 
-  it("does not send a token again that this process has used up, where the store is as it was before", async () => {
-    const fleet = givenFleet(1);
-    const { store, identity, members } = fleet;
-    await callAll(members);
-    const [before = ""] = [...store.values.values()];
+  it.each([
+    ["the old token", -3],
+    ["the mark of it", -2],
+  ])(
+    "goes on by the newest refresh token of this process, where a failover leaves the store with %s",
+    async (_, at) => {
+      const { store, identity, join: joinAs } = fleetOf(0);
+      const own = { auth: { ...client, refreshToken: identity.begin() }, store };
+      const member = joinAs(own);
+      for (const join of [() => joinAs(own), () => member]) {
+        for (let renewal = 1; renewal <= 2; renewal += 1) {
+          await callAll([join()]);
+          await pass(300_000);
+        }
+        await store.fill(store.written.at(at) ?? "");
+        await callAll([join()]);
+        await pass(300_000);
+      }
+      expect([identity.refreshes, identity.reused, identity.isEnded]).toEqual([6, [], false]);
+    },
+  );
+
+  it("does not send a token again that this process has used in vain, where a failover leaves the store with it", async () => {
+    const { store, identity, join: joinAs } = fleetOf(0);
+    const own = { auth: { ...client, refreshToken: identity.begin() }, store };
+    await callAll([joinAs(own)]);
     await pass(300_000);
-    await callAll(members);
-    await store.fill(before);
-    await pass(300_000);
-    await expect(outcomeOf(members[0]?.call(), 1000)).rejects.toMatchObject({
-      code: "login_refused",
-    });
+    identity.faults.push("lost");
+    const lost = handled(joinAs(own).call());
+    await pass(30_000);
+    await expect(lost).rejects.toThrow();
+    await store.fill(store.written.at(-2) ?? "");
+    await expect(outcomeOf(joinAs(own).call(), 1000)).rejects.toMatchObject({ code: "login_refused" });
     expect([identity.refreshes, identity.reused]).toEqual([2, []]);
+  });
+
+  it("ends by its newest refresh token, and says that there may be a newer one, after a failover", async () => {
+    const { store, identity, join: joinAs } = fleetOf(0);
+    const own = { auth: { ...client, refreshToken: identity.begin() }, store };
+    for (let renewal = 1; renewal <= 2; renewal += 1) {
+      await callAll([joinAs(own)]);
+      await pass(300_000);
+    }
+    await store.fill(store.written.at(-3) ?? "");
+    const ended = joinAs(own).manager.endSession();
+    await pass(100);
+    expect([await ended, identity.isEnded]).toEqual([{ class: "unconfirmed" }, true]);
   });
 
   it("goes on by a refresh token that the store did not take", async () => {
@@ -753,7 +799,7 @@ describe("a session that was given by its refresh token", () => {
     expect([await ended, identity.isEnded]).toEqual([undefined, true]);
   });
 
-  it("does not send such a token again where the store is as it was before it was used", async () => {
+  it("does not send such a token again, but the one that came for it, where the store is as it was before", async () => {
     const { store, identity, join: joinAs } = fleetOf(0);
     const { write } = store;
     const own = { auth: { ...client, refreshToken: identity.begin() }, store };
@@ -765,8 +811,8 @@ describe("a session that was given by its refresh token", () => {
     await callAll([joinAs(own)]);
     await store.fill(before);
     await pass(300_000);
-    await expect(outcomeOf(joinAs(own).call(), 1000)).rejects.toMatchObject({ code: "login_refused" });
-    expect([identity.refreshes, identity.reused]).toEqual([2, []]);
+    await callAll([joinAs(own)]);
+    expect([identity.refreshes, identity.reused]).toEqual([3, []]);
   });
 
   it("does not send such a token again that the store had taken all the same, and another process has used", async () => {

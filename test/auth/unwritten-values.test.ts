@@ -22,3 +22,25 @@ it("forgets one whose mark was replaced, and nothing where there was no mark", (
   values.forget("owner-1");
   expect(values.get("owner-1")).toBeUndefined();
 });
+
+it("follows what came of a refresh token to the end, and not round in a circle", () => {
+  const values = UnwrittenValues.of(new MemoryTokenStore());
+  values.noteUsed("refresh-1", shared(2));
+  values.noteUsed("refresh-2", shared(3));
+  expect([values.newest(shared(1)), values.newest(shared(3)), values.newest({})]).toEqual([shared(3), shared(3), {}]);
+  const lost = { ...shared(3), spentBy: "owner" };
+  values.noteUsed("refresh-3", lost);
+  expect([values.newest(shared(1)), values.isUsed("refresh-3")]).toEqual([lost, true]);
+  values.noteUsed("refresh-3", shared(1));
+  expect([values.newest(shared(2)), values.isUsed("refresh-1")]).toEqual([shared(1), false]);
+});
+
+it("keeps the newest thousand of what came of refresh tokens", () => {
+  const values = UnwrittenValues.of(new MemoryTokenStore());
+  for (let number = 0; number <= 1000; number += 1) values.noteUsed(`refresh-${number}`, { refreshToken: "other" });
+  expect([values.isUsed("refresh-0"), values.isUsed("refresh-1"), values.isUsed("refresh-1000")]).toEqual([
+    false,
+    true,
+    true,
+  ]);
+});
