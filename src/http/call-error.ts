@@ -101,7 +101,7 @@ function errorOfStatus({ response, retryAfterMs }: RefusedStatus, facts: CallFac
   const { operation, attempts, effect, kind, signed } = facts;
   const { status, headers, text } = response;
   const said = readErrorBody(text, facts.secrets);
-  const isForeign = status >= 400 && status < 500 && said.serviceMessage === undefined;
+  const isForeign = status >= 400 && said.serviceMessage === undefined;
   const hint = statusHints.get(status) ?? (isForeign ? ": not in its own form, so a proxy may have" : "");
   return ApiError.of(`${operation}: the service responded with ${status}${hint} (${consequenceOf(effect, kind)})`, {
     operation,

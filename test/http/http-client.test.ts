@@ -301,7 +301,8 @@ describe("the error of a response", () => {
     [413, "<html>", ": not in its own form, so a proxy may have ("],
     [404, '{"status":404}', ": not in its own form, so a proxy may have ("],
     [400, '{"error":"invalid","message":"no"}', " ("],
-    [503, "<html>", " ("],
+    [504, "<html>", ": not in its own form, so a proxy may have ("],
+    [503, '{"error":"busy","message":"later"}', " ("],
   ])("says of a %i with the body %s whose it may be", async (status, text, hint) => {
     const { client } = scriptedClient([{ status, text }], { maxRetries: 0 });
     const { message } = await errorOf(calls.read(client));
@@ -323,7 +324,9 @@ describe("the error of a response", () => {
   it("shows nothing of an HTML page", async () => {
     const { client } = scriptedClient([{ status: 502, text: "<html>internal-host-17</html>" }], { maxRetries: 0 });
     const error = await errorOf(calls.read(client));
-    expect(error.message).toBe("paymentIntents.get: the service responded with 502 (nothing was done)");
+    expect(error.message).toBe(
+      "paymentIntents.get: the service responded with 502: not in its own form, so a proxy may have (nothing was done)",
+    );
     expect(error.code).toBe("http_502");
     expect(error).not.toHaveProperty("serviceCode");
   });
