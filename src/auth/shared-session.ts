@@ -65,6 +65,7 @@ export class SharedSession {
   /** Of a session without a password: what is left to try where the store has lost its refresh token. */
   #given: SharedValue;
   readonly #unwritten: UnwrittenValues;
+  readonly #client: string;
   #isRequesting = false;
   /** The lock was waited for in vain, which is not done twice. */
   #isLockStuck = false;
@@ -72,6 +73,7 @@ export class SharedSession {
   constructor({ store, auth, endpoint, timeoutMs, leewayMs, random, signal }: SharedSessionOptions) {
     this.#entry = new StoreEntry(store, auth);
     this.#unwritten = UnwrittenValues.of(store);
+    this.#client = JSON.stringify([auth.authUrl, auth.realm, auth.clientId]);
     this.#endpoint = endpoint;
     // Longer than everything that is done under it: looking and marking, 2 s each, and the request.
     this.#lockMs = timeoutMs + 5000;
@@ -138,12 +140,12 @@ export class SharedSession {
   #newestOf(found: Found | undefined): SharedValue {
     const value = found?.value ?? {};
     if (value.spentBy !== undefined && !this.#isRenewing(found)) return value;
-    return this.#unwritten.newest(value.refreshToken === undefined ? this.#given : value);
+    return this.#unwritten.newest(this.#client, value.refreshToken === undefined ? this.#given : value);
   }
 
   /** A lost entry may have had a newer refresh token. */
   #isNewest(refreshToken: string, found: Found | undefined): boolean {
-    return refreshToken === found?.value.refreshToken && !this.#unwritten.isUsed(refreshToken);
+    return refreshToken === found?.value.refreshToken && !this.#unwritten.isUsed(this.#client, refreshToken);
   }
 
   async #markLoggedOut(refreshToken: string, found: Found | undefined): Promise<boolean> {
@@ -222,7 +224,7 @@ export class SharedSession {
     if ("granted" in requested) {
       const { granted } = requested;
       const came = toSharedValue(granted, refreshToken);
-      if (came.refreshToken !== refreshToken) this.#unwritten.noteUsed(refreshToken, came);
+      if (came.refreshToken !== refreshToken) this.#unwritten.noteUsed(this.#client, refreshToken, came);
       // A server that repeats a token which the service refused has no other one for this session.
       const isOther = granted.accessToken !== need.rejected || !this.#endpoint.canLogIn;
       if (isOther) return this.#store(granted, "refresh_token", mark, refreshToken, owner);
@@ -235,7 +237,7 @@ export class SharedSession {
       if (isOver) await this.#replace(mark, { ...value, spentBy: sessionOver });
       return this.#logInAgain(owner, mark, need, { ...failure, class: "session-ended" });
     }
-    if (mayBeSpent(failure)) this.#unwritten.noteUsed(refreshToken, { refreshToken, spentBy: owner });
+    if (mayBeSpent(failure)) this.#unwritten.noteUsed(this.#client, refreshToken, { refreshToken, spentBy: owner });
     else if (!(await this.#replace(mark, value))) this.#unwritten.note(owner, value);
     return { failure, grant: "refresh_token" };
   }

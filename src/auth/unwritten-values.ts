@@ -26,21 +26,25 @@ export class UnwrittenValues {
     this.#values.delete(owner);
   }
 
-  /** What came of a refresh token, which a store has again that has lost its last writes. */
-  noteUsed(refreshToken: string, value: SharedValue): void {
+  /**
+   * What came of a refresh token, which a store has again that has lost its last writes.
+   *
+   * @param client whose token it is: another identity server might give the same text.
+   */
+  noteUsed(client: string, refreshToken: string, value: SharedValue): void {
     // One that has just been issued is good, whatever came of it before.
-    this.#used.delete(value.refreshToken);
-    keep(this.#used, refreshToken, value);
+    this.#used.delete(client + value.refreshToken);
+    keep(this.#used, client + refreshToken, value);
   }
 
-  isUsed(refreshToken: string): boolean {
-    return this.#used.has(refreshToken);
+  isUsed(client: string, refreshToken: string): boolean {
+    return this.#used.has(client + refreshToken);
   }
 
   /** What came in the end of what lies there. */
-  newest(value: SharedValue): SharedValue {
-    const next = this.#used.get(value.refreshToken) ?? value;
-    return next.refreshToken === value.refreshToken ? next : this.newest(next);
+  newest(client: string, value: SharedValue): SharedValue {
+    const next = this.#used.get(client + value.refreshToken) ?? value;
+    return next.refreshToken === value.refreshToken ? next : this.newest(client, next);
   }
 }
 

@@ -755,6 +755,15 @@ describe("a session that was given by its refresh token", () => {
     expect([identity.refreshes, identity.reused]).toEqual([2, []]);
   });
 
+  it("is told from one of another realm whose refresh token has the same text", async () => {
+    const [one, other] = [fleetOf(0), fleetOf(0)];
+    const [refreshToken, same] = [one.identity.begin(), other.identity.begin()];
+    const { store } = one;
+    await callAll([one.join({ auth: { ...client, refreshToken }, store })]);
+    await callAll([other.join({ auth: { ...client, realm: "other", refreshToken: same }, store })]);
+    expect([same, other.identity.requests[0]?.refreshToken]).toEqual([refreshToken, refreshToken]);
+  });
+
   it("ends by its newest refresh token, and says that there may be a newer one, after a failover", async () => {
     const { store, identity, join: joinAs } = fleetOf(0);
     const own = { auth: { ...client, refreshToken: identity.begin() }, store };

@@ -25,22 +25,31 @@ it("forgets one whose mark was replaced, and nothing where there was no mark", (
 
 it("follows what came of a refresh token to the end, and not round in a circle", () => {
   const values = UnwrittenValues.of(new MemoryTokenStore());
-  values.noteUsed("refresh-1", shared(2));
-  values.noteUsed("refresh-2", shared(3));
-  expect([values.newest(shared(1)), values.newest(shared(3)), values.newest({})]).toEqual([shared(3), shared(3), {}]);
+  values.noteUsed("client", "refresh-1", shared(2));
+  values.noteUsed("client", "refresh-2", shared(3));
+  expect([values.newest("client", shared(1)), values.newest("client", shared(3)), values.newest("client", {})]).toEqual(
+    [shared(3), shared(3), {}],
+  );
   const lost = { ...shared(3), spentBy: "owner" };
-  values.noteUsed("refresh-3", lost);
-  expect([values.newest(shared(1)), values.isUsed("refresh-3")]).toEqual([lost, true]);
-  values.noteUsed("refresh-3", shared(1));
-  expect([values.newest(shared(2)), values.isUsed("refresh-1")]).toEqual([shared(1), false]);
+  values.noteUsed("client", "refresh-3", lost);
+  expect([values.newest("client", shared(1)), values.isUsed("client", "refresh-3")]).toEqual([lost, true]);
+  values.noteUsed("client", "refresh-3", shared(1));
+  expect([values.newest("client", shared(2)), values.isUsed("client", "refresh-1")]).toEqual([shared(1), false]);
 });
 
 it("keeps the newest thousand of what came of refresh tokens", () => {
   const values = UnwrittenValues.of(new MemoryTokenStore());
-  for (let number = 0; number <= 1000; number += 1) values.noteUsed(`refresh-${number}`, { refreshToken: "other" });
-  expect([values.isUsed("refresh-0"), values.isUsed("refresh-1"), values.isUsed("refresh-1000")]).toEqual([
-    false,
-    true,
-    true,
-  ]);
+  for (let number = 0; number <= 1000; number += 1)
+    values.noteUsed("client", `refresh-${number}`, { refreshToken: "other" });
+  expect([
+    values.isUsed("client", "refresh-0"),
+    values.isUsed("client", "refresh-1"),
+    values.isUsed("client", "refresh-1000"),
+  ]).toEqual([false, true, true]);
+});
+
+it("keeps what came of a refresh token from another client", () => {
+  const values = UnwrittenValues.of(new MemoryTokenStore());
+  values.noteUsed("client", "refresh-1", shared(2));
+  expect([values.newest("other", shared(1)), values.isUsed("other", "refresh-1")]).toEqual([shared(1), false]);
 });
