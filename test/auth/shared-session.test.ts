@@ -741,6 +741,16 @@ describe("a session that was given by its refresh token", () => {
     },
   );
 
+  it("goes on by the newest refresh token of this process, where the store has evicted the session", async () => {
+    const { store, identity, join: joinAs } = fleetOf(0);
+    const own = { auth: { ...client, refreshToken: identity.begin() }, store };
+    for (let renewal = 1; renewal <= 3; renewal += 1) {
+      await callAll([joinAs(own)]);
+      store.wipe();
+    }
+    expect([identity.refreshes, identity.reused, identity.isEnded]).toEqual([3, [], false]);
+  });
+
   it("does not send a token again that this process has used in vain, where a failover leaves the store with it", async () => {
     const { store, identity, join: joinAs } = fleetOf(0);
     const own = { auth: { ...client, refreshToken: identity.begin() }, store };
