@@ -145,7 +145,7 @@ export class SharedSession {
 
   /** A lost entry may have had a newer refresh token. */
   #isNewest(refreshToken: string, found: Found | undefined): boolean {
-    return refreshToken === found?.value.refreshToken && !this.#unwritten.isUsed(this.#client, refreshToken);
+    return refreshToken === found?.value.refreshToken && this.#unwritten.get(this.#client + refreshToken) === undefined;
   }
 
   async #markLoggedOut(refreshToken: string, found: Found | undefined): Promise<boolean> {
@@ -224,7 +224,9 @@ export class SharedSession {
     if ("granted" in requested) {
       const { granted } = requested;
       const came = toSharedValue(granted, refreshToken);
-      if (came.refreshToken !== refreshToken) this.#unwritten.noteUsed(this.#client, refreshToken, came);
+      // One that has just been issued is good, whatever came of it before.
+      this.#unwritten.forget(this.#client + came.refreshToken);
+      if (came.refreshToken !== refreshToken) this.#unwritten.note(this.#client + refreshToken, came);
       // A server that repeats a token which the service refused has no other one for this session.
       const isOther = granted.accessToken !== need.rejected || !this.#endpoint.canLogIn;
       if (isOther) return this.#store(granted, "refresh_token", mark, refreshToken, owner);
@@ -237,7 +239,7 @@ export class SharedSession {
       if (isOver) await this.#replace(mark, { ...value, spentBy: sessionOver });
       return this.#logInAgain(owner, mark, need, { ...failure, class: "session-ended" });
     }
-    if (mayBeSpent(failure)) this.#unwritten.noteUsed(this.#client, refreshToken, { refreshToken, spentBy: owner });
+    if (mayBeSpent(failure)) this.#unwritten.note(this.#client + refreshToken, { refreshToken, spentBy: owner });
     else if (!(await this.#replace(mark, value))) this.#unwritten.note(owner, value);
     return { failure, grant: "refresh_token" };
   }
