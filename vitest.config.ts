@@ -38,7 +38,7 @@ export const alias = [
 /** For `npm run test:all` alone: hours of traffic, flows at every fault, connections that lie idle, whole probes, what large responses and lists cost, what bundlers make of the package, what proofs say of themselves, and scripts that no source uses. */
 const onlyThorough = [
   "test/faults/{flow-matrix,idle-connections,retry-budget,token-renewal,trials}.test.ts",
-  "test/cli/probe/services.test.ts",
+  "test/cli/probe/{odd-services,services}.test.ts",
   "test/testing/history/planted-defects.test.ts",
   "test/mutation/table.test.ts",
   "test/simulation/{marks,profiles,recorded-schedules,rule-branches}.test.ts",

@@ -72,7 +72,7 @@ const listBy = ({ headers }: SandboxRequest, query: URLSearchParams) =>
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe("what fails for a while is no answer", () => {
+describe.concurrent("what fails for a while is no answer", () => {
   it.each<[question: string, isIt: (request: SandboxRequest) => boolean]>([
     ["size.default", ({ operation, query }) => operation === "payments.list" && query === ""],
     ["size.largest", ({ query }) => query.includes("_size=1000")],
@@ -115,7 +115,7 @@ describe("what fails for a while is no answer", () => {
   });
 });
 
-describe("others make payments meanwhile", () => {
+describe.concurrent("others make payments meanwhile", () => {
   it("a page that is not full is no default size", async () => {
     const { value } = await asked("size.default", { others: async (pay) => pay() });
     expect(value).toMatch(/^open: /);
@@ -149,7 +149,7 @@ describe("others make payments meanwhile", () => {
   });
 });
 
-describe("times", () => {
+describe.concurrent("times", () => {
   it("of whole seconds make no further clock", async () => {
     const after = onPayments((row) => ({ ...row, createdAt: String(row.createdAt).replace(/\.\d+Z/, "Z") }));
     const before = () => wait(90).then(() => undefined);
@@ -278,7 +278,7 @@ describe("the Date of responses", () => {
   );
 });
 
-describe("lists", () => {
+describe.concurrent("lists", () => {
   it.each([3, 4, 12])("bounds that are ignored, of %i payments", async (payments) => {
     const oddity: Oddity = {
       payments,
@@ -351,7 +351,7 @@ describe("lists", () => {
   });
 });
 
-describe("payments", () => {
+describe.concurrent("payments", () => {
   it("that are only taken in are not made yet", async () => {
     const after: Oddity["after"] = (request, response) =>
       request.operation === "payments.create" ? new Response(response.body, { status: 202 }) : response;
