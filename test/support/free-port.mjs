@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { fileURLToPath } from "node:url";
 
 // In JavaScript, since the scripts beside it run it as well, on any Node.
 export async function freePort() {
@@ -17,3 +18,5 @@ export async function freePort() {
     return port;
   }
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) console.log(await freePort());

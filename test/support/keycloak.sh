@@ -38,10 +38,6 @@ download() {
   trap - EXIT
 }
 
-free_port() {
-  node --input-type=module --eval 'const { freePort } = await import(process.argv[1]); console.log(await freePort());' "$support/free-port.mjs"
-}
-
 start() {
   local folder=$1 port
   has_java || install_packages openjdk-17-jre-headless
@@ -50,7 +46,7 @@ start() {
   chmod 700 "$folder"
   # The server writes into its own folder.
   cp -r "$cache/keycloak-$version" "$folder/keycloak"
-  port=$(free_port)
+  port=$(node "$support/free-port.mjs")
   cat > "$folder/env" << END
 CBP_KEYCLOAK_URL=http://127.0.0.1:$port
 CBP_KEYCLOAK_ADMIN_PASSWORD=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')

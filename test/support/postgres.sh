@@ -32,10 +32,6 @@ as_owner() {
   if [ "$(id -u)" = 0 ]; then (cd / && setpriv --reuid=postgres --regid=postgres --init-groups -- "$@"); else "$@"; fi
 }
 
-free_port() {
-  node --input-type=module --eval 'const { freePort } = await import(process.argv[1]); console.log(await freePort());' "$support/free-port.mjs"
-}
-
 make_folder() {
   local folder=$1
   mkdir "$folder"
@@ -66,7 +62,7 @@ start() {
   printf '%s\n' "$password" | as_owner tee "$folder/password" > /dev/null
   as_owner "$binaries/initdb" --pgdata="$folder/data" --username=tests --pwfile="$folder/password" --auth=scram-sha-256 \
     --encoding=UTF8 --locale=C > "$folder/initdb.log" 2>&1 || { cat "$folder/initdb.log" >&2; return 1; }
-  port=$(free_port)
+  port=$(node "$support/free-port.mjs")
   configure "$folder" "$port"
   launch "$folder"
   echo "postgresql://tests:$password@127.0.0.1:$port/postgres"
@@ -81,7 +77,7 @@ standby() {
   port=$(sed -n 4p "$primary/data/postmaster.pid")
   as_owner env PGPASSWORD="$password" "$(find_binaries)/pg_basebackup" --pgdata="$folder/data" --write-recovery-conf --checkpoint=fast \
     --host=127.0.0.1 --port="$port" --username=tests > "$folder/basebackup.log" 2>&1 || { cat "$folder/basebackup.log" >&2; return 1; }
-  port=$(free_port)
+  port=$(node "$support/free-port.mjs")
   configure "$folder" "$port"
   launch "$folder"
   echo "postgresql://tests:$password@127.0.0.1:$port/postgres"

@@ -44,10 +44,6 @@ run_server() {
   LD_LIBRARY_PATH=$libraries exec "$cache/redis/usr/bin/redis-server" "$@"
 }
 
-free_port() {
-  node --input-type=module --eval 'const { freePort } = await import(process.argv[1]); console.log(await freePort());' "$support/free-port.mjs"
-}
-
 wait_until_ready() {
   node --input-type=module - "$@" << 'END'
     import { readFileSync } from "node:fs";
@@ -76,7 +72,7 @@ start() {
   mkdir "$folder"
   chmod 700 "$folder"
   password=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
-  port=$(free_port)
+  port=$(node "$support/free-port.mjs")
   # In a file: arguments can be read by every user.
   cat > "$folder/redis.conf" << END
 bind 127.0.0.1
