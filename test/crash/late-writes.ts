@@ -9,6 +9,7 @@ import { type CrashCase, dealOut, surroundings } from "./crash-cases.js";
 import { CrashFixture } from "./crash-fixture.js";
 import type { OwnDatabase } from "./journal-place.js";
 import { describeLaws, sayAll, type Verdict } from "./laws.js";
+import type { Backend, PostgresServer } from "./postgres-server.js";
 import { isScript, scriptOptions } from "./script-options.js";
 import type { Outcome, Task } from "./worker-messages.js";
 import { soon, type WorkerProcess } from "./worker-process.js";
@@ -221,26 +222,30 @@ function onTheWay(held: HeldStatements, name: string, key: string): () => Promis
 async function inBackends({ database }: CrashFixture, name: string): Promise<() => Promise<boolean>> {
   if (database === undefined) throw new Error("back ends are those of a PostgreSQL server of the test's own");
   const { server } = database;
+  const halted = await haltIdle(server, name);
+  return async () => {
+    await resumeAll(server, halted);
+    await pause(300);
+    return halted.length > 0;
+  };
+}
+
+/** One that renews a lease would keep the flow's row from all others for as long as it is stopped. */
+async function haltIdle(server: PostgresServer, name: string): Promise<readonly Backend[]> {
   for (;;) {
     // A write is tried three times.
     const halted = (await server.backends(name)).slice(0, 2);
-    const resume = async () => {
-      for (const backend of halted) await server.resume(backend);
-    };
     for (const backend of halted) await server.halt(backend);
-    const isHalted = ({ pid }: { readonly pid: number }) => halted.some((backend) => backend.pid === pid);
-    const isBusy = (await server.backends(name)).some((backend) => backend.isActive && isHalted(backend));
-    if (!isBusy) {
-      return async () => {
-        await resume();
-        await pause(300);
-        return halted.length > 0;
-      };
-    }
-    // One that renews a lease would keep the flow's row from all others for as long as it is stopped.
-    await resume();
+    const pids = halted.map(({ pid }) => pid);
+    const isAnyActive = (await server.backends(name)).some(({ pid, isActive }) => isActive && pids.includes(pid));
+    if (!isAnyActive) return halted;
+    await resumeAll(server, halted);
     await pause(10);
   }
+}
+
+async function resumeAll(server: PostgresServer, halted: readonly Backend[]): Promise<void> {
+  for (const backend of halted) await server.resume(backend);
 }
 
 export function describeLateWrites(result: LateWritesResult): string {

@@ -95,8 +95,10 @@ export async function playCell(
   options: CellOptions,
 ): Promise<Observation> {
   const meetsDeadline = String(fault.is).startsWith("deadline");
+  // A call that waits for its deadline, twice as long each time, must not wait for minutes.
+  const lastRound = meetsDeadline ? 3 : 6;
   for (let round = 0; ; round++) {
-    const timeoutMs = timeoutOf(fault, kind, meetsDeadline ? 2 ** Math.min(round, 3) : 1);
+    const timeoutMs = timeoutOf(fault, kind, meetsDeadline ? 2 ** Math.min(round, lastRound) : 1);
     const firstTokenMs = 50 * 2 ** round;
     const played = await playOnce(fixture, { fault, kind, mode, options, timeoutMs, firstTokenMs });
     if ("unprepared" in played) {
@@ -106,8 +108,7 @@ export async function playCell(
     const { observation, blockedMs, idleMs } = played;
     const isQuick = blockedMs < timeoutMs / (meetsDeadline ? 4 : 8);
     const isReached = isQuick && (fault.idleMs !== undefined || idleMs < longestIdleMs);
-    // Twice as long each time: a call that waits for its deadline must not wait for minutes.
-    if (isReached || round >= (meetsDeadline ? 3 : 6)) return observation;
+    if (isReached || round >= lastRound) return observation;
   }
 }
 
