@@ -2,8 +2,8 @@ import type { Value } from "./answer.js";
 import { NoAnswer } from "./no-answer.js";
 import type { Seen } from "./prober.js";
 
-/** A response, and between which times by the service's clock it was made. */
-export type Timed = Pick<Seen, "sentAtMs" | "receivedAtMs" | "setAtMs">;
+/** When a request was sent and its response came, by the local clock. */
+type Timed = Pick<Seen, "sentAtMs" | "receivedAtMs" | "setAtMs">;
 
 /** How far ahead of the local clock one of the service's can be. */
 interface ClockRange extends Pick<Timed, "setAtMs"> {
@@ -11,6 +11,7 @@ interface ClockRange extends Pick<Timed, "setAtMs"> {
   readonly toMs: number;
 }
 
+/** @param fromMs and `toMs`: between which times by the service's clock the response was made. */
 export function rangeOf({ sentAtMs, receivedAtMs, setAtMs }: Timed, fromMs: number, toMs: number): ClockRange {
   return { fromMs: fromMs - receivedAtMs, toMs: toMs - sentAtMs, setAtMs };
 }

@@ -43,7 +43,6 @@ type Look = (payment: Row) => Promise<boolean>;
 
 /** By its transaction id, or among the newest. @throws {NoAnswer} */
 async function lookFor(probe: Probe): Promise<Look> {
-  const isListed = (rows: readonly Row[], { id }: Row) => rows.some((row) => row.id === id);
   const has = async (question: Question, name: string, word: string) => {
     const { value } = await probe.answer(question).catch(() => ({ value: null }));
     return Object(value)[name] === word;
@@ -55,18 +54,7 @@ async function lookFor(probe: Probe): Promise<Look> {
     };
   }
   for (const field of ["pagingToken", "createdAt"]) {
-    if (!(await has(sort, field, "kept to"))) continue;
-    const newest = () => probe.list({ _sort: `${field}.desc`, _size: "10" });
-    const seen = new Set((await newest()).map(({ id }) => id));
-    let [before, last]: [ReadonlySet<unknown>, Row | undefined] = [seen, undefined];
-    return async (payment) => {
-      if (payment !== last) [before, last] = [new Set(seen), payment];
-      const rows = await newest();
-      for (const { id } of rows) seen.add(id);
-      const isThere = isListed(rows, payment);
-      if (isThere || before.size === 0 || rows.some(({ id }) => before.has(id))) return isThere;
-      throw new NoAnswer("the newest page has only what others have paid since");
-    };
+    if (await has(sort, field, "kept to")) return amongNewest(probe, field);
   }
   let last: string | undefined;
   return async (payment) => {
@@ -79,6 +67,25 @@ async function lookFor(probe: Probe): Promise<Look> {
     }
     throw new NoAnswer("the newest payments can't be reached in 20 pages");
   };
+}
+
+/** On a page that has none of what was seen before the payment, others may have pushed it off. */
+async function amongNewest(probe: Probe, field: string): Promise<Look> {
+  const newest = () => probe.list({ _sort: `${field}.desc`, _size: "10" });
+  const seen = new Set((await newest()).map(({ id }) => id));
+  let [before, last]: [ReadonlySet<unknown>, Row | undefined] = [seen, undefined];
+  return async (payment) => {
+    if (payment !== last) [before, last] = [new Set(seen), payment];
+    const rows = await newest();
+    for (const { id } of rows) seen.add(id);
+    const isThere = isListed(rows, payment);
+    if (isThere || before.size === 0 || rows.some(({ id }) => before.has(id))) return isThere;
+    throw new NoAnswer("the newest page has only what others have paid since");
+  };
+}
+
+function isListed(rows: readonly Row[], { id }: Row): boolean {
+  return rows.some((row) => row.id === id);
 }
 
 /** So many reads in a row have to show it. */

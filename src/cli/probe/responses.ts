@@ -17,14 +17,18 @@ export function rowsOf({ status, json }: Seen): readonly Row[] | undefined {
 /** The records of a response; undefined where what was asked for is refused. @throws {NoAnswer} where it has neither. */
 export function takenRows(seen: Seen): readonly Row[] | undefined {
   const rows = rowsOf(seen);
-  if (rows === undefined && !isRefused(seen)) throw new NoAnswer(`${seen.request.id} responded with ${describe(seen)}`);
+  if (rows === undefined && !isRefused(seen)) throw notSaid(seen);
   return rows;
 }
 
 /** A response that is the service's answer. @throws {NoAnswer} where it says only that another time is better. */
 export function settled(seen: Seen): Seen {
-  if (isPassingStatus(seen.status)) throw new NoAnswer(`${seen.request.id} responded with ${describe(seen)}`);
+  if (isPassingStatus(seen.status)) throw notSaid(seen);
   return seen;
+}
+
+function notSaid(seen: Seen): NoAnswer {
+  return new NoAnswer(`${seen.request.id} responded with ${describe(seen)}`);
 }
 
 export function tokensOf(rows: readonly Row[]): readonly string[] {
