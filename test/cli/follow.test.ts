@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, 
 import { followPayments } from "../../src/cli/lists/follow.js";
 import type { CrossBorderClient, Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { until } from "../support/eventually.js";
 import { command } from "../support/program.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 import { isThorough } from "../support/thorough.js";
@@ -116,10 +117,6 @@ function followHere(...line: readonly string[]) {
       return (await ended).code;
     },
   };
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await sleep(10);
 }
 
 const records: (ndjson: string) => { readonly id: string; readonly senderGatewayTransactionId: string }[] = recordsIn;

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage } from "node:http";
-import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { patienceMs } from "../support/patience.js";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { until } from "../support/eventually.js";
 import { Operator } from "./operator.js";
 import { BackEnd, buildAll, frameworks, type Running } from "./running.js";
 
@@ -75,12 +75,12 @@ describe.each(Object.keys(frameworks))("the back end with %s", (framework) => {
     const customer = new AbortController();
     const quoted = process.request("PUT", "/orders/order-1/quote", order, customer.signal);
     quoted.catch(() => {});
-    await vi.waitUntil(() => asked !== undefined, patienceMs);
+    await until(() => asked !== undefined);
     expect(asked?.socket.destroyed).toBe(false);
     customer.abort();
     await expect(quoted).rejects.toThrow();
     // The client itself would wait for 30 s.
-    await vi.waitUntil(() => asked?.socket.destroyed, patienceMs);
+    await until(() => asked?.socket.destroyed);
     expect(await process.terminate()).toBe(0);
     expect(process.output).not.toMatch(/refused|failed/);
   });
@@ -106,12 +106,9 @@ describe.each(Object.keys(frameworks))("the back end with %s", (framework) => {
     expect(await confirmed).toMatchObject({ status: 202, body: { status: "pending" } });
     expect(await exitCode).toBe(0);
     const another = await backEnd.process(framework);
-    const paid = await vi.waitUntil(
-      async () => {
-        const shown = await another.request("GET", "/orders/order-1");
-        return shown.status === 200 && shown;
-      },
-      { timeout: patienceMs, interval: 100 },
+    const paid = await until(
+      () => another.request("GET", "/orders/order-1"),
+      ({ status }) => status === 200,
     );
     expect(paid).toMatchObject({ body: { status: "paid" } });
     expect(backEnd.practice.server.sandbox.payments).toHaveLength(1);
@@ -126,10 +123,10 @@ describe.each(Object.keys(frameworks))("the back end with %s", (framework) => {
     const process = await backEnd.process(framework);
     const intentId = await quote(process, "order-1");
     expect(await process.request("POST", "/orders/order-1/confirm", { intentId })).toMatchObject({ status: 202 });
-    await vi.waitUntil(async () => {
+    await until(async () => {
       const { rows } = await backEnd.database.query("select balance from accounts where balance < 1000");
       return rows.length === 1;
-    }, patienceMs);
+    });
     const stranger = new Operator(process.url);
     expect(await stranger.ask("/desk")).toMatchObject({ status: 303, headers: { location: "/login" }, body: "" });
     expect(await stranger.ask("/desk?flow=order-1", { do: "propose" })).toMatchObject({ status: 401 });
@@ -143,10 +140,7 @@ describe.each(Object.keys(frameworks))("the back end with %s", (framework) => {
     ] as const) {
       expect(await one.login(name)).toMatchObject({ status: 303, headers: { location: "/desk" } });
     }
-    await vi.waitUntil(async () => (await olga.ask("/desk")).body.includes("held"), {
-      timeout: patienceMs,
-      interval: 100,
-    });
+    await until(async () => (await olga.ask("/desk")).body.includes("held"));
     const why = "the service's support says that it never came: 4711";
     const proposed = await olga.decide("order-1", "propose", { action: "release", why });
     expect(proposed.body).toContain("You proposed this: another person approves it.");

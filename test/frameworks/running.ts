@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Client } from "pg";
-import { expect, inject, onTestFinished, vi } from "vitest";
+import { expect, inject, onTestFinished } from "vitest";
 import { postgresTables } from "../../examples/ledger-sql/postgres-ledger.js";
 import { type PracticeService, startPracticeService } from "../../examples/support/practice-service.js";
+import { until } from "../support/eventually.js";
 import { freePort } from "../support/free-port.mjs";
-import { patienceMs } from "../support/patience.js";
 import { staffSettings } from "./operator.js";
 
 type SandboxOptions = NonNullable<Parameters<typeof startPracticeService>[0]>;
@@ -103,16 +103,14 @@ export class BackEnd {
     });
     onTestFinished(() => void child.kill("SIGKILL"));
     const running = new Running(child, `http://127.0.0.1:${port}`);
-    await vi
-      .waitUntil(async () => {
-        if (child.exitCode !== null || child.signalCode !== null) return true;
-        const response = await fetch(`${running.url}/health`).catch(() => undefined);
-        running.health = await response?.text();
-        return response?.status === 200;
-      }, patienceMs)
-      .catch((error: unknown) => {
-        throw new Error(`${framework} is not ready: ${running.health}\n${running.output}`, { cause: error });
-      });
+    await until(async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return true;
+      const response = await fetch(`${running.url}/health`).catch(() => undefined);
+      running.health = await response?.text();
+      return response?.status === 200;
+    }).catch((error: unknown) => {
+      throw new Error(`${framework} is not ready: ${running.health}\n${running.output}`, { cause: error });
+    });
     expect(child.exitCode ?? child.signalCode, running.output).toBeNull();
     return running;
   }

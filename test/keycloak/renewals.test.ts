@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { TokenError } from "cross-border-payments";
 import { describe, expect, it } from "vitest";
+import { until } from "../support/eventually.js";
 import {
   callMany,
   callOnce,
@@ -114,10 +115,6 @@ const rotating = { revokeRefreshToken: true, refreshTokenMaxReuse: 0 };
 
 function grants({ proxy }: GatewayFixture): unknown[] {
   return proxy.tokenRequests.map(({ form }) => form.grant_type);
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await sleep(10);
 }
 
 /** New keys of the realm, and none of the old ones. */

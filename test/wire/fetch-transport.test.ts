@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { later, now, type Timestamp } from "../../src/timing/timestamp.js";
 import { type FetchLike, fetchTransport } from "../../src/wire/fetch-transport.js";
 import type { WireRequest, WireResponse } from "../../src/wire/transport.js";
+import { until } from "../support/eventually.js";
 import { openClosedPort } from "./closed-port.js";
 import { failureOf, within } from "./exchange-fixture.js";
 import { startWireServer, wireResponse } from "./wire-server.js";
@@ -21,10 +22,6 @@ function post(origin: string): WireRequest {
 
 const send = (request: WireRequest, deadline = within(), fetch: FetchLike = globalThis.fetch): Promise<WireResponse> =>
   fetchTransport(fetch).send(request, deadline);
-
-const until = async (happened: () => boolean) => {
-  while (!happened()) await new Promise((resolve) => setTimeout(resolve, 1));
-};
 
 describe("over the fetch of this runtime", () => {
   it("sends the path and the body as they are", async () => {

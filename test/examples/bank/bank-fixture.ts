@@ -228,15 +228,6 @@ export function assertNoLeaks(): void {
   }
 }
 
-/** Asks again until it is so. */
-export async function until<T>(ask: () => Promise<T> | T, isSo: (value: T) => boolean): Promise<T> {
-  for (;;) {
-    const value = await ask();
-    if (isSo(value)) return value;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
 export const says =
   (text: string) =>
   ({ body }: Page): boolean =>

@@ -1,7 +1,8 @@
 import pg from "pg";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { deferred } from "../../support/deferred.js";
-import { assertNoLeaks, type BankFixture, bank, postgresUrl, says, skipped, until } from "./bank-fixture.js";
+import { until } from "../../support/eventually.js";
+import { assertNoLeaks, type BankFixture, bank, postgresUrl, says, skipped } from "./bank-fixture.js";
 import { hiddenFields } from "./browser.js";
 
 describe.skipIf(postgresUrl === "")(`a bank's back end${skipped}`, () => {

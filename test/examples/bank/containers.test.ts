@@ -7,7 +7,8 @@ import { bankVariables, readBankSettings } from "../../../examples/bank/settings
 import { settingNames, variableOf } from "../../../src/settings/setting-table.js";
 import { yamlProblems } from "../../architecture/yaml-problems.js";
 import { startCollector } from "../../support/collector.js";
-import { BankFixture, postgresUrl, says, skipped, until } from "./bank-fixture.js";
+import { until } from "../../support/eventually.js";
+import { BankFixture, postgresUrl, says, skipped } from "./bank-fixture.js";
 
 const read = (name: string) => readFileSync(join("examples/bank", name), "utf8");
 const dockerfile = read("Dockerfile");

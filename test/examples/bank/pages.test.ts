@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { PostgresProxy } from "../../crash/postgres-proxy.js";
-import { assertNoLeaks, bank, origin, postgresUrl, says, skipped, until } from "./bank-fixture.js";
+import { until } from "../../support/eventually.js";
+import { assertNoLeaks, bank, origin, postgresUrl, says, skipped } from "./bank-fixture.js";
 import { Browser, hiddenFields } from "./browser.js";
 
 describe.skipIf(postgresUrl === "")(`a process of a bank${skipped}`, () => {
