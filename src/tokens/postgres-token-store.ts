@@ -113,7 +113,10 @@ export class PostgresTokenStore implements TokenStore {
 
   async #query(statement: string, values: (string | number)[]): Promise<unknown[]> {
     for (let attempt = 1; ; attempt++) {
-      this.#created ??= this.#create();
+      this.#created ??= this.#create().catch((error: unknown) => {
+        this.#created = undefined;
+        throw error;
+      });
       await this.#created;
       try {
         return (await this.#pool.query(statement, values)).rows;
@@ -128,14 +131,9 @@ export class PostgresTokenStore implements TokenStore {
 
   /** A role that may only read and write rows can use a table that is there. */
   async #create(): Promise<void> {
-    try {
-      const { schema, name } = this.#table;
-      const { rows } = await this.#pool.query(this.#statements.exists, [schema, name]);
-      if (rows.length === 0) await this.#pool.query(this.#statements.create);
-    } catch (error) {
-      this.#created = undefined;
-      throw error;
-    }
+    const { schema, name } = this.#table;
+    const { rows } = await this.#pool.query(this.#statements.exists, [schema, name]);
+    if (rows.length === 0) await this.#pool.query(this.#statements.create);
   }
 }
 

@@ -67,6 +67,9 @@ describe("with a pool that is asked", () => {
     };
     return { store: new PostgresTokenStore({ pool, encryptionKey }), texts };
   };
+  const fail = (error: Error): never => {
+    throw error;
+  };
   const rolledBack = () => Object.assign(new Error("could not serialize access"), { code: "40001" });
 
   it("runs a statement again that the database has rolled back", async () => {
@@ -93,6 +96,26 @@ describe("with a pool that is asked", () => {
     });
     await expect(store.lock("key", "owner", 1000)).rejects.toThrow("connection lost");
     expect(texts).toHaveLength(1);
+  });
+
+  it.each([
+    ["throws", (error: Error): Promise<never> => fail(error)],
+    ["rejects", (error: Error): Promise<never> => Promise.reject(error)],
+  ])("looks once for its table, and again after a pool that %s has said nothing of it", async (_, refuse) => {
+    const texts: string[] = [];
+    const lost = new Error("the connection was lost");
+    const pool = {
+      query: (text: string) => {
+        texts.push(text.includes("pg_class") ? "table" : "other");
+        return texts.length === 1 || texts.length === 4 ? refuse(lost) : Promise.resolve({ rows: [1] });
+      },
+    };
+    const store = new PostgresTokenStore({ pool, encryptionKey });
+    await expect(store.lock("key", "owner", 1000)).rejects.toBe(lost);
+    expect(await store.lock("key", "owner", 1000)).toBe(true);
+    await expect(store.lock("key", "owner", 1000)).rejects.toBe(lost);
+    expect(await store.lock("key", "owner", 1000)).toBe(true);
+    expect(texts).toEqual(["table", "table", "other", "other", "other"]);
   });
 
   it("looks for what ended long ago only after it has stored a session", async () => {

@@ -33,6 +33,21 @@ it("takes a reply that comes at once, as that of a client in a test", async () =
   expect(await store.read("key")).toBeUndefined();
 });
 
+it.each([
+  ["NOPERM this user has no permissions to run the 'eval' command", "NOPERM"],
+  ["LOADING Redis is loading the dataset in memory", "LOADING"],
+  ["READONLY", undefined],
+  ["connect ECONNREFUSED 127.0.0.1:6379", undefined],
+  ["The client is closed", undefined],
+])("takes the word that Redis refuses with for the error's code, and no other: %s", async (message, code) => {
+  const error = new Error(message);
+  const store = new RedisTokenStore({ redis: { eval: () => Promise.reject(error) }, encryptionKey });
+  const thrown: unknown = await store.read("key").catch((reason: unknown) => reason);
+  expect(thrown).toMatchObject(code === undefined ? error : { message, code, cause: error });
+  expect(Reflect.get(Object(thrown), "code")).toBe(code);
+  expect(thrown === error).toBe(code === undefined);
+});
+
 describe.skipIf(url === "")(`with a server${skipped}`, () => {
   const nodeRedis = createClient({ url });
   const ioRedis = url === "" ? undefined : new Redis(url);
