@@ -2,7 +2,7 @@ import { createSign } from "node:crypto";
 import { CrossBorderError } from "cross-border-payments";
 import { expect, it } from "vitest";
 import { keyPairOf } from "../support/key-pairs.js";
-import { flowFixture, request } from "./flow-fixture.js";
+import { brief, flowFixture, request } from "./flow-fixture.js";
 
 const html = (status: number) =>
   new Response("<html><body>no such route</body></html>", { status, headers: { "content-type": "text/html" } });
@@ -96,11 +96,14 @@ it("takes money for new payments as long as those whose responses are lost are f
 
 it("does not take what an earlier owner had made for a response to anything that is sent now", async () => {
   let isDead = true;
-  const { flow, bank, sandbox, journal } = await flowFixture({
-    onRequest: ({ operation }) =>
-      isDead && bank.taken.size > 1 && operation === "payments.create" ? html(502) : undefined,
-    onResponse: ({ operation }) => (isDead && operation === "payments.create" ? Response.error() : undefined),
-  });
+  const { flow, bank, sandbox, journal } = await flowFixture(
+    {
+      onRequest: ({ operation }) =>
+        isDead && bank.taken.size > 1 && operation === "payments.create" ? html(502) : undefined,
+      onResponse: ({ operation }) => (isDead && operation === "payments.create" ? Response.error() : undefined),
+    },
+    brief,
+  );
   // An owner that is gone once it has sent its payment.
   const isGone = () => sandbox.payments.length === 1;
   const journalOfFirst = new Proxy(journal, {

@@ -8,6 +8,7 @@ import { RecordedTracing } from "../tracing/recorded-tracing.js";
 import { boundJournal } from "./bound-journal.js";
 import {
   afterPayment,
+  brief,
   closed,
   type FlowFixture,
   flowFixture,
@@ -44,7 +45,7 @@ function counted(journal: Journal): { readonly journal: Journal; readonly calls:
 }
 
 it("takes no money for an entry that a journal of somebody's own returned under another key", async () => {
-  const { flow, journal, sandbox, bank } = await flowFixture();
+  const { flow, journal, sandbox, bank } = await flowFixture({}, brief);
   const begin: Journal["begin"] = async (...args) => {
     const { entry, created } = await journal.begin(...args);
     return { entry: { ...entry, key: "other" }, created };

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { createReporter } from "../../src/events/reporter.js";
 import { followFlow } from "../../src/flows/follow-flow.js";
 import { RecordedTracing } from "../tracing/recorded-tracing.js";
-import { closed, flowFixture, request } from "./flow-fixture.js";
+import { brief, closed, flowFixture, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
 it("makes each call for a key a part of the work, with its outcome", async () => {
@@ -40,9 +40,12 @@ it("says of no outcome where there is none", async () => {
 });
 
 it("makes what an operator decides a part of the work", async () => {
-  const { flow } = await flowFixture({
-    onRequest: ({ operation }) => (operation === "payments.create" ? Response.error() : undefined),
-  });
+  const { flow } = await flowFixture(
+    {
+      onRequest: ({ operation }) => (operation === "payments.create" ? Response.error() : undefined),
+    },
+    brief,
+  );
   expect(await flow().run("k", request)).toMatchObject({ status: "held" });
   const tracing = new RecordedTracing();
   const decision = { by: "Olga Operator", why: "the back office looked", withoutProof: true };

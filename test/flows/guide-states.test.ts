@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { FlowEvent, FlowEvents, ResolveAction } from "cross-border-payments/flow";
 import { beforeAll, expect, it } from "vitest";
 import { allPhases } from "../../src/flows/state/flow-state.js";
-import { type FlowFixture, flowFixture, request } from "./flow-fixture.js";
+import { brief, type FlowFixture, flowFixture, request } from "./flow-fixture.js";
 
 /** The table of states in the guide: where each can go. */
 const table = new Map<string, Set<string>>();
@@ -102,9 +102,13 @@ const scenarios: readonly Scenario[] = [
 
 it.each(scenarios)("goes %s, each step as the table has it", async (wanted, given, work) => {
   const pending = [...given];
-  const fixture = await flowFixture({
-    onRequest: ({ operation }) => (operation === "payments.create" ? responses[pending.shift() ?? ""]?.() : undefined),
-  });
+  const fixture = await flowFixture(
+    {
+      onRequest: ({ operation }) =>
+        operation === "payments.create" ? responses[pending.shift() ?? ""]?.() : undefined,
+    },
+    brief,
+  );
   const taken: string[] = ["none"];
   const unlisted: string[] = [];
   const onStep = ({ from, to }: FlowEvent) => {

@@ -2,7 +2,7 @@ import type { Journal, PaymentFlow } from "cross-border-payments/flow";
 import { expect, it } from "vitest";
 import { eventually } from "../support/eventually.js";
 import { boundJournal } from "./bound-journal.js";
-import { flowFixture, isPayment, request } from "./flow-fixture.js";
+import { brief, flowFixture, isPayment, request } from "./flow-fixture.js";
 import { RestorableJournal } from "./restorable-journal.js";
 import { errorOf } from "./results.js";
 
@@ -66,7 +66,7 @@ class StandingStill {
 }
 
 it("looks for the payment when the lease ended while the bank took the money, although the journal says that nobody had the flow", async () => {
-  const { sandbox, flow, bank } = await flowFixture();
+  const { sandbox, flow, bank } = await flowFixture({}, brief);
   const still = new StandingStill();
   const owner = flow({
     journal: still.stillJournal,
@@ -81,7 +81,7 @@ it("looks for the payment when the lease ended while the bank took the money, al
 });
 
 it("makes no claim when the lease ended after the look, and looks again", async () => {
-  const { sandbox, flow, bank, logIn } = await flowFixture();
+  const { sandbox, flow, bank, logIn } = await flowFixture({}, brief);
   const still = new StandingStill();
   const token = await logIn();
   let isFunded = false;
@@ -109,13 +109,16 @@ it("makes no claim when the lease ended after the look, and looks again", async 
 /** The first payment that is sent is refused for good. */
 function refusedOnce() {
   let refusals = 0;
-  return flowFixture({
-    onRequest: (seen) => {
-      if (!isPayment(seen) || refusals > 0) return undefined;
-      refusals += 1;
-      return Response.json({ error: "limit", message: "no" }, { status: 400 });
+  return flowFixture(
+    {
+      onRequest: (seen) => {
+        if (!isPayment(seen) || refusals > 0) return undefined;
+        refusals += 1;
+        return Response.json({ error: "limit", message: "no" }, { status: 400 });
+      },
     },
-  });
+    brief,
+  );
 }
 
 it("gives no money back when the lease ended before that, also where the journal has gone back to the refusal", async () => {
@@ -165,13 +168,16 @@ it("gives no money back when the lease ended before that, and an owner that knew
 
 it("asks the bank again after it has waited for claims that the journal may have lost: their money may have been given back", async () => {
   let refusals = 0;
-  const { sandbox, flow, bank } = await flowFixture({
-    onRequest: (seen) => {
-      if (!isPayment(seen) || refusals > 0) return undefined;
-      refusals += 1;
-      return Response.json({ error: "limit", message: "no" }, { status: 400 });
+  const { sandbox, flow, bank } = await flowFixture(
+    {
+      onRequest: (seen) => {
+        if (!isPayment(seen) || refusals > 0) return undefined;
+        refusals += 1;
+        return Response.json({ error: "limit", message: "no" }, { status: 400 });
+      },
     },
-  });
+    brief,
+  );
   const still = new StandingStill();
   const owner = flow({
     journal: still.stillJournal,

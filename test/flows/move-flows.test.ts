@@ -8,7 +8,7 @@ import { checkMove } from "../../src/flows/move-flows.js";
 import { newFile, nodeSqlite, openSqliteJournal } from "../journals/sqlite-fixture.js";
 import { eventually } from "../support/eventually.js";
 import { boundJournal } from "./bound-journal.js";
-import { cipher, closed, flowFixture, isList, isPayment, request } from "./flow-fixture.js";
+import { brief, cipher, closed, flowFixture, isList, isPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
 const oldUrl = "https://old.test";
@@ -39,17 +39,24 @@ const journals = [
 ];
 
 /** A service that was reached under another base URL before, with the same paths unless `basePath` says otherwise. */
-async function movedFixture(given: Promise<Journal> | Journal = new MemoryJournal(), basePath = "") {
+async function movedFixture(
+  given: Promise<Journal> | Journal = new MemoryJournal(),
+  basePath = "",
+  defaults: Partial<PaymentFlowOptions> = {},
+) {
   const journal = await given;
   /** What becomes of payments that are sent, and whether the old address lists them. */
   const fate = { areLost: false, isOldEmpty: false, isNewEmpty: false, beforeOldList: Promise.resolve() };
-  const fixture = await flowFixture({
-    basePath,
-    onRequest: (seen) => {
-      if (isList(seen) && fate.isNewEmpty) return Response.json([]);
-      return isPayment(seen) && fate.areLost ? Response.error() : undefined;
+  const fixture = await flowFixture(
+    {
+      basePath,
+      onRequest: (seen) => {
+        if (isList(seen) && fate.isNewEmpty) return Response.json([]);
+        return isPayment(seen) && fate.areLost ? Response.error() : undefined;
+      },
     },
-  });
+    defaults,
+  );
   const old = async (url: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const { pathname } = new URL(url instanceof Request ? url.url : url);
     if (pathname !== "/payments") return fixture.sandbox.fetch(inService(url), init);
@@ -88,7 +95,7 @@ const phasesAt = async (journal: Journal, service: string) =>
 
 describe.each(journals)("flows in a journal of $name", ({ open, isHere }) => {
   it.skipIf(!isHere)("are seen under a new base URL before they move, and go on as they were after it", async () => {
-    const fixture = await movedFixture(open());
+    const fixture = await movedFixture(open(), "", brief);
     const { journal, atNew, sandbox, bank } = fixture;
     await begin(fixture, { cipher });
     const found = { service: oldUrl, gateway: gatewayId, open: 1, held: 1 };
@@ -123,7 +130,7 @@ describe.each(journals)("flows in a journal of $name", ({ open, isHere }) => {
     async () => {
       const calls = ["list", "acquire", "write", "release", "renew", "read"] as const;
       for (let dieAt = 1, isDead = true; isDead; dieAt += 1) {
-        const fixture = await movedFixture(open());
+        const fixture = await movedFixture(open(), "", brief);
         await begin(fixture);
         let count = 0;
         isDead = false;
@@ -168,7 +175,7 @@ describe.each(journals)("flows in a journal of $name", ({ open, isHere }) => {
   );
 
   it.skipIf(!isHere)("are given back by nobody who was stopped at the old, empty address", async () => {
-    const { journal, atOld, atNew, fate, bank } = await movedFixture(open());
+    const { journal, atOld, atNew, fate, bank } = await movedFixture(open(), "", brief);
     fate.areLost = true;
     expect(await atOld().run("k", request)).toMatchObject({ status: "held" });
     let goOn = () => {};
@@ -196,7 +203,7 @@ describe.each(journals)("flows in a journal of $name", ({ open, isHere }) => {
 });
 
 it("is signed anew where it was signed for another path, and looked for by both signatures", async () => {
-  const { atOld, atNew, fate, sandbox } = await movedFixture(undefined, "/v1");
+  const { atOld, atNew, fate, sandbox } = await movedFixture(undefined, "/v1", brief);
   fate.areLost = true;
   expect(await atOld().run("k", request)).toMatchObject({ status: "held" });
   fate.areLost = false;
@@ -208,9 +215,12 @@ it("is signed anew where it was signed for another path, and looked for by both 
 });
 
 it("is sent again as it was signed where only the host is another", async () => {
-  const fixture = await flowFixture({
-    onRequest: (seen) => (isPayment(seen) && isLost ? Response.error() : undefined),
-  });
+  const fixture = await flowFixture(
+    {
+      onRequest: (seen) => (isPayment(seen) && isLost ? Response.error() : undefined),
+    },
+    brief,
+  );
   let isLost = true;
   const held = await fixture.flow({ gatewayId }, { baseUrl: oldUrl }).run("k", request);
   isLost = false;

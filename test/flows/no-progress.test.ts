@@ -1,17 +1,20 @@
 import { expect, it } from "vitest";
-import { flowFixture, isList, request } from "./flow-fixture.js";
+import { brief, flowFixture, isList, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
 /** A flow whose money is taken, and whose owners each end before they have read the list of payments once. */
 async function shortLives(lives: number) {
   let isSlow = false;
-  const fixture = await flowFixture({
-    onRequest: async (seen) => {
-      // Nobody gets a response while owners live for less than one.
-      if (isSlow && isList(seen)) await new Promise(() => {});
-      return undefined;
+  const fixture = await flowFixture(
+    {
+      onRequest: async (seen) => {
+        // Nobody gets a response while owners live for less than one.
+        if (isSlow && isList(seen)) await new Promise(() => {});
+        return undefined;
+      },
     },
-  });
+    brief,
+  );
   const { bank, flow } = fixture;
   const takeFunds: typeof bank.takeFunds = (call) => {
     bank.takeFunds(call);

@@ -12,7 +12,7 @@ import { block } from "../support/block.js";
 import { deferred } from "../support/deferred.js";
 import { eventually } from "../support/eventually.js";
 import { boundJournal } from "./bound-journal.js";
-import { afterPayment, flowFixture, isList, isPayment, onPayment, request } from "./flow-fixture.js";
+import { afterPayment, brief, flowFixture, isList, isPayment, onPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
 const lost = afterPayment(() => Response.error());
@@ -245,13 +245,16 @@ describe("run", () => {
 
   it("forgets a payment that looked like its own once an operator has it sent again", async () => {
     let looks = 0;
-    const { flow } = await flowFixture({
-      onRequest: (seen) => (isPayment(seen) ? Response.error() : undefined),
-      onResponse: (seen) => {
-        if (!isList(seen) || ++looks < 2 || isSentAgain) return undefined;
-        return Response.json([{ pagingToken: "1", senderGatewayTransactionId: "TX-1" }]);
+    const { flow } = await flowFixture(
+      {
+        onRequest: (seen) => (isPayment(seen) ? Response.error() : undefined),
+        onResponse: (seen) => {
+          if (!isList(seen) || ++looks < 2 || isSentAgain) return undefined;
+          return Response.json([{ pagingToken: "1", senderGatewayTransactionId: "TX-1" }]);
+        },
       },
-    });
+      brief,
+    );
     let isSentAgain = false;
     expect(await flow().run("k", request)).toMatchObject({ status: "held", lookalike: { pagingToken: "1" } });
     isSentAgain = true;
@@ -302,7 +305,7 @@ describe("run", () => {
   });
 
   it("hands over when another owner took the flow over, and returns the other's outcome", async () => {
-    const { flow, sandbox, bank } = await flowFixture();
+    const { flow, sandbox, bank } = await flowFixture({}, brief);
     const { promise: closed, resolve: open } = deferred();
     const journal = new MemoryJournal();
     const stuck = flow({
@@ -325,7 +328,7 @@ describe("a claim is not sent after its time", () => {
   const hourMs = 3_600_000;
 
   it("when the process stood still between storing the claim and sending it; a later run pays once", async () => {
-    const { flow, journal, sandbox, bank } = await flowFixture();
+    const { flow, journal, sandbox, bank } = await flowFixture({}, brief);
     const stopping = afterClaim(journal, () => block(400));
     expect(await causeOf(flow({ journal: stopping }).run("k", request))).toMatchObject({
       code: "timeout",
@@ -344,7 +347,7 @@ describe("a claim is not sent after its time", () => {
     ["the process stood still", () => block(400)],
     ["the machine was suspended, which only the wall clock shows", () => shiftClock(hourMs)],
   ])("when %s just before the first byte", async (_, happen) => {
-    const { flow, journal, sandbox, logIn } = await flowFixture();
+    const { flow, journal, sandbox, logIn } = await flowFixture({}, brief);
     const { auth, journal: watched } = beforePayment(journal, await logIn(), happen);
     const work = flow({ journal: watched }, { auth }).run("k", request);
     expect(await causeOf(work)).toMatchObject({ code: "timeout", effect: "none" });
@@ -375,16 +378,19 @@ describe("a claim is not sent after its time", () => {
   });
 
   it("and a clock that was set back by an hour prolongs no wait", async () => {
-    const { flow, sandbox, bank } = await flowFixture({
-      onRequest: async (seen) => {
-        if (isPayment(seen)) {
-          shiftClock(-hourMs);
-          // Longer than the lease, and not answered in time.
-          await new Promise((resolve) => setTimeout(resolve, 700));
-        }
-        return isList(seen) && bank.calls > 0 ? Response.json([]) : undefined;
+    const { flow, sandbox, bank } = await flowFixture(
+      {
+        onRequest: async (seen) => {
+          if (isPayment(seen)) {
+            shiftClock(-hourMs);
+            // Longer than the lease, and not answered in time.
+            await new Promise((resolve) => setTimeout(resolve, 700));
+          }
+          return isList(seen) && bank.calls > 0 ? Response.json([]) : undefined;
+        },
       },
-    });
+      brief,
+    );
     const startMs = performance.now();
     expect(await flow().run("k", request)).toMatchObject({ status: "held" });
     expect(await flow().resolve("k", "release", resolution)).toMatchObject({ status: "rejected" });
@@ -438,7 +444,7 @@ describe("after a crash", () => {
   it.each(writes.flatMap((phase) => [[phase, "before"] as const, [phase, "after"] as const]))(
     "at the write of %s (%s it) pays at most once, and settles",
     async (phase, when) => {
-      const { flow, sandbox, bank, journal } = await flowFixture();
+      const { flow, sandbox, bank, journal } = await flowFixture({}, brief);
       await flow({ journal: dyingAt(journal, phase, when) })
         .run("k", request)
         .catch(() => {});
@@ -461,7 +467,7 @@ describe("after a crash", () => {
   );
 
   it("recovers flows of dead owners only", async () => {
-    const { flow, journal, bank } = await flowFixture();
+    const { flow, journal, bank } = await flowFixture({}, brief);
     const { promise: closed, resolve: open } = deferred();
     const alive = flow({
       takeFunds: async (context) => {
@@ -479,7 +485,7 @@ describe("after a crash", () => {
   });
 
   it("continues with the others when one flow can't be recovered, and says so at the end", async () => {
-    const { flow, journal, bank } = await flowFixture();
+    const { flow, journal, bank } = await flowFixture({}, brief);
     for (const key of ["a", "b", "c"]) {
       await flow({ journal: dyingAt(journal, "claimed", "before") })
         .run(key, request)
@@ -506,13 +512,16 @@ describe("after a crash", () => {
 it("sends the same bytes and signature once an operator has it sent again, with who decided and why on record", async () => {
   let down = true;
   const bodies: string[] = [];
-  const { flow, sandbox } = await flowFixture({
-    onRequest: (seen) => {
-      if (!isPayment(seen)) return undefined;
-      bodies.push(seen.headers.get("x-service-signature-base64") + seen.body);
-      return down ? Response.error() : undefined;
+  const { flow, sandbox } = await flowFixture(
+    {
+      onRequest: (seen) => {
+        if (!isPayment(seen)) return undefined;
+        bodies.push(seen.headers.get("x-service-signature-base64") + seen.body);
+        return down ? Response.error() : undefined;
+      },
     },
-  });
+    brief,
+  );
   await flow().run("k", request);
   down = false;
   const outcome = await flow().resolve("k", "resend", resolution);

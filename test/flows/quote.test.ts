@@ -3,7 +3,7 @@ import { type FlowEvent, FlowPausedError, type Journal, JournalError, MemoryJour
 import { describe, expect, it, vi } from "vitest";
 import { clock } from "../../src/timing/clock.js";
 import { boundJournal } from "./bound-journal.js";
-import { flowFixture, isPayment, request } from "./flow-fixture.js";
+import { brief, flowFixture, isPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
 type Seen = { readonly operation: string | undefined };
@@ -11,10 +11,10 @@ const isIntent = ({ operation }: Seen) => operation === "paymentIntents.create";
 const other = { ...request, receiverAmount: "151.00" };
 
 /** A journal whose clock can be moved: quotes expire by it. */
-async function quoteFixture(sandboxOptions: Parameters<typeof flowFixture>[0] = {}) {
+async function quoteFixture(...[sandboxOptions = {}, defaults]: Parameters<typeof flowFixture>) {
   let aheadMs = 0;
   const journal = new MemoryJournal({ nowMs: () => Date.now() + aheadMs });
-  const fixture = await flowFixture(sandboxOptions);
+  const fixture = await flowFixture(sandboxOptions, defaults);
   return {
     ...fixture,
     journal,
@@ -224,7 +224,7 @@ describe("confirm", () => {
   });
 
   it("is finished by recover when its process died after takeFunds", async () => {
-    const { flow, journal, sandbox, bank } = await quoteFixture();
+    const { flow, journal, sandbox, bank } = await quoteFixture({}, brief);
     const { intent } = await flow().quote("k", request);
     let isDead = false;
     const alive = <T>(work: () => Promise<T>) => (isDead ? Promise.reject(new Error("is dead")) : work());

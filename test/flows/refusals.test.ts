@@ -3,7 +3,7 @@ import { type Effect, type ErrorCode, InvalidArgumentError } from "cross-border-
 import { MemoryJournal } from "cross-border-payments/flow";
 import { beforeAll, describe, expect, it } from "vitest";
 import { signingKeysOf } from "../support/key-pairs.js";
-import { type FlowFixture, flowFixture, request } from "./flow-fixture.js";
+import { brief, type FlowFixture, flowFixture, request } from "./flow-fixture.js";
 import { errorOf } from "./results.js";
 
 /** The guide's table of refusals: the cell of each code. */
@@ -136,12 +136,15 @@ describe("what refuses a call because of its key's flow", () => {
 
   it("is possible where resolve finds otherwise than its operator", async () => {
     let isHidden = true;
-    const fixture = await flowFixture({
-      onResponse: ({ operation }) => {
-        if (operation === "payments.create") return Response.error();
-        return operation === "payments.list" && isHidden ? Response.json([]) : undefined;
+    const fixture = await flowFixture(
+      {
+        onResponse: ({ operation }) => {
+          if (operation === "payments.create") return Response.error();
+          return operation === "payments.list" && isHidden ? Response.json([]) : undefined;
+        },
       },
-    });
+      brief,
+    );
     await held(fixture);
     const { flow, sandbox } = fixture;
     const found = await errorOf(flow().resolve("k", "found", decision));

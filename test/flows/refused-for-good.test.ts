@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { signingKeysOf } from "../support/key-pairs.js";
-import { type FlowFixture, flowFixture, isPayment, onPayment, request } from "./flow-fixture.js";
+import { brief, type FlowFixture, flowFixture, isPayment, onPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
 const refusal = (status: number) => Response.json({ error: "key_unknown", message: "no" }, { status });
@@ -138,9 +138,12 @@ describe("a flow whose money can't be given back", () => {
   async function stuckRelease() {
     const late: (() => void)[] = [];
     let sent = 0;
-    const fixture = await flowFixture({
-      onRequest: (seen) => (isPayment(seen) && ++sent === 1 ? refusal(400) : undefined),
-    });
+    const fixture = await flowFixture(
+      {
+        onRequest: (seen) => (isPayment(seen) && ++sent === 1 ? refusal(400) : undefined),
+      },
+      brief,
+    );
     const releaseFunds: typeof fixture.bank.releaseFunds = (call) => {
       late.push(() => fixture.bank.releaseFunds(call));
       throw new Error("the bank does not answer");

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { signingKeysOf } from "../support/key-pairs.js";
-import { flowFixture, isPayment, request } from "./flow-fixture.js";
+import { brief, flowFixture, isPayment, request } from "./flow-fixture.js";
 
 it("names the key that signed it, after the key was changed", async () => {
-  const { flow } = await flowFixture({ onRequest: (seen) => (isPayment(seen) ? Response.error() : undefined) });
+  const { flow } = await flowFixture({ onRequest: (seen) => (isPayment(seen) ? Response.error() : undefined) }, brief);
   const gatewayId = request.senderGatewayId;
   const held = await flow({ gatewayId }).run("k", request);
   if (held.status !== "held") throw new Error(`the flow is ${held.status}`);

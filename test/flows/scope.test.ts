@@ -2,7 +2,7 @@ import { CrossBorderClient, InvalidArgumentError } from "cross-border-payments";
 import { FlowPausedError, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
 import { signingKeysOf } from "../support/key-pairs.js";
-import { Bank, cipher, closed, flowFixture, isPayment, request } from "./flow-fixture.js";
+import { Bank, brief, cipher, closed, flowFixture, isPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
 type Seen = { readonly operation: string | undefined };
@@ -192,14 +192,17 @@ describe("after the key was changed, and without gatewayId", () => {
 
   async function rotatedFixture(isAway: boolean) {
     let isSent = false;
-    const fixture = await flowFixture({
-      onRequest: (seen) => {
-        if (isAway && isSent && seen.operation === "payments.list") return new Response("", { status: 503 });
-        if (!isPayment(seen)) return undefined;
-        isSent = true;
-        return Response.error();
+    const fixture = await flowFixture(
+      {
+        onRequest: (seen) => {
+          if (isAway && isSent && seen.operation === "payments.list") return new Response("", { status: 503 });
+          if (!isPayment(seen)) return undefined;
+          isSent = true;
+          return Response.error();
+        },
       },
-    });
+      brief,
+    );
     await fixture
       .flow()
       .run("k", request)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.js";
-import { flowFixture, isList, isPayment, request } from "./flow-fixture.js";
+import { brief, flowFixture, isList, isPayment, request } from "./flow-fixture.js";
 
 const refusal = () => Response.json({ error: "intent_used", message: "no" }, { status: 400 });
 
@@ -59,13 +59,16 @@ describe("singleUseIntents", () => {
 /** The first payment is lost on its way. Whoever runs the flow with `stopped` stops then, before the first look. */
 async function stoppedFixture() {
   const stop = new AbortController();
-  const fixture = await flowFixture({
-    onRequest: (seen) => {
-      if (!isPayment(seen) || stop.signal.aborted) return undefined;
-      stop.abort();
-      return Response.error();
+  const fixture = await flowFixture(
+    {
+      onRequest: (seen) => {
+        if (!isPayment(seen) || stop.signal.aborted) return undefined;
+        stop.abort();
+        return Response.error();
+      },
     },
-  });
+    brief,
+  );
   return { ...fixture, stopped: { signal: stop.signal } };
 }
 

@@ -16,6 +16,7 @@ import { keyPairOf } from "../../support/key-pairs.js";
 import { boundJournal } from "../bound-journal.js";
 import {
   afterPayment,
+  brief,
   cipher,
   closed,
   type FlowFixture,
@@ -38,15 +39,21 @@ function expectPaused(error: unknown, phase: string): void {
 }
 
 /** The service made the payment and its response was lost; looks fail as `looked` says until `mend` is called. */
-async function lostFixture(looked: () => Response | undefined): Promise<FlowFixture & { mend(): void }> {
+async function lostFixture(
+  looked: () => Response | undefined,
+  defaults?: Partial<PaymentFlowOptions>,
+): Promise<FlowFixture & { mend(): void }> {
   let isMended = false;
-  const fixture = await flowFixture({
-    onResponse: (seen) => (isPayment(seen) ? Response.error() : undefined),
-    onRequest: (seen) => {
-      if (isMended || !isList(seen) || !fixture.sandbox.requests.some(isPayment)) return undefined;
-      return looked();
-    },
-  } satisfies SandboxOptions);
+  const fixture = await flowFixture(
+    {
+      onResponse: (seen) => (isPayment(seen) ? Response.error() : undefined),
+      onRequest: (seen) => {
+        if (isMended || !isList(seen) || !fixture.sandbox.requests.some(isPayment)) return undefined;
+        return looked();
+      },
+    } satisfies SandboxOptions,
+    defaults,
+  );
   return {
     ...fixture,
     mend: () => {
@@ -143,14 +150,17 @@ describe("never says `none` of a payment that was made", () => {
   });
 
   it.each([400, 429])("when sending again is answered with %s", async (status) => {
-    const { flow, sandbox, bank } = await flowFixture({
-      onResponse: (seen) => (isPayment(seen) ? Response.error() : undefined),
-      onRequest: (seen) => {
-        if (isList(seen)) return Response.json([]);
-        if (!isPayment(seen) || sandbox.payments.length === 0) return undefined;
-        return Response.json({ error: "no", message: "no" }, { status });
+    const { flow, sandbox, bank } = await flowFixture(
+      {
+        onResponse: (seen) => (isPayment(seen) ? Response.error() : undefined),
+        onRequest: (seen) => {
+          if (isList(seen)) return Response.json([]);
+          if (!isPayment(seen) || sandbox.payments.length === 0) return undefined;
+          return Response.json({ error: "no", message: "no" }, { status });
+        },
       },
-    });
+      brief,
+    );
     expect(await flow().run("k", request)).toMatchObject({ status: "held" });
     expect(await flow().resolve("k", "resend", resolution)).toMatchObject({ status: "held", response: { status } });
     expect(sandbox.payments).toHaveLength(1);
@@ -159,7 +169,7 @@ describe("never says `none` of a payment that was made", () => {
   });
 
   it.each(["paid", "claimed"])("when the journal can't store %s", async (phase) => {
-    const { flow, sandbox, journal } = await flowFixture();
+    const { flow, sandbox, journal } = await flowFixture({}, brief);
     const error = await errorOf(flow({ journal: failing(journal, phase, 99, "nothing") }).run("k", request));
     expect(error).toMatchObject({ cause: { code: "journal_failed" } });
     expectPaused(error, phase === "paid" ? "claimed" : "funds-requested");
@@ -197,7 +207,7 @@ describe("never says `none` of a payment that was made", () => {
   });
 
   it("when the first write was stored although it failed", async () => {
-    const { flow, journal, sandbox } = await flowFixture();
+    const { flow, journal, sandbox } = await flowFixture({}, brief);
     const error = await errorOf(
       flow({ journal: failing(journal, "funds-requested", 99, "unknown") }).run("k", request),
     );
@@ -343,7 +353,7 @@ describe("a definite no", () => {
 
 describe.each(["release", "resend"] as const)("%s by an operator", (action) => {
   it("is refused when the payment is there by then", async () => {
-    const { flow, mend, sandbox, bank } = await lostFixture(() => Response.json([]));
+    const { flow, mend, sandbox, bank } = await lostFixture(() => Response.json([]), brief);
     expect(await flow().run("k", request)).toMatchObject({ status: "held" });
     mend();
     for (const withoutProof of [undefined, true]) {
@@ -365,7 +375,7 @@ describe.each(["release", "resend"] as const)("%s by an operator", (action) => {
     ["fails", () => new Response("", { status: 503 }), "flow_paused"],
   ])("is refused when the look %s, unless it is to be decided even so", async (_, looked, code) => {
     let isHeld = false;
-    const { flow, sandbox, bank } = await lostFixture(() => (isHeld ? looked() : Response.json([])));
+    const { flow, sandbox, bank } = await lostFixture(() => (isHeld ? looked() : Response.json([])), brief);
     expect(await flow().run("k", request)).toMatchObject({ status: "held" });
     isHeld = true;
     const error = await errorOf(flow().resolve("k", action, resolution));

@@ -1,6 +1,6 @@
 import type { PaymentFlowOptions, TakeFundsByKey } from "cross-border-payments/flow";
 import { describe, expect, it } from "vitest";
-import { closed, type FlowFixture, flowFixture, isList, isPayment, refusal, request } from "../flow-fixture.js";
+import { brief, closed, type FlowFixture, flowFixture, isList, isPayment, refusal, request } from "../flow-fixture.js";
 import { longList } from "../long-list.js";
 import { errorOf } from "../results.js";
 
@@ -21,13 +21,16 @@ async function olderPaymentFixture({
   ...options
 }: Partial<PaymentFlowOptions> & { readonly responses: readonly (() => Response)[]; readonly hiddenFor?: number }) {
   let sent = 0;
-  const { flow, bank } = await flowFixture({
-    onRequest: (seen) => {
-      if (isPayment(seen)) return responses[sent++]?.();
-      if (!isList(seen)) return undefined;
-      return longList(listed, sent < hiddenFor ? {} : { senderGatewayTransactionId: "TX-1" }, seen);
+  const { flow, bank } = await flowFixture(
+    {
+      onRequest: (seen) => {
+        if (isPayment(seen)) return responses[sent++]?.();
+        if (!isList(seen)) return undefined;
+        return longList(listed, sent < hiddenFor ? {} : { senderGatewayTransactionId: "TX-1" }, seen);
+      },
     },
-  });
+    brief,
+  );
   const takeFunds = closed;
   await errorOf(flow({ takeFunds }).run("k", request));
   const outcome = await flow({ takeFunds: bank.takeFunds, leaseMs, ...options }).run("k", request);
