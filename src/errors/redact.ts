@@ -117,13 +117,29 @@ function readings(text: string): string[] {
   return all;
 }
 
+/** Letters as HTML names them; what is not one of these parts words. */
+const namedLetters: ReadonlyMap<string, string> = new Map([
+  ["szlig", "ß"],
+  ["eth", "ð"],
+  ["thorn", "þ"],
+]);
+const accented = /^([a-z])(?:acute|breve|caron|cedil|circ|dblac|dot|elig|grave|macr|ogon|ring|slash|strok|tilde|uml)$/i;
+
+/** What Windows has in the place of the control characters of Latin-1, from the byte 128. */
+const windowsSigns = "€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ";
+
+/** Of UTF-8 that was taken for Latin-1, or for what Windows has in its place. */
+function byteOf(character: string): number {
+  const sign = windowsSigns.indexOf(character);
+  return sign < 0 ? character.charCodeAt(0) : 128 + sign;
+}
+
 function withoutEscapes(text: string): string {
   const escapes =
-    /\\u\{?([\da-f]{4,6})\}?|\\x([\da-f]{2})|&#x([\da-f]{1,6});|&#(\d{1,7});|((?:%[\da-f]{2})+)|&(?:([a-z])(?:uml|[a-z]{4,5})|[a-z]+);|((?:[\xc2-\xf4][\x80-\xbf]+)+)|\\[bfnrt"'/\\]/gi;
-  return text.replace(escapes, (_, unicode, byte, hex, decimal, percent, letter, misread) => {
-    if (letter !== undefined) return letter;
-    // UTF-8 that was taken for Latin-1.
-    if (misread !== undefined) return utf8(Array.from(misread, (character: string) => character.charCodeAt(0)));
+    /\\u\{?([\da-f]{4,6})\}?|\\x([\da-f]{2})|&#x([\da-f]{1,6});|&#(\d{1,7});|((?:%[\da-f]{2})+)|&([a-z]+);|([\xc2-\xf4][\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]+)|\\[bfnrt"'/\\]/gi;
+  return text.replace(escapes, (_, unicode, byte, hex, decimal, percent, name, misread) => {
+    if (name !== undefined) return namedLetters.get(name.toLowerCase()) ?? accented.exec(name)?.[1] ?? " ";
+    if (misread !== undefined) return utf8(Array.from(misread, byteOf));
     if (percent !== undefined)
       return utf8(
         percent

@@ -205,6 +205,15 @@ describe("validation", () => {
     expect(reporting.events.mismatch).toHaveBeenCalledOnce();
   });
 
+  it("throws on an unknown field each time when it is strict, and reports one once otherwise", async () => {
+    const responses = [1, 2, 3].map(() => json({ ...intent, colour: "blue" }));
+    const strict = scriptedClient(responses, { validation: "strict", maxRetries: 0 });
+    for (const _ of responses) expect(await errorOf(calls.read(strict.client))).toBeInstanceOf(UnexpectedResponseError);
+    const reporting = scriptedClient(responses);
+    for (const _ of responses) await calls.read(reporting.client);
+    expect(reporting.events.mismatch).toHaveBeenCalledOnce();
+  });
+
   it("throws on a new status when it is strict, and says that the payment was made", async () => {
     const record = { ...recordOf(payments.create.record), ...payment, receiverGatewayStatus: "settled" };
     const { client } = scriptedClient([json(record)], { validation: "strict" });
