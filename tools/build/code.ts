@@ -69,7 +69,7 @@ async function write(
     dynamicImportInCjs: false,
     // Of the package's own files, which have no default export.
     interop: (id) => (id?.startsWith("#") ? "esModule" : "auto"),
-    generatedCode: "es2015",
+    generatedCode: { preset: "es2015", symbols: false },
     externalLiveBindings: false,
     hoistTransitiveImports: false,
     minifyInternalExports: false,
@@ -129,9 +129,13 @@ function sources(format: "es" | "cjs"): Plugin {
         loader,
         target: "node20",
         supported,
+        charset: "utf8",
       });
       return { code, map: null };
     },
+    // Rollup has used it by then, and no bundler shakes CommonJS, or the command.
+    renderChunk: (code, { name }) =>
+      format === "cjs" || name === "run-process" ? code.replaceAll("/* @__PURE__ */ ", "") : null,
   };
 }
 
