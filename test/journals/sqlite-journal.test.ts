@@ -28,6 +28,7 @@ it.skipIf(nodeSqlite !== undefined)("says what to do on a Node without node:sqli
 it.each([
   ["an empty path", ""],
   ["no path", undefined],
+  ["null", null],
   ["a handle without prepare", { exec() {} }],
   ["a handle without exec", { prepare() {} }],
 ])("refuses %s", async (_, place) => {
