@@ -25,6 +25,7 @@ import type { RequestSigner } from "./signing/signer.js";
 import { type AppInfo, parseAppInfo } from "./wire/app-info.js";
 import { type BaseUrl, parseBaseUrl } from "./wire/base-url.js";
 import type { FetchLike } from "./wire/fetch-transport.js";
+import { maySendTwice } from "./wire/open-transport.js";
 import { parseTlsOptions, type TlsMaterial, type TlsOptions } from "./wire/tls-options.js";
 import { type DispatcherLike, isDispatcher } from "./wire/undici-transport.js";
 
@@ -77,7 +78,10 @@ export interface ClientOptions {
   readonly allowInsecureHttp?: boolean | undefined;
   /** Certificates for the client's own agent: a private authority, or mutual TLS. */
   readonly tls?: TlsOptions | undefined;
-  /** Used instead of undici: for MSW and tests. It can't tell whether a failed request was sent, so more outcomes are `possible`. */
+  /**
+   * Used instead of undici: for MSW and tests. It must send each request once. It can't tell whether a failed one was sent, so more outcomes are
+   * `possible`.
+   */
   readonly fetch?: FetchLike | undefined;
   /**
    * An undici dispatcher (7 or 8) of your own, for a proxy. It stays open when the client is closed. Where it would send a
@@ -227,7 +231,7 @@ export const clientOptions = {
     wanted: "a function",
     documentedDefault: "undici",
     documentation:
-      "this `fetch` instead, for MSW and tests. It can't tell whether a failed request was sent, so more outcomes are `possible`",
+      "this `fetch` instead, for MSW and tests. It must send each request once, as those of [browsers and Deno](runtimes.md#pages) do not. It can't tell whether a failed one was sent, so more outcomes are `possible`",
     logins: ["client", "ServerLogin"],
   },
   dispatcher: {
@@ -280,6 +284,11 @@ export function resolveOptions(given: ClientOptions): ResolvedOptions {
   }
   if (options.fetch !== undefined && options.dispatcher !== undefined) {
     throw refuse("fetch and dispatcher exclude each other: a dispatcher belongs to undici");
+  }
+  if (options.signingKey !== undefined && maySendTwice(options)) {
+    throw refuse(
+      "signingKey: a browser's `fetch` may send a payment twice by itself. Make payments in a back end, or give a `fetch` that sends each request once",
+    );
   }
   if (options.tokenStore !== undefined && "accessToken" in options.auth) {
     throw refuse("tokenStore has no use with auth.accessToken: that function keeps its tokens itself");

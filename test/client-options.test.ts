@@ -1,6 +1,7 @@
 import { type ClientOptions, ConfigError, CrossBorderClient, MemoryTokenStore } from "cross-border-payments";
 import { Agent, buildConnector } from "undici";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { keyPairOf } from "./support/key-pairs.js";
 import { startWireServer, wireResponse } from "./wire/wire-server.js";
 
 const auth = { authUrl: "https://id.test", realm: "r", clientId: "c", username: "u", password: "p" };
@@ -127,4 +128,40 @@ it("shares one login between clients with one token store", async () => {
   }
   expect(server.requests.filter((request) => request.startsWith("POST"))).toHaveLength(1);
   expect(shared).toEqual([{ grant: "password", shared: true }]);
+});
+
+describe("a key to sign with, where browsers would send a payment twice", () => {
+  async function resolveOn(platform: "node" | "web" | "workerd", options: Partial<ClientOptions>) {
+    vi.resetModules();
+    vi.doMock("#platform", () => import(`../src/platform/${platform}.ts`));
+    onTestFinished(() => {
+      vi.doUnmock("#platform");
+      vi.resetModules();
+    });
+    const { resolveOptions } = await import("../src/client-options.js");
+    return resolveOptions({ baseUrl: "https://service.test", auth, ...options });
+  }
+  const signingKey = keyPairOf("gateway").privateKey;
+
+  it("is refused in a page, and so is a signer", async () => {
+    const refused = {
+      name: "ConfigError",
+      message: expect.stringMatching(/^signingKey: a browser's `fetch` may send a payment twice/),
+    };
+    await expect(resolveOn("web", { signingKey })).rejects.toMatchObject(refused);
+    await expect(
+      resolveOn("web", { signingKey: { publicKey: keyPairOf("gateway").publicKey, sign: async () => "" } }),
+    ).rejects.toMatchObject(refused);
+  });
+
+  it("is taken with what sends in place of the browser, and everywhere else", async () => {
+    const agent = new Agent();
+    onTestFinished(() => agent.close());
+    const sending = { fetch: async () => new Response() };
+    await expect(resolveOn("web", { signingKey, ...sending })).resolves.toMatchObject(sending);
+    await expect(resolveOn("web", { signingKey, dispatcher: agent })).resolves.toMatchObject({ dispatcher: agent });
+    await expect(resolveOn("web", {})).resolves.toMatchObject({ fetch: undefined });
+    await expect(resolveOn("workerd", { signingKey })).resolves.toMatchObject({ signingKey });
+    await expect(resolveOn("node", { signingKey })).resolves.toMatchObject({ signingKey });
+  });
 });

@@ -8,6 +8,8 @@ export { readTlsMaterial } from "./tls-material.js";
 export { openAgent } from "./undici-agent.js";
 export { decompression } from "./zlib-decompression.js";
 
+export const sendsTwice: Platform["sendsTwice"] = false;
+
 /** Work goes on until it is done. */
 export const outliveRequest: Platform["outliveRequest"] = undefined;
 

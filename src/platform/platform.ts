@@ -56,6 +56,8 @@ export interface Platform {
   sha256(bytes: Uint8Array): Promise<Uint8Array>;
   /** Opens the sockets of a client. On the web there is none: requests are sent by `fetch`. */
   readonly openAgent: ((options: AgentOptions) => Promise<OpenedAgent>) | undefined;
+  /** Whether that `fetch` sends a request again by itself where a connection that was used before breaks, even if it is a payment. */
+  readonly sendsTwice: boolean;
   /** Reads the certificates and keys for those sockets. */
   readonly readTlsMaterial: ((given: TlsOptions) => TlsMaterial) | undefined;
   /** Decodes the responses that those sockets bring. On the web there is none: `fetch` decodes by itself. */

@@ -46,6 +46,9 @@ export const decryptPem: Platform["decryptPem"] = undefined;
 /** The platform's `fetch` opens its own connections. */
 export const openAgent: Platform["openAgent"] = undefined;
 
+/** Browsers do, and show the second response: `test/matrix` has Chromium make two payments of one. */
+export const sendsTwice: Platform["sendsTwice"] = true;
+
 /** `fetch` takes no certificates. */
 export const readTlsMaterial: Platform["readTlsMaterial"] = undefined;
 

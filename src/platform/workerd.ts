@@ -15,6 +15,8 @@ export {
   sha256,
 } from "./web.js";
 
+export const sendsTwice: Platform["sendsTwice"] = false;
+
 /** Where the runtime has no such module, or no request is being handled, nothing can be done. */
 export const outliveRequest: Platform["outliveRequest"] = (work) => {
   import("cloudflare:workers").then(({ waitUntil }) => waitUntil(work)).catch(() => {});

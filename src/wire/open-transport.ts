@@ -1,4 +1,4 @@
-import { openAgent } from "#platform";
+import { openAgent, sendsTwice } from "#platform";
 import { type AppInfo, withAppInfo } from "./app-info.js";
 import { type FetchLike, fetchTransport } from "./fetch-transport.js";
 import type { Transport } from "./transport.js";
@@ -9,6 +9,11 @@ export interface TransportOptions extends UndiciTransportOptions {
   readonly fetch?: FetchLike | undefined;
   /** Named in the `User-Agent` of every request. */
   readonly appInfo?: AppInfo | undefined;
+}
+
+/** Whether what sends may send a request twice by itself. What the caller gives must not. */
+export function maySendTwice({ fetch, dispatcher }: Pick<TransportOptions, "fetch" | "dispatcher">): boolean {
+  return sendsTwice && (fetch ?? dispatcher) === undefined;
 }
 
 /** A transport over the caller's `fetch` or dispatcher; without either over undici, or the platform's `fetch` on the web. */

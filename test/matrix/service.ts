@@ -32,6 +32,9 @@ export interface Service {
 /** How long the service thinks about what goes to `/slow`. */
 export const slowMs = 1000;
 
+/** Of a payment whose response is lost, with its connection, when it has been made; that to a second one like it is not. */
+const lostMemo = "lost";
+
 /** The record of an intent, where the description has none like it. */
 const oddRecord = JSON.stringify({ id: "1", senderAmount: 1.5 });
 
@@ -140,6 +143,8 @@ async function respond(
       ...(method === "GET" ? {} : { body: Buffer.concat(chunks) }),
     });
     const response = await sandbox.handle(request, { target, method });
+    const lost = sandbox.payments.filter(({ memo }) => memo === lostMemo).length;
+    if (method === "POST" && target.endsWith("/payments") && lost === 1) return void incoming.socket.resetAndDestroy();
     outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(await response.text());
   }
 }

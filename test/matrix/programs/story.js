@@ -19,12 +19,13 @@ import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
  * @param {string} settings.silent An address that takes requests and never responds.
  * @param {string} settings.odd An address whose records are not as described.
  * @param {{ baseUrl: string, ca: string }} settings.secure An address with a certificate of a private authority.
+ * @param {{ fetch?: typeof fetch }} more Options of clients that pay.
  * @returns {Promise<Record<string, string>>} what came of each step: a result, or an error and its message.
  */
-export async function story(settings) {
+export async function story(settings, more = {}) {
   const { service, signingKey, closed, silent, odd, secure } = settings;
   const auth = { accessToken: () => "a-token" };
-  const client = new CrossBorderClient({ ...service, signingKey });
+  const client = new CrossBorderClient({ ...service, ...more, signingKey });
   let intent;
   const steps = {
     rate: async () => {
@@ -39,6 +40,15 @@ export async function story(settings) {
     list: async () => {
       const payments = await client.payments.list({ size: 1 }).toArray({ max: 100 });
       return `${payments.length} payments`;
+    },
+    once: async () => {
+      const lost = paymentFromIntent(await client.paymentIntents.create({ ...request, memo: "lost" }), "TX-lost");
+      const effect = await client.payments.create(lost).then(
+        () => "done",
+        (error) => error.effect,
+      );
+      const made = (await client.payments.list().toArray({ max: 100 })).filter(({ memo }) => memo === "lost");
+      return `${effect}, ${made.length} made`;
     },
     refusal: async () => {
       const error = await rejection(client.paymentGateways.get("unknown"));
@@ -58,7 +68,7 @@ export async function story(settings) {
     validation: async () => (await rejection(newClient(odd, { validation: "strict" }).paymentIntents.get("1"))).code,
     unsent: async () => {
       const payment = paymentFromIntent(intent, takeFunds(intent).senderGatewayTransactionId);
-      return (await rejection(newClient(closed, { signingKey }).payments.create(payment))).effect;
+      return (await rejection(newClient(closed, { ...more, signingKey }).payments.create(payment))).effect;
     },
     tls: async () => (await newClient(secure.baseUrl, { tls: { ca: secure.ca } }).paymentIntents.get("1")).id,
     close: async () => `${await client.close()}`,
