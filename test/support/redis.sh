@@ -4,6 +4,8 @@
 #   bash test/support/redis.sh start FOLDER      prints the URL; FOLDER must not exist yet
 #   bash test/support/redis.sh signal FOLDER S   sends it a signal, such as STOP, CONT or KILL
 #   bash test/support/redis.sh restart FOLDER    starts it again after it was killed, on the same port, with what is on its disk
+#   bash test/support/redis.sh replica FOLDER P  starts a replica of the server in P, and prints its URL
+#   bash test/support/redis.sh sentinel FOLDER P starts a Sentinel that promotes a replica of the server in P, which it calls "tests", and prints its URL
 #   bash test/support/redis.sh stop FOLDER       stops that server and removes the folder
 # Unpacks Debian's package into the user's cache where there is no Redis: nothing is installed, and no service is started.
 set -euo pipefail
@@ -66,12 +68,11 @@ wait_until_ready() {
 END
 }
 
-start() {
-  local folder=$1 port password
-  command -v redis-server > /dev/null || (unpack_redis)
+# The rest of its configuration comes by the standard input.
+start_with() {
+  local folder=$1 password=$2 port
   mkdir "$folder"
   chmod 700 "$folder"
-  password=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
   port=$(node "$support/free-port.mjs")
   # In a file: arguments can be read by every user.
   cat > "$folder/redis.conf" << END
@@ -79,18 +80,52 @@ bind 127.0.0.1
 port $port
 requirepass $password
 dir $folder
+$(cat)
+END
+  launch "$folder" "${@:3}"
+  echo "redis://:$password@127.0.0.1:$port"
+}
+
+start() {
+  local folder=$1 password
+  command -v redis-server > /dev/null || (unpack_redis)
+  password=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+  settings "$password" | start_with "$folder" "$password"
+}
+
+settings() {
+  cat << END
+masterauth $1
+repl-diskless-sync-delay 0
 appendonly yes
 appendfsync always
 save ""
 maxmemory-policy noeviction
 END
-  launch "$folder"
-  echo "redis://:$password@127.0.0.1:$port"
+}
+
+setting_of() { sed -n "s/^$2 //p" "$1/redis.conf"; }
+
+replica() {
+  local folder=$1 password
+  password=$(setting_of "$2" requirepass)
+  { settings "$password"; echo "replicaof 127.0.0.1 $(setting_of "$2" port)"; } | start_with "$folder" "$password"
+}
+
+sentinel() {
+  local folder=$1 password
+  password=$(setting_of "$2" requirepass)
+  start_with "$folder" "$password" --sentinel << END
+sentinel monitor tests 127.0.0.1 $(setting_of "$2" port) 1
+sentinel auth-pass tests $password
+sentinel down-after-milliseconds tests 1000
+sentinel failover-timeout tests 5000
+END
 }
 
 launch() {
   local folder=$1
-  run_server "$folder/redis.conf" >> "$folder/server.log" 2>&1 < /dev/null &
+  run_server "$folder/redis.conf" "${@:2}" >> "$folder/server.log" 2>&1 < /dev/null &
   echo $! > "$folder/pid"
   wait_until_ready "$folder" "$!" || { tail -n 50 "$folder/server.log" >&2; return 1; }
 }
@@ -112,6 +147,8 @@ case ${1:-} in
   start) start "${2:?usage: redis.sh start FOLDER}" ;;
   signal) kill "-${3:?usage: redis.sh signal FOLDER SIGNAL}" "$(cat "${2:?usage: redis.sh signal FOLDER SIGNAL}/pid")" ;;
   restart) launch "${2:?usage: redis.sh restart FOLDER}" ;;
+  replica) replica "${2:?usage: redis.sh replica FOLDER PRIMARY}" "${3:?usage: redis.sh replica FOLDER PRIMARY}" ;;
+  sentinel) sentinel "${2:?usage: redis.sh sentinel FOLDER PRIMARY}" "${3:?usage: redis.sh sentinel FOLDER PRIMARY}" ;;
   stop) stop "${2:?usage: redis.sh stop FOLDER}" ;;
   with)
     shift
@@ -122,7 +159,7 @@ case ${1:-} in
     "$@"
     ;;
   *)
-    sed -n '2,8p' "$0" >&2
+    sed -n '2,10p' "$0" >&2
     exit 2
     ;;
 esac
