@@ -133,9 +133,11 @@ function sources(format: "es" | "cjs"): Plugin {
       });
       return { code, map: null };
     },
-    // Rollup has used it by then, and no bundler shakes CommonJS, or the command.
-    renderChunk: (code, { name }) =>
-      format === "cjs" || name === "run-process" ? code.replaceAll("/* @__PURE__ */ ", "") : null,
+    renderChunk(code, { name }) {
+      // Rollup has used it by then, and no bundler shakes CommonJS, or the command.
+      const isShaken = format === "es" && name !== "run-process";
+      return withTabs(isShaken ? code : code.replaceAll("/* @__PURE__ */ ", ""));
+    },
   };
 }
 
@@ -152,6 +154,18 @@ function withoutComments(text: string): string {
   const starts = [...ends.keys()].sort((one, other) => one - other);
   const kept = [0, ...starts.map((start) => ends.get(start))].map((from, index) => text.slice(from, starts[index]));
   return kept.join("");
+}
+
+/** Indented by tabs, which are half as long, but for the lines of texts. */
+function withTabs(code: string): string {
+  const texts: ts.Node[] = [];
+  const visit = (node: ts.Node) => {
+    if (ts.isTemplateLiteralToken(node)) texts.push(node);
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile("chunk.js", code, ts.ScriptTarget.Latest));
+  const isInText = (at: number) => texts.some(({ pos, end }) => pos < at && at < end);
+  return code.replace(/^(?: {2})+/gm, (spaces, at: number) => (isInText(at) ? spaces : "\t".repeat(spaces.length / 2)));
 }
 
 /** Bundlers keep what is made by a call, from other objects or from texts, used or not. No constant here does more than being made. */
