@@ -194,6 +194,13 @@ describe("a session of many processes that is ended", () => {
     expect([fleet.identity.loggedOut, fleet.store.written]).toEqual([[], []]);
   });
 
+  it("is none where nobody has logged in, and the store is away", async () => {
+    const fleet = fleetOf(1);
+    fleet.store.fault = "refuses";
+    expect(await end(fleet.members[0])).toBeUndefined();
+    expect(fleet.identity.loggedOut).toEqual([]);
+  });
+
   it("is ended a second time at once", async () => {
     const fleet = givenFleet(2);
     for (const member of fleet.members) await end(member);

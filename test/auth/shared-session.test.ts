@@ -483,6 +483,25 @@ describe("a password that is refused", () => {
     });
   });
 
+  it("is held back for a minute from when it was tried, and not from when others found that", async () => {
+    const fleet = fleetOf(1, { auth: withPassword("old") });
+    fleet.identity.refusesLogins = true;
+    await refusedTo(fleet.members);
+    await pass(50_000);
+    await refusedTo([fleet.join()]);
+    await pass(11_000);
+    await refusedTo([fleet.join()]);
+    expect(fleet.identity.logins).toBe(2);
+  });
+
+  it.each(["failing", "throttled", "lost"] as const)("is none where the login failed otherwise: %s", async (fault) => {
+    const fleet = fleetOf(1, { auth: withPassword("old") });
+    fleet.identity.faults.push(fault);
+    callOf(fleet.members[0], { timeoutMs: 500 });
+    await pass(1000);
+    expect(await outcomeOf(fleet.join().call(), 5000)).toMatch(/^access-/);
+  });
+
   it("is tried where a clock that is ahead has noted it", async () => {
     const fleet = fleetOf(1, { auth: withPassword("old") });
     fleet.identity.refusesLogins = true;
@@ -918,6 +937,20 @@ describe("a session that was given by its refresh token", () => {
       serviceCode: "invalid_grant",
       message: expect.not.stringContaining("before"),
     });
+  });
+
+  it("says why it ended in every process, by one request", async () => {
+    const fleet = givenFleet(1);
+    await callAll(fleet.members);
+    await pass(301_000);
+    fleet.identity.endSessions();
+    for (const member of [...fleet.members, fleet.join()]) {
+      await expect(outcomeOf(member.call(), 100)).rejects.toMatchObject({
+        code: "login_refused",
+        message: expect.stringContaining("does not continue the session of auth.refreshToken"),
+      });
+    }
+    expect(fleet.identity.requests).toHaveLength(2);
   });
 
   it.each<[string, string, (fleet: Fleet) => unknown]>([
