@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { wholeOption } from "../support/whole-option.js";
 import type { JournalChoice } from "./journal-place.js";
 
 interface CommonOptions<Kind> {
@@ -38,9 +39,7 @@ export function scriptOptionsOver<Name extends string, Kind extends string>(
 }
 
 function whole(name: string, value: unknown): number | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value === "string" && /^\d+$/.test(value)) return Number(value);
-  throw new Error(`--${name} must be a whole number`);
+  return value === undefined ? undefined : wholeOption(name, String(value));
 }
 
 /** Whether this file is the script that was started. */

@@ -31,3 +31,12 @@ export function describeReport(report: ShardReport, seconds: number): string {
     `Speed: ${Math.round(schedules / seconds)} schedules a second, ${Math.round(schedules / cpuSeconds)} in a second of CPU.`,
   ].join("\n");
 }
+
+/** Schedules in so many parts at most: each schedule is in one of them, and no other is. */
+export function partsOf(first: number, schedules: number, most: number) {
+  const share = Math.ceil(schedules / most);
+  return Array.from({ length: Math.ceil(schedules / share) }, (_, part) => ({
+    first: first + part * share,
+    schedules: Math.min(share, schedules - part * share),
+  }));
+}

@@ -1,8 +1,10 @@
 import { execFile } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { OptionError, wholeOption } from "../support/whole-option.js";
 import { bundleSimulation } from "./bundle-simulation.js";
 import { type Mutation, mutations, patchesOf } from "./mutations.js";
+import { isProfileName } from "./profiles.js";
 
 /**
  * `npm run simulate:mutations`: takes one rule out after another, and counts the schedules until a broken law shows it, each in the world
@@ -27,7 +29,11 @@ interface Found {
 
 const results = new Map<Mutation, Found>();
 const pending = mutations.filter(({ name }) => new RegExp(values.only).test(name));
-await Promise.all(Array.from({ length: Number(values.cores) }, () => work()));
+if (pending.length === 0) throw new OptionError(`no rule is called so: ${values.only}`);
+if (values.profile !== undefined && !isProfileName(values.profile)) throw new OptionError("there is no such profile");
+wholeOption("schedules", values.schedules, 1);
+wholeOption("seed", values.seed);
+await Promise.all(Array.from({ length: wholeOption("cores", values.cores, 1, 256) }, () => work()));
 
 console.log("| rule that was taken out | world | schedules until found | law that shows it |");
 console.log("|---|---|---|---|");

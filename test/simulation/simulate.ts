@@ -1,17 +1,17 @@
 import { fork } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { Guide } from "../../src/simulation/guide.js";
 import { type Observer, type SimulateFlowsOptions, simulateWith } from "../../src/simulation/simulate-flows.js";
 import { SimulationError } from "../../src/simulation/simulation-error.js";
+import { OptionError } from "../support/whole-option.js";
 import { branchesName, rulesFile } from "./branches.js";
 import { describeForeign, describeMarks, reportMarks } from "./mark-report.js";
-import { isProfileName, type ProfileName, profiles } from "./profiles.js";
+import { profiles } from "./profiles.js";
 import type { RuleBranches } from "./rule-branches.js";
-import { addUp, describeReport, type ShardReport } from "./shard-report.js";
-import { describeEnumeration, type Enumeration, enumerate, isSmallWorldName, smallWorlds } from "./small-worlds.js";
+import { addUp, describeReport, partsOf, type ShardReport } from "./shard-report.js";
+import { type EnumerateCommand, type RunCommand, simulateCommand } from "./simulate-options.js";
+import { describeEnumeration, type Enumeration, enumerate, smallWorlds } from "./small-worlds.js";
 
 /** `npm run simulate`: many schedules on all cores. See docs/simulation.md. */
 
@@ -19,106 +19,73 @@ interface Shard extends SimulateFlowsOptions {
   readonly schedules: number;
   readonly first: number;
   readonly seed: number;
-  /** What happens more often. */
-  readonly profile: ProfileName | undefined;
-  /** Whether schedules that reached something new are changed in places. */
+  readonly profile: RunCommand["profile"];
   readonly isGuided: boolean;
 }
 
 type Message = { readonly report: ShardReport } | { readonly violation: string };
 
 const shardText = process.env.CBP_SIMULATION_SHARD;
-if (shardText === undefined) process.exitCode = await runAll();
+if (shardText === undefined) process.exitCode = await runCommand();
 else await runShard(JSON.parse(shardText) as Shard);
 
-async function runAll(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      schedules: { type: "string", default: "20000" },
-      seed: { type: "string" },
-      first: { type: "string", default: "0" },
-      flows: { type: "string", default: "3" },
-      processes: { type: "string", default: "3" },
-      cores: { type: "string" },
-      "as-found": { type: "boolean", default: false },
-      choices: { type: "string" },
-      profile: { type: "string" },
-      enumerate: { type: "string" },
-      faults: { type: "string", default: "1" },
-      guided: { type: "boolean", default: false },
-      "all-marks": { type: "boolean", default: false },
-      "report-to": { type: "string" },
-      "false-facts": { type: "boolean", default: false },
-    },
-  });
-  if (values.enumerate !== undefined)
-    return runSmallWorld(values.enumerate, Number(values.faults), values["report-to"]);
-  const { profile } = values;
-  if (profile !== undefined && !isProfileName(profile)) {
-    console.error(`--profile is one of: ${Object.keys(profiles).join(", ")}`);
+async function runCommand(): Promise<number> {
+  try {
+    const command = simulateCommand(process.argv.slice(2));
+    return await ("worlds" in command ? runSmallWorlds(command) : runAll(command));
+  } catch (error) {
+    if (!(error instanceof OptionError)) throw error;
+    console.error(error.message);
     return 1;
   }
-  const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
-  const schedules = Number(values.schedules);
-  const first = Number(values.first);
-  const cores = Math.min(Number(values.cores ?? availableParallelism()), values.choices === undefined ? schedules : 1);
-  const world = profile === undefined ? "" : ` in the world of ${profile}`;
-  if (values.choices === undefined) {
-    console.log(
-      `Seed ${seed}: schedules ${first} to ${first + schedules - 1}${world}, on ${cores} ${cores === 1 ? "core" : "cores"}.`,
-    );
+}
+
+async function runAll(command: RunCommand): Promise<number> {
+  const { schedules, first, seed, profile, flows, processes, choices, hasFalseFacts } = command;
+  const shards = shardsOf(command);
+  if (choices === undefined) {
+    const world = profile === undefined ? "" : ` in the world of ${profile}`;
+    const cores = shards.length === 1 ? "1 core" : `${shards.length} cores`;
+    console.log(`Seed ${seed}: schedules ${first} to ${first + schedules - 1}${world}, on ${cores}.`);
   }
   const startMs = performance.now();
-  const share = Math.ceil(schedules / cores);
-  const shards: Shard[] = Array.from({ length: cores }, (_, core) => ({
-    seed,
-    first: first + core * share,
-    schedules: Math.max(1, Math.min(share, schedules - core * share)),
-    profile,
-    isGuided: values.guided,
-    flows: Number(values.flows),
-    processes: Number(values.processes),
-    hasFalseFacts: values["false-facts"],
-    shrinks: !values["as-found"],
-    choices: values.choices === undefined ? undefined : (JSON.parse(values.choices) as number[]),
-  }));
   const messages = await Promise.all(shards.map(runInProcess));
   const violations = messages.flatMap((message) => ("violation" in message ? [message.violation] : []));
   for (const violation of violations) console.error(`\n${violation}`);
   if (violations.length > 0) {
     const options = [
-      `--flows ${values.flows} --processes ${values.processes}`,
+      `--flows ${flows} --processes ${processes}`,
       ...(profile === undefined ? [] : [`--profile "${profile}"`]),
-      ...(values["false-facts"] ? ["--false-facts"] : []),
+      ...(hasFalseFacts ? ["--false-facts"] : []),
     ];
     console.error(
       `\nTo see one of them again: npm run simulate -- ${options.join(" ")} --choices '[…]', with its choices.`,
     );
+    return 1;
   }
-  if (violations.length > 0) return 1;
   const reports = messages.flatMap((message) => ("report" in message ? [message.report] : []));
   const total = addUp(reports);
   console.log(describeReport(total, (performance.now() - startMs) / 1000));
   const marks = reportMarks(total.marks);
   for (const line of profile === undefined ? [describeMarks(marks)] : describeForeign(marks)) console.log(line);
-  writeReport(values["report-to"], total);
-  const isIncomplete = values["all-marks"] && marks.unexplained.length > 0;
-  if (isIncomplete || marks.foreign.length > 0) return 1;
-  return 0;
+  writeReport(command.reportTo, total);
+  const isIncomplete = command.needsAllMarks && marks.unexplained.length > 0;
+  return isIncomplete || marks.foreign.length > 0 ? 1 : 0;
 }
 
-/** `--enumerate NAME`, or `all`: every schedule of a small world with so many faults at most. */
-async function runSmallWorld(name: string, faults: number, reportTo: string | undefined): Promise<number> {
-  const isAll = name === "all";
-  if (!isAll && !isSmallWorldName(name)) {
-    console.error(`--enumerate is all, or one of: ${Object.keys(smallWorlds).join(", ")}`);
-    return 1;
-  }
+function shardsOf(command: RunCommand): readonly Shard[] {
+  const { schedules, first, cores, choices, seed, profile, isGuided, flows, processes, hasFalseFacts, shrinks } =
+    command;
+  const shared = { seed, profile, isGuided, flows, processes, hasFalseFacts, shrinks, choices };
+  return partsOf(first, choices === undefined ? schedules : 1, cores).map((part) => ({ ...shared, ...part }));
+}
+
+async function runSmallWorlds({ worlds, faults, reportTo }: EnumerateCommand): Promise<number> {
   // Thousands of errors are thrown, and nobody reads where.
   Error.stackTraceLimit = 0;
   const results: Enumeration[] = [];
-  for (const [known, world] of Object.entries(smallWorlds)) {
-    if (!isAll && known !== name) continue;
+  for (const name of worlds) {
+    const world = smallWorlds[name];
     const result = await enumerate(world, faults);
     console.log(describeEnumeration(world, faults, result));
     if (result.broken !== undefined) return 1;

@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { buildPatchedWorker } from "../crash/build-worker.js";
 import { runKills } from "../crash/kills.js";
 import { mutations, patchesOf } from "../simulation/mutations.js";
+import { OptionError, wholeOption } from "../support/whole-option.js";
 import { crashTraces } from "./crash-traces.js";
 import { TraceTotals } from "./trace-totals.js";
 
@@ -28,21 +29,24 @@ const { values } = parseArgs({
 });
 const { journal, without } = values;
 const rule = mutations.find(({ name }) => name === without);
-if (without !== undefined && rule === undefined) throw new Error(`there is no such rule: ${without}`);
-const [seed, leaseMs] = [Number(values.seed), Number(values.lease)];
+if (without !== undefined && rule === undefined) throw new OptionError(`there is no such rule: ${without}`);
+if (journal !== "sqlite" && journal !== "postgres") throw new OptionError("--journal must be sqlite or postgres");
+const whole = (name: "seed" | "lease" | "flows" | "kills" | "stops" | "round", least = 0) =>
+  wholeOption(name, values[name], least);
+const [seed, leaseMs] = [whole("seed"), whole("lease", 1)];
 console.log(`Seed ${seed}, journal ${journal}.`);
 let checked = Promise.resolve();
 const totals = new TraceTotals();
 await using script = await buildPatchedWorker(rule === undefined ? [] : patchesOf(rule));
 const { violations } = await runKills({
-  kind: journal === "postgres" ? "postgres" : "sqlite",
+  kind: journal,
   script,
   seed,
   leaseMs,
-  flows: Number(values.flows),
-  kills: Number(values.kills),
-  stops: Number(values.stops),
-  flowsPerRound: Number(values.round),
+  flows: whole("flows", 1),
+  kills: whole("kills"),
+  stops: whole("stops"),
+  flowsPerRound: whole("round", 1),
   workers: 4,
   concurrency: 16,
   parallel: 1,

@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { reportMarks, sumOfMarks } from "../../test/simulation/mark-report.js";
 import { addUp, type ShardReport } from "../../test/simulation/shard-report.js";
 import { type Enumeration, smallWorlds } from "../../test/simulation/small-worlds.js";
+import { wholeOption } from "../../test/support/whole-option.js";
 import { type Proof, type ProofFile, proofPage } from "./proof.js";
 import { type RecordedProof, recordedProofs, whatIsProved } from "./recorded.js";
 
@@ -27,6 +28,9 @@ const { values } = parseArgs({
   },
 });
 
+wholeOption("schedules", values.schedules, 1);
+wholeOption("seed", values.seed);
+wholeOption("faults", values.faults, 1, 9);
 const run = whatIsProved();
 
 const simulated =
