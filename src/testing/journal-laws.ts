@@ -61,7 +61,7 @@ export const laws: readonly JournalLaw[] = [
   ["of many that replace a quote at once, exactly one does", quoteReplacedOnce],
   ["a quote that is confirmed at the very end of its time is confirmed before it", quoteConfirmedInTime],
   ["fenceQuote lets nothing replace the quote as it was seen, and keeps the quote and its end", quoteFenced],
-  ["acquireAbandoned skips leased and settled flows", abandonedOnly],
+  ["acquireAbandoned skips leased and settled flows, and nothing is left out where there are many", abandonedOnly],
   ["acquireAbandoned goes by the UTF-8 bytes of keys, and returns each flow once", abandonedInOrder],
   ["acquireAbandoned returns no flow to two workers", abandonedOnce],
   ["acquireAbandoned, list and counts see their own scope only", scopesApart],
@@ -70,6 +70,7 @@ export const laws: readonly JournalLaw[] = [
   ["list returns flows of all phases when it is given none, and counts counts each", listAll],
   ["scopes counts the flows of each service and gateway, pruned ones that were paid included", scopesCounted],
   ["backlog counts what is not settled or held, what of it nobody has, and how old the oldest is", backlogCounted],
+  ["lists, counts and acquireAbandoned go by what was stored last", storedLast],
   ["prune leaves a tombstone of old flows that are over, and nothing else", pruneLeavesTombstones],
   ["a tombstone stays", tombstonesStay],
   ["prune keeps evidence when it is told to", pruneKeepsEvidence],
@@ -77,7 +78,7 @@ export const laws: readonly JournalLaw[] = [
   ["what would have replaced a quote that was pruned replaces no later quote of its key", quoteOfAnotherLife],
   ["a lease that is still as it was observed can be taken over, and no other", observedLease],
   ["keys are compared byte by byte", keysApart],
-  ["strings that can't be stored exactly are refused or stored exactly", oddTexts],
+  ["strings that can't be stored exactly are refused or stored exactly, long ones too", oddTexts],
   ["data and evidence come back exactly as they were given, even 1 MiB of them", exactData],
   ["no flow has two owners at once, and no write is lost", contention],
   ["what competing clients are told of a flow has one order that explains it", histories],
@@ -96,7 +97,8 @@ async function beginStores({ journal, second, prefix }: LawFixture): Promise<voi
   });
   assert.equal(Number.isInteger(createdAtMs), true, "createdAtMs is whole milliseconds");
   assert.equal(updatedAtMs, createdAtMs);
-  assert.equal((leaseUntilMs ?? 0) > createdAtMs, true, "leaseUntilMs is the end of the lease");
+  const isEnd = Number.isInteger(leaseUntilMs) && Number(leaseUntilMs) > createdAtMs;
+  assert.equal(isEnd, true, "leaseUntilMs is the end of the lease, in whole milliseconds");
   assertSame([expiresAtMs, prunedAtMs], [undefined, undefined]);
   assertSame(await journal.read(prefix), entry);
   assertSame(await second.read(prefix), entry, "the second handle sees it");
@@ -237,7 +239,8 @@ async function writesInOrder({ journal, second, prefix, shortMs, outliveShortLea
   await outliveShortLease();
   assert.equal(await second.write(prefix, entry, state, shortMs), true, "it is its own repetition");
   assertSame(await journal.read(prefix), written, "the repetition changes nothing, not even the lease");
-  for (const other of [open("other", "claimed"), { ...state, phase: "paid" }, { ...state, evidence: "" }]) {
+  const parts = [{ phase: "paid" }, { evidence: "" }, { settled: true }].map((part) => ({ ...state, ...part }));
+  for (const other of [open("other", "claimed"), ...parts]) {
     assert.equal(await journal.write(prefix, entry, other), false, "it is another state");
   }
   assertSame(await journal.read(prefix), written);
@@ -281,9 +284,13 @@ async function writeMarksAndMoves({ journal, second, prefix }: LawFixture): Prom
   const scope = { service: `${service}/moved`, gateway: `${prefix}moved` };
   assert.equal(await second.write(prefix, taken, { ...open("moved"), scope }), true);
   const moved = defined(await journal.read(prefix));
-  assertSame([moved.scope, moved.incarnationMark, moved.data], [scope, "a history", "moved"]);
+  assertSame([moved.scope, moved.incarnationMark, moved.data, moved.evidence], [scope, "a history", "moved", "{}"]);
   assertSame(await journal.list({ scope: scopeOf(prefix), limit: 10 }), []);
-  assert.equal(await journal.write(prefix, moved, done()), true);
+  assertSame(await journal.list({ scope, limit: 10 }), [moved]);
+  await journal.release(prefix, moved);
+  const again = defined(await journal.acquireAbandoned(scope, lease(longMs), undefined));
+  assertSame([again.key, again.incarnationMark], [prefix, "a history"]);
+  assert.equal(await journal.write(prefix, again, done()), true);
   assertSame((await journal.read(prefix))?.scope, scope);
 }
 
@@ -392,6 +399,14 @@ async function abandonedOnly({ journal, second, prefix, shortMs, outliveShortLea
   assert.equal(await journal.acquireAbandoned(scope, lease(longMs), prefix), undefined);
   const [listed] = await second.list({ scope, phase: "quoted", after: prefix, limit: 1 });
   assert.equal(listed?.key, `${prefix}3 a quote`);
+  assertSame(await second.counts(scope), { open: 1102, quoted: 1, done: 1 });
+  const ofScope = ({ gateway }: FlowScope) => gateway === scope.gateway;
+  assertSame((await second.scopes()).filter(ofScope), [{ ...scope, open: 1102, held: 0, paid: 0, flows: 1104 }]);
+  const backlog = (await second.backlog()).filter(ofScope);
+  assertSame(
+    backlog.map(({ phase, flows }) => [phase, flows]),
+    [["open", 1102]],
+  );
   assert.equal(await journal.write(expired.key, expired, done()), false);
 }
 
@@ -426,7 +441,9 @@ async function abandonedOnce(fixture: LawFixture): Promise<void> {
       const handle = pick(index, journal, second);
       for (;;) {
         const entry = await handle.acquireAbandoned(scope, lease(longMs), prefix);
-        if (entry === undefined) return;
+        // Each of the others may be acquiring one at this moment.
+        if (entry === undefined)
+          return assert.equal(taken.length > flows - workers, true, "an abandoned flow was left");
         taken.push(entry);
         assert.equal(taken.length <= flows, true, "a flow was returned twice");
       }
@@ -500,6 +517,48 @@ async function listAll({ journal, second, prefix }: LawFixture): Promise<void> {
   assertSame(await second.counts(scope), { open: 1, quoted: 1, paid: 2, held: 1, claimed: 1 });
 }
 
+async function storedLast({ journal, second, prefix }: LawFixture): Promise<void> {
+  const scope = scopeOf(prefix);
+  const shown = async (): Promise<unknown> => [
+    await second.counts(scope),
+    (await second.scopes()).filter(({ gateway }) => gateway === prefix),
+    (await second.backlog())
+      .filter(({ gateway }) => gateway === prefix)
+      .map(({ phase, flows, unowned }) => `${phase} ${flows} ${unowned}`)
+      .sort(),
+    await second.list({ scope, phase: "held", limit: 10 }),
+    await second.list({ scope, phase: "open", limit: 10 }),
+    await second.list({ scope, phase: "quoted", limit: 10 }),
+  ];
+  const held = await begin(journal, `${prefix}held`, open(), lease(longMs), scope);
+  const quoted = await begin(journal, `${prefix}quote`, quote(longMs), lease(longMs), scope);
+  assertSame(await shown(), [
+    { open: 1, quoted: 1 },
+    [{ ...scope, open: 1, held: 0, paid: 0, flows: 2 }],
+    ["open 1 0"],
+    ...[[], [held], [quoted]],
+  ]);
+  assert.equal(await journal.write(held.key, held, done("a person decides", "held")), true);
+  const confirmed = defined(await journal.replaceQuote(quoted.key, quoted, open(), lease(longMs), false));
+  await journal.release(quoted.key, confirmed);
+  assertSame(await shown(), [
+    { held: 1, open: 1 },
+    [{ ...scope, open: 1, held: 1, paid: 0, flows: 2 }],
+    ["held 1 0", "open 1 1"],
+    ...[[await journal.read(held.key)], [await journal.read(quoted.key)], []],
+  ]);
+  const taken = defined(await second.acquireAbandoned(scope, lease(longMs), undefined));
+  assert.equal(taken.key, quoted.key);
+  assert.equal(await second.write(taken.key, taken, done("it is over", "paid")), true);
+  assertSame(await shown(), [
+    { held: 1, paid: 1 },
+    [{ ...scope, open: 0, held: 1, paid: 1, flows: 2 }],
+    ["held 1 0"],
+    ...[[await journal.read(held.key)], [], []],
+  ]);
+  assert.equal(await second.acquireAbandoned(scope, lease(longMs), undefined), undefined);
+}
+
 async function scopesCounted({ journal, second, prefix, outliveShortLease }: LawFixture): Promise<void> {
   const own = `https://${randomUUID()}.example`;
   const [one, other] = [
@@ -566,25 +625,30 @@ async function pruneLeavesTombstones({ journal, second, prefix, outliveShortLeas
   const scope = scopeOf(prefix);
   const phases = ["declined", "held", "open", "paid", "rejected"];
   for (const phase of phases) await begin(journal, prefix + phase, done("private", phase), lease(longMs), scope);
+  const settling = await begin(journal, `${prefix}settling`, open(), lease(longMs), scope);
   await outliveShortLease();
   const young = await begin(journal, `${prefix}young`, done("young", "paid"), lease(longMs), scope);
+  assert.equal(await journal.write(settling.key, settling, done("just paid", "paid")), true);
   const before = await second.list({ scope, limit: 10 });
   assertSame(await journal.prune({ quotedBeforeMs: 1 }), { settled: 0, quoted: 0 });
   assertSame(await second.list({ scope, limit: 10 }), before, "prunes nothing that it was not told to");
   const { settled, quoted } = await journal.prune({ settledBeforeMs: young.updatedAtMs });
   assert.equal(settled >= 3, true, "says how many it pruned");
   assert.equal(quoted, 0);
-  assertSame(await second.counts(scope), { held: 1, open: 1, paid: 1 });
+  assertSame(await second.counts(scope), { held: 1, open: 1, paid: 2 });
   const left = await second.list({ scope, limit: 10 });
   assertSame(
     left.map(({ key, data }) => [key.slice(prefix.length), data]),
     [
       ["held", "private"],
       ["open", "private"],
+      ["settling", "just paid"],
       ["young", "young"],
     ],
   );
-  for (const entry of before.filter(({ phase, key }) => /paid|declined|rejected/.test(phase) && key !== young.key)) {
+  const isOld = ({ phase, updatedAtMs }: JournalEntry) =>
+    /paid|declined|rejected/.test(phase) && updatedAtMs < young.updatedAtMs;
+  for (const entry of before.filter(isOld)) {
     const tombstone = defined(await second.read(entry.key));
     assert.equal(Number.isInteger(tombstone.prunedAtMs), true);
     assertSame({ ...tombstone, prunedAtMs: undefined }, { ...entry, data: "", evidence: "" });
@@ -655,6 +719,14 @@ async function oddTexts({ journal, prefix }: LawFixture): Promise<void> {
     await keptOrRefused(journal, `${prefix}gateway ${index}`, done(), { service, gateway: text });
   }
   await keptOrRefused(journal, "", done("empty key"));
+  const long = (length: number) => "x".repeat(length);
+  await keptOrRefused(journal, `${prefix}service`, done(), { service: long(2048), gateway: prefix });
+  await keptOrRefused(journal, `${prefix}gateway`, done(), { service, gateway: long(512) });
+  const request = { ...lease(longMs), nonce: long(64) };
+  const entry = await begin(journal, `${prefix}long`, open("", long(128)), request);
+  assertSame([entry.phase, entry.nonce], [long(128), long(64)]);
+  assert.equal(await journal.write(entry.key, entry, { ...done(), incarnationMark: long(128) }), true);
+  assert.equal((await journal.read(entry.key))?.incarnationMark, long(128));
   assert.equal(await journal.read(`${prefix}a`), undefined, "no string was cut off at U+0000");
 }
 
@@ -684,6 +756,7 @@ async function exactData({ journal, second, prefix }: LawFixture): Promise<void>
     "\\x00 \\u0000 %s $1 ?",
     "Zoë 李雷 😀 \u2028 \uFEFF e\u0301 é",
     `{"a":"\\u0000"}`,
+    '{ "b": 12345678901234567890, "a": 1.0, "a": -0 }',
   ];
   const large = "0123456789abcdé".repeat(2 ** 16);
   const all = [...texts, large];
@@ -694,10 +767,17 @@ async function exactData({ journal, second, prefix }: LawFixture): Promise<void>
       const entry = await begin(journal, key, { ...open(text), evidence: `${text}.` }, lease(longMs));
       const first = await second.read(key);
       assert.equal(first?.data === text && first.evidence === `${text}.`, true, `text ${index} through begin`);
-      const state = { ...done(`${text}!`), evidence: `${text}?` };
+      const state = { ...quote(longMs, `!${text}`), evidence: `?${text}` };
       assert.equal(await journal.write(key, entry, state), true);
+      const quoted = defined(await second.read(key));
+      assert.equal(
+        quoted.data === state.data && quoted.evidence === state.evidence,
+        true,
+        `text ${index} through write`,
+      );
+      await journal.replaceQuote(key, quoted, { ...done(text), evidence: `.${text}` }, lease(longMs), undefined);
       const last = await second.read(key);
-      assert.equal(last?.data === state.data && last.evidence === state.evidence, true, `text ${index} through write`);
+      assert.equal(last?.data === text && last.evidence === `.${text}`, true, `text ${index} through replaceQuote`);
     }),
   );
 }

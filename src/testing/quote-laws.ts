@@ -22,7 +22,8 @@ export async function quotesExpire({ journal, second, prefix, shortMs, outliveSh
   const short = await begin(journal, `${prefix}short`, quote(shortMs), lease(longMs));
   const long = await begin(journal, `${prefix}long`, quote(longMs), lease(longMs));
   assertSame([short.isExpired, long.isExpired], [false, false]);
-  assert.equal((short.expiresAtMs ?? 0) > short.createdAtMs, true, "expiresAtMs is when the quote expires");
+  const isEnd = Number.isInteger(short.expiresAtMs) && Number(short.expiresAtMs) > short.createdAtMs;
+  assert.equal(isEnd, true, "expiresAtMs is when the quote expires, in whole milliseconds");
   await outliveShortLease();
   assertSame(await second.read(short.key), { ...short, isExpired: true });
   assertSame(await second.read(long.key), long);

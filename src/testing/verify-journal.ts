@@ -53,7 +53,8 @@ export interface JournalReport {
  * (linearisability). Where it has none, `cause` shows the shortest part of its history that has none.
  *
  * It leaves flows behind: give it a store of its own, never one with real flows, since it takes over whatever is abandoned. It may run
- * again on the same store. It does not kill processes or make disks fail.
+ * again on the same store. It does not kill processes or make disks fail. What goes wrong in one call of hundreds may need more than the
+ * default of `flows`.
  *
  * @param open Opens the journal to check, which is closed at the end.
  * @throws {BrokenLawError} The first law that is broken; `cause` shows what was expected.
@@ -138,5 +139,7 @@ function notChecked({ openSecond, reopen }: VerifyJournalOptions): string[] {
     ...(openSecond === undefined ? ["two handles of one store: needs openSecond"] : []),
     ...(reopen === undefined ? ["what outlives a handle: needs reopen"] : []),
     "what outlives a killed process or a failing disk: needs processes and disks that fail",
+    "processes that call at the same moment, and have clocks of their own: needs an openSecond that asks another process, on another machine",
+    "leases of a clock that was set back (overlong), and another incarnation after a restore: needs a server whose clock is set, and which is restored",
   ];
 }

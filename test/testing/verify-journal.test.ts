@@ -1,4 +1,4 @@
-import { type Journal, MemoryJournal } from "cross-border-payments/flow";
+import { type Journal, type JournalEntry, MemoryJournal } from "cross-border-payments/flow";
 import { BrokenLawError, verifyJournal } from "cross-border-payments/testing";
 import { expect, it } from "vitest";
 
@@ -17,6 +17,15 @@ function broken(change: (store: MemoryJournal, clock: { nowMs: number }) => Part
     clock.nowMs += ms;
   };
   return { open, options: { openSecond: open, reopen: open, wait } };
+}
+
+/** What a column for JSON gives back. */
+function parsed(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    return text;
+  }
 }
 
 /** The keys of all flows that were not pruned. */
@@ -373,7 +382,11 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
       acquireAbandoned: (...parameters) => store.acquireAbandoned(...parameters),
     }),
   ],
-  ["counts flows of other gateways", /own scope/, (store) => ({ counts: ({ service }) => store.counts({ service }) })],
+  [
+    "counts flows of other gateways",
+    /own scope|nothing is left out/,
+    (store) => ({ counts: ({ service }) => store.counts({ service }) }),
+  ],
   [
     "lists by UTF-16 units",
     /UTF-8 bytes/,
@@ -458,6 +471,180 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     }),
   ],
   [
+    "stores JSON, and not the text of it",
+    /1 MiB/,
+    (store) => ({
+      begin: (key, scope, state, lease) => store.begin(key, scope, { ...state, data: parsed(state.data) }, lease),
+    }),
+  ],
+  [
+    "trims what it writes",
+    /1 MiB/,
+    (store) => ({
+      write: (key, id, state, leaseMs) => store.write(key, id, { ...state, data: state.data.trimEnd() }, leaseMs),
+    }),
+  ],
+  [
+    "cuts data when it replaces a quote",
+    /1 MiB/,
+    (store) => ({
+      replaceQuote: (key, seen, state, ...rest) =>
+        store.replaceQuote(key, seen, { ...state, data: state.data.slice(0, 65_535) }, ...rest),
+    }),
+  ],
+  [
+    "cuts nonces",
+    /stored exactly, long ones too/,
+    (store) => ({
+      begin: (key, scope, state, lease) =>
+        store.begin(key, scope, state, { ...lease, nonce: lease.nonce.slice(0, 36) }),
+    }),
+  ],
+  [
+    "cuts base URLs",
+    /stored exactly, long ones too/,
+    (store) => ({
+      begin: (key, scope, state, lease) =>
+        store.begin(key, { ...scope, service: scope.service.slice(0, 255) }, state, lease),
+    }),
+  ],
+  [
+    "returns the ends of leases as text",
+    /begin stores/,
+    (store) => ({
+      begin: async (...given) => {
+        const { entry, created } = await store.begin(...given);
+        return { created, entry: { ...entry, leaseUntilMs: String(entry.leaseUntilMs) as never } };
+      },
+    }),
+  ],
+  [
+    "lists flows by the phase in which they began",
+    /stored last/,
+    (store) => {
+      const phases = new Map<string, string>();
+      return {
+        begin: async (key, scope, state, lease) => {
+          const begun = await store.begin(key, scope, state, lease);
+          if (begun.created) phases.set(key, state.phase);
+          return begun;
+        },
+        list: async ({ phase, limit, ...query }) =>
+          (await store.list({ ...query, limit: 10_000 }))
+            .filter(({ key }) => phase === undefined || phases.get(key) === phase)
+            .slice(0, limit),
+      };
+    },
+  ],
+  [
+    "counts what it counted before",
+    /stored last/,
+    (store) => {
+      const counted = new Map<string, Readonly<Record<string, number>>>();
+      return {
+        counts: async (scope) => {
+          const counts = counted.get(JSON.stringify(scope)) ?? (await store.counts(scope));
+          counted.set(JSON.stringify(scope), counts);
+          return counts;
+        },
+      };
+    },
+  ],
+  [
+    "leaves quotes that were confirmed to nobody",
+    /stored last/,
+    (store) => {
+      const quotes = new Set<string>();
+      return {
+        begin: async (key, scope, state, lease) => {
+          if (state.phase === "quoted") quotes.add(key);
+          return store.begin(key, scope, state, lease);
+        },
+        acquireAbandoned: async (scope, lease, after) => {
+          const entry = await store.acquireAbandoned(scope, lease, after);
+          if (entry === undefined || !quotes.has(entry.key)) return entry;
+          await store.release(entry.key, entry);
+          return undefined;
+        },
+      };
+    },
+  ],
+  [
+    "shows a flow that was moved to nobody",
+    /stores a mark/,
+    (store) => {
+      const moved = new Set<string>();
+      return {
+        write: async (key, id, state, leaseMs) => {
+          if (state.scope !== undefined) moved.add(key);
+          return store.write(key, id, state, leaseMs);
+        },
+        list: async (query) => (await store.list(query)).filter(({ key }) => !moved.has(key)),
+      };
+    },
+  ],
+  [
+    "counts the first page of its database",
+    /nothing is left out/,
+    (store) => ({
+      counts: async (scope) => {
+        const counts: Record<string, number> = {};
+        for (const { phase } of await store.list({ scope, limit: 1000 })) counts[phase] = (counts[phase] ?? 0) + 1;
+        return counts;
+      },
+    }),
+  ],
+  [
+    "gives up where another process was faster",
+    /no flow to two workers/,
+    (store, clock) => ({
+      acquireAbandoned: async (scope, lease, after) => {
+        const entries = await store.list({ scope, after, limit: 10_000 });
+        const first = entries.find(({ settled, leaseUntilMs = 0 }) => !settled && leaseUntilMs <= clock.nowMs);
+        await new Promise((resolve) => setImmediate(resolve));
+        return first && store.acquire(first.key, lease);
+      },
+    }),
+  ],
+  [
+    "forgets the mark when it renews",
+    /one order that explains it/,
+    (store) => {
+      const renewed = new Set<string>();
+      const shown = (entry: JournalEntry | undefined) =>
+        entry !== undefined && renewed.has(`${entry.key} ${entry.revision}`)
+          ? { ...entry, incarnationMark: undefined }
+          : entry;
+      return {
+        renew: async (key, id, leaseMs) => {
+          renewed.add(`${key} ${(await store.read(key))?.revision}`);
+          return store.renew(key, id, leaseMs);
+        },
+        read: async (key) => shown(await store.read(key)),
+      };
+    },
+  ],
+  [
+    "prunes what is old, and was paid just now",
+    /tombstone/,
+    (store) => {
+      const paid: JournalEntry[] = [];
+      return {
+        write: async (key, id, state, leaseMs) => {
+          const written = await store.write(key, id, state, leaseMs);
+          const entry = await store.read(key);
+          if (entry?.phase === "paid") paid.push(entry);
+          return written;
+        },
+        prune: async ({ settledBeforeMs = 0, ...options }) => {
+          const old = paid.filter(({ createdAtMs }) => createdAtMs < settledBeforeMs);
+          const times = old.map(({ updatedAtMs }) => updatedAtMs + 1);
+          return store.prune({ ...options, settledBeforeMs: Math.max(settledBeforeMs, ...times) || undefined });
+        },
+      };
+    },
+  ],
+  [
     "forgets epochs when it is reopened",
     /outlive/,
     (store) => {
@@ -484,8 +671,8 @@ it("says what could not be checked", async () => {
   const { open, options } = broken(() => ({}));
   const full = await verifyJournal(open, options);
   const bare = await verifyJournal(open, { wait: options.wait });
-  expect(full.notChecked).toHaveLength(1);
-  expect(bare.notChecked).toHaveLength(3);
+  expect(full.notChecked).toHaveLength(3);
+  expect(bare.notChecked).toHaveLength(5);
   expect(full.held.length).toBe(bare.held.length + 1);
 });
 

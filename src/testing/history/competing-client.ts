@@ -65,17 +65,20 @@ export class CompetingClient {
   }
 
   #workOn(seen: JournalEntry): Work {
-    const { journal } = this.#options;
+    const { journal, random } = this.#options;
     const { key, scope, leaseUntilMs } = seen;
     const [state, lease] = [this.#state(), this.#lease()];
     const written = { ...seen, phase: state.phase, data: state.data, revision: seen.revision + 1 };
+    const marked = random() < 0.3 ? { ...state, incarnationMark: lease.nonce } : state;
     const write = (leaseMs?: number): Work => {
-      return async () => ((await journal.write(key, seen, state, leaseMs)) ? written : undefined);
+      return async () => ((await journal.write(key, seen, marked, leaseMs)) ? written : undefined);
     };
     const observed = leaseUntilMs === undefined ? undefined : { ...seen, leaseUntilMs };
     const isExpired = this.#pick([undefined, true, false]);
     const works: readonly (readonly [share: number, work: Work])[] = [
       [12, () => journal.read(key)],
+      // Its neighbour has the same beginning.
+      [3, async () => void (await journal.list({ scope, after: key.slice(0, -1), limit: 2 }))],
       [18, write()],
       [14, write(lease.leaseMs)],
       [12, () => journal.acquire(key, lease)],
