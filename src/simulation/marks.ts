@@ -119,7 +119,7 @@ export const fundsMarks = {
   "takeFunds returned null": "takeFunds never returned null: no flow was declined",
   "takeFunds was called again": "takeFunds was never called again for a key whose money it had taken",
   "takeFunds was called after a release": "takeFunds was never called again for a key whose money was given back",
-  "releaseFunds was called": "releaseFunds was never called",
+  "releaseFunds was called": "releaseFunds was never called, or failed each time",
   "releaseFunds was called again": "releaseFunds was never called again for a key whose money it had given back",
 } as const;
 

@@ -1,6 +1,14 @@
 import { counted } from "../errors/counted.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import type { ReleaseFundsByKey, TakeFundsByKey } from "../flows/funds-functions.js";
+import {
+  type Check,
+  type CheckTable,
+  isBoolean,
+  isFunction,
+  isPlainObject,
+  parseOptions,
+} from "../options/option-table.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 import { Choices, seedOf } from "./choices.js";
 import { prepareClients } from "./cluster.js";
@@ -10,6 +18,7 @@ import { type Figures, runSchedule, type ScheduleOptions } from "./run-schedule.
 import { shrink } from "./shrink.js";
 import { type Counterexample, SimulationError } from "./simulation-error.js";
 import type { Violation } from "./truth.js";
+import type { FundsPair } from "./watched-funds.js";
 
 /** What to simulate. */
 export interface SimulateFlowsOptions {
@@ -70,7 +79,8 @@ export interface SimulationReport extends Figures {
  * package beside it: time is virtual for all of it.
  *
  * @throws {SimulationError} The first law that is broken, with the shortest schedule that was found to break it.
- * @throws {InvalidArgumentError} Your functions were given, and not one flow was paid, given back or held: nothing was tested.
+ * @throws {InvalidArgumentError} Your functions were given, and not one flow was paid, given back or held: nothing was tested. `cause` is what
+ * `takeFunds` threw first.
  */
 export function simulateFlows(options: SimulateFlowsOptions = {}): Promise<SimulationReport> {
   return simulateWith(undefined, options);
@@ -114,7 +124,7 @@ export async function simulateWith(
       for (const name of figureNames) total[name] += figures[name];
       for (const mark of reached.keys()) marks.set(mark, (marks.get(mark) ?? 0) + 1);
     }
-    if (given.funds !== undefined && choices === undefined) assertTested(total);
+    if (given.funds !== undefined && choices === undefined) assertTested(total, given.funds.failure);
     return { ...toReport(total, seed, count, performance.now() - startMs), ...toMarkReport(marks) };
   } finally {
     Error.stackTraceLimit = traceLimit;
@@ -161,10 +171,15 @@ function toReport(
 }
 
 /** @throws {InvalidArgumentError} where no money ever moved, and no law could be broken. */
-function assertTested({ flows, paid, givenBack, held }: Figures): void {
+function assertTested({ flows, paid, givenBack, held }: Figures, failure: unknown): void {
   if (paid + givenBack + held > 0) return;
+  const why =
+    failure === undefined
+      ? "takeFunds declines them all: give an intent that its ledger takes, such as { senderAccount, senderCurrency }"
+      : `takeFunds failed: ${failure instanceof Error ? failure.message : String(failure)}`;
   throw new InvalidArgumentError(
-    `simulateFlows: nothing was tested, since none of ${counted(flows, "flow")} was paid, given back or held. takeFunds declines them all: give an intent that its ledger takes, such as { senderAccount, senderCurrency }`,
+    `simulateFlows: nothing was tested, since none of ${counted(flows, "flow")} was paid, given back or held. ${why}`,
+    { cause: failure },
   );
 }
 
@@ -193,37 +208,80 @@ function nameOf({ law, message }: Violation): string {
 
 const mostTries = 1500;
 
-function checked(options: SimulateFlowsOptions) {
+const optionChecks: CheckTable<SimulateFlowsOptions> = {
+  takeFunds: { accepts: isFunction, wanted: "a function" },
+  releaseFunds: { accepts: isFunction, wanted: "a function" },
+  intent: { accepts: isPlainObject, wanted: "an object" },
+  schedules: wholeFrom(1),
+  first: wholeFrom(0),
+  seed: wholeFrom(0),
+  flows: wholeFrom(1),
+  processes: wholeFrom(1),
+  choices: {
+    accepts: (value) => Array.isArray(value) && value.every(wholeFrom(0).accepts),
+    wanted: "a list of whole numbers, as a SimulationError has it",
+  },
+  shrinks: { accepts: isBoolean, wanted: "true or false" },
+  hasFalseFacts: { accepts: isBoolean, wanted: "true or false" },
+};
+
+function wholeFrom(least: number): Check {
+  return {
+    accepts: (value) => Number.isSafeInteger(value) && Number(value) >= least,
+    wanted: `a whole number, ${least} or more`,
+  };
+}
+
+function checked(given: SimulateFlowsOptions) {
+  const refuse = (message: string) => new InvalidArgumentError(`simulateFlows: ${message}`);
+  const options: SimulateFlowsOptions = parseOptions(optionChecks, given, "the options", refuse);
   const { takeFunds, releaseFunds, intent = {}, choices, shrinks = true, hasFalseFacts = false } = options;
   if ((takeFunds === undefined) !== (releaseFunds === undefined)) {
-    throw new InvalidArgumentError("simulateFlows: give takeFunds and releaseFunds, or none of them");
+    throw refuse("give takeFunds and releaseFunds, or none of them");
   }
   if ("senderGatewayId" in intent || "memo" in intent) {
-    throw new InvalidArgumentError(
-      "simulateFlows: intent must have no senderGatewayId and no memo, which the simulation sets",
-    );
+    throw refuse("intent must have no senderGatewayId and no memo, which the simulation sets");
   }
-  const funds = takeFunds === undefined || releaseFunds === undefined ? undefined : { takeFunds, releaseFunds };
-  const run = funds === undefined ? "" : `${globalThis.crypto.randomUUID()}-`;
+  const own = takeFunds === undefined || releaseFunds === undefined ? undefined : new OwnFunds(takeFunds, releaseFunds);
+  const run = own === undefined ? "" : `${globalThis.crypto.randomUUID()}-`;
   let made = 0;
   return {
-    schedules: whole("schedules", options.schedules ?? 1000, 1),
-    first: whole("first", options.first ?? 0, 0),
-    seed: whole("seed", options.seed ?? Math.floor(Math.random() * 2 ** 31), 0),
-    flows: whole("flows", options.flows ?? 3, 1),
-    processes: whole("processes", options.processes ?? 3, 1),
+    schedules: options.schedules ?? 1000,
+    first: options.first ?? 0,
+    seed: options.seed ?? Math.floor(Math.random() * 2 ** 31),
+    flows: options.flows ?? 3,
+    processes: options.processes ?? 3,
     choices,
     shrinks,
     hasFalseFacts,
     intent: { ...intent },
-    funds,
+    funds: own,
     // A bank never forgets a key: each schedule has its own.
-    keyOf: (flow: number) => (funds === undefined ? `flow ${flow + 1}` : `${run}${++made}`),
+    keyOf: (flow: number) => (own === undefined ? `flow ${flow + 1}` : `${run}${++made}`),
     isTraced: false,
   };
 }
 
-function whole(name: string, value: number, least: number): number {
-  if (Number.isSafeInteger(value) && value >= least) return value;
-  throw new InvalidArgumentError(`simulateFlows: ${name} must be a whole number, ${least} or more`);
+/** A user's own functions. */
+class OwnFunds implements FundsPair {
+  readonly takeFunds: TakeFundsByKey;
+  readonly releaseFunds: ReleaseFundsByKey;
+  /** What `takeFunds` threw first. */
+  failure: unknown;
+
+  constructor(takeFunds: TakeFundsByKey, releaseFunds: ReleaseFundsByKey) {
+    this.releaseFunds = releaseFunds;
+    this.takeFunds = async (context) => {
+      try {
+        const taken = await takeFunds(context);
+        if (typeof taken !== "object" || taken === null) return taken;
+        // Without takenAtMs: the bank's clock tells real time, and that of a simulation does not.
+        const { senderGatewayTransactionId, replayed } = taken;
+        return { senderGatewayTransactionId, replayed };
+      } catch (error) {
+        this.failure ??= error;
+        throw error;
+      }
+    };
+  }
 }

@@ -1,6 +1,6 @@
 import { CrossBorderError } from "../errors/errors.js";
 import type { FlowOutcome } from "../flows/flow-outcome.js";
-import type { FlowFunds } from "../flows/funds-functions.js";
+import { type FlowFunds, readFlowFunds } from "../flows/funds-functions.js";
 import type { JournalEntry } from "../flows/journal.js";
 import type { World } from "./world.js";
 
@@ -203,6 +203,12 @@ export class Truth {
 
   /** `takeFunds` has responded. */
   asked(key: string, response: FlowFunds | null): void {
+    try {
+      readFlowFunds(response, Number.MAX_SAFE_INTEGER);
+    } catch (error) {
+      this.#broken("bank", error instanceof Error ? error.message : String(error));
+      return;
+    }
     const truth = this.of(key);
     this.#noteAsked(truth, response);
     this.#assertHonest(truth, response);

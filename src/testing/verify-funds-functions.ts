@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { InvalidArgumentError } from "../errors/errors.js";
 import { type ReleaseFundsByKey, readFundsTaken, type TakeFundsByKey } from "../flows/funds-functions.js";
+import { assertOptions, type CheckTable, isFunction, isPlainObject } from "../options/option-table.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import { BrokenLawError } from "./broken-law-error.js";
 
@@ -19,6 +21,16 @@ export interface FundsFunctions {
   readonly ledger?: () => unknown;
 }
 
+const aFunction = { accepts: isFunction, wanted: "a function" };
+const anObject = { accepts: isPlainObject, wanted: "an object" };
+const fundsFunctions: CheckTable<FundsFunctions> = {
+  takeFunds: { ...aFunction, isRequired: true },
+  releaseFunds: { ...aFunction, isRequired: true },
+  intent: { ...anObject, isRequired: true },
+  declined: anObject,
+  ledger: aFunction,
+};
+
 /** What `verifyFundsFunctions` found when no law is broken. */
 export interface FundsReport {
   readonly held: readonly string[];
@@ -34,6 +46,8 @@ export interface FundsReport {
  * @throws {BrokenLawError} The first law that is broken; `cause` shows what was expected.
  */
 export async function verifyFundsFunctions(functions: FundsFunctions): Promise<FundsReport> {
+  const refuse = (message: string) => new InvalidArgumentError(`verifyFundsFunctions: ${message}`);
+  assertOptions(fundsFunctions, functions, "its argument", refuse);
   const check = new FundsCheck(functions);
   const before = await check.balance();
   const first = `verify-funds-${globalThis.crypto.randomUUID()}`;
@@ -179,6 +193,7 @@ class FundsCheck {
     const notChecked = [
       ...(ledger === undefined ? ["the money itself: needs ledger"] : []),
       ...(declined === undefined ? ["that a decline is final: needs declined"] : []),
+      "that keys are known for ever, and to other processes: needs thousands of them, and restarts",
     ];
     return { held: this.#held, notChecked };
   }

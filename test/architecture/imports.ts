@@ -89,6 +89,7 @@ export const importTable: ImportTable = {
     opentelemetry: ["errors", "options", "tracing", "events", "auth/token-hold.ts", "api", "flows"],
     simulation: [
       "errors",
+      "options",
       "timing",
       "wire/parse-json-object.ts",
       "wire/transport.ts",

@@ -133,7 +133,7 @@ describe.each(ledgers)("the ledger in $name", ({ open, runs }) => {
       accept: () => ledger.deposit("DE-0002", "EUR", "50.00"),
     };
     const report = await verifyFundsFunctions({ takeFunds, releaseFunds, intent, declined, ledger: balance });
-    expect(report.notChecked).toEqual([]);
+    expect(report.notChecked).toEqual([expect.stringContaining("known for ever")]);
   });
 
   it.runIf(runs)("takes nothing where the process dies before it commits, and takes it in the next call", async () => {

@@ -21,6 +21,10 @@ class Bank {
   readonly releaseFunds = async ({ key }: { readonly key: string }) => {
     this.taken.set(key, "released");
   };
+
+  get functions() {
+    return { takeFunds: this.takeFunds, releaseFunds: this.releaseFunds };
+  }
 }
 
 /** The functions of a bank that knows one account. */
@@ -61,11 +65,48 @@ it("gives the functions the intent that it is told, or the one that is documente
   expect((await simulateFlows({ ...byDefault, schedules: 5, seed: 1 })).paid).toBeGreaterThan(0);
 });
 
+it("says what a takeFunds throws that always fails", async () => {
+  const { releaseFunds } = new Bank();
+  const takeFunds = () => Promise.reject(new TypeError("no connection to the ledger"));
+  const simulating = simulateFlows({ takeFunds, releaseFunds, schedules: 3, seed: 1 });
+  await expect(simulating).rejects.toThrow(/nothing was tested.* takeFunds failed: no connection to the ledger$/);
+  await expect(simulating).rejects.toThrow(InvalidArgumentError);
+});
+
+it("takes the time of a bank's own books, which is not the simulation's", async () => {
+  const bank = new Bank();
+  const takeFunds = async (context: { readonly key: string }) => {
+    const taken = await bank.takeFunds(context);
+    return taken && { ...taken, takenAtMs: Date.parse("2040-01-01") };
+  };
+  expect((await simulateFlows({ ...bank.functions, takeFunds, schedules: 5, seed: 1 })).paid).toBeGreaterThan(0);
+});
+
+it.each([
+  undefined,
+  "TX-1",
+  { senderGatewayTransactionId: 12, replayed: false },
+  { senderGatewayTransactionId: "TX-1" },
+])("finds a takeFunds that returns %o", async (returned) => {
+  const { releaseFunds } = new Bank();
+  const takeFunds = async () => returned as never;
+  const { law, message } = await failureOf(simulateFlows({ takeFunds, releaseFunds, schedules: 5, seed: 1 }));
+  expect(law).toBe("bank");
+  expect(message).toContain("takeFunds must return");
+});
+
+it("says that releaseFunds may have failed each time", async () => {
+  const bank = new Bank();
+  const releaseFunds = () => Promise.reject(new Error("the ledger refuses"));
+  const { neverHappened } = await simulateFlows({ takeFunds: bank.takeFunds, releaseFunds, schedules: 40, seed: 5 });
+  expect(neverHappened).toContain("releaseFunds was never called, or failed each time");
+});
+
 it("says which cases of a user's functions never came up", async () => {
   const bank = new Bank();
-  const { neverHappened, marks } = await simulateFlows({ ...bank, schedules: 5, seed: 1 });
+  const { neverHappened, marks } = await simulateFlows({ ...bank.functions, schedules: 5, seed: 1 });
   const hasReleased = [...bank.taken.values()].includes("released");
-  expect(neverHappened.includes("releaseFunds was never called")).toBe(!hasReleased);
+  expect(neverHappened.includes("releaseFunds was never called, or failed each time")).toBe(!hasReleased);
   expect(neverHappened).toContain("takeFunds never returned null: no flow was declined");
   expect(marks["takeFunds took money"]).toBeGreaterThan(0);
   expect(marks["claimed: nothing: paid"]).toBeGreaterThan(0);
@@ -81,9 +122,9 @@ it("does the same again with the same seed", async () => {
 
 it("calls a user's own functions, with keys that no other simulation uses", async () => {
   const bank = new Bank();
-  await simulateFlows({ ...bank, schedules: 12, seed: 1 });
+  await simulateFlows({ ...bank.functions, schedules: 12, seed: 1 });
   const keys = [...bank.taken.keys()];
-  await simulateFlows({ ...bank, schedules: 12, seed: 1 });
+  await simulateFlows({ ...bank.functions, schedules: 12, seed: 1 });
   expect(keys.length).toBeGreaterThan(12);
   expect(bank.taken.size).toBe(2 * keys.length);
   expect(bank.calls).toBeGreaterThan(bank.taken.size);
@@ -138,7 +179,13 @@ it.each([
   { flows: 1.5 },
   { processes: 0 },
   { takeFunds: new Bank().takeFunds },
+  { takeFunds: "x" as never, releaseFunds: "y" as never },
   { intent: { memo: "m" } as never },
+  { intent: "EUR" as never },
+  { choices: [1, -1] },
+  { choices: [0.5] },
+  { choices: { length: 1 } as never },
+  { shrinks: "no" as never },
 ])("refuses %o", async (options) => {
   await expect(simulateFlows(options)).rejects.toThrow(InvalidArgumentError);
 });
