@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { Guide } from "../../src/simulation/guide.js";
 import { type Observer, type SimulateFlowsOptions, simulateWith } from "../../src/simulation/simulate-flows.js";
 import { SimulationError } from "../../src/simulation/simulation-error.js";
+import { whatIsProved } from "../../tools/release/recorded.js";
 import { OptionError } from "../support/whole-option.js";
 import { branchesName, rulesFile } from "./branches.js";
 import { describeForeign, describeMarks, reportMarks } from "./mark-report.js";
@@ -68,7 +69,8 @@ async function runAll(command: RunCommand): Promise<number> {
   console.log(describeReport(total, (performance.now() - startMs) / 1000));
   const marks = reportMarks(total.marks);
   for (const line of profile === undefined ? [describeMarks(marks)] : describeForeign(marks)) console.log(line);
-  writeReport(command.reportTo, total);
+  if (command.reportTo !== undefined)
+    writeReport(command.reportTo, { asked: command, sources: whatIsProved(), report: total });
   const isIncomplete = command.needsAllMarks && marks.unexplained.length > 0;
   return isIncomplete || marks.foreign.length > 0 ? 1 : 0;
 }

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { reportMarks, sumOfMarks } from "../../test/simulation/mark-report.js";
-import { addUp, type ShardReport } from "../../test/simulation/shard-report.js";
 import { type Enumeration, smallWorlds } from "../../test/simulation/small-worlds.js";
 import { wholeOption } from "../../test/support/whole-option.js";
+import { oneRun, type SimulationRun } from "./one-run.js";
 import { type Proof, type ProofFile, proofPage } from "./proof.js";
 import { type RecordedProof, recordedProofs, whatIsProved } from "./recorded.js";
 
@@ -35,15 +35,15 @@ const run = whatIsProved();
 
 const simulated =
   values.reports === undefined
-    ? simulate<ShardReport>(`--schedules ${values.schedules} --seed ${values.seed}`)
-    : addedUp(values.reports);
+    ? simulate<SimulationRun>(`--schedules ${values.schedules} --seed ${values.seed}`).result
+    : oneRun(values.reports.map((file): SimulationRun => JSON.parse(readFileSync(file, "utf8"))));
 const enumerated = simulate<readonly Enumeration[]>(`--enumerate all --faults ${values.faults}`);
 const recorded = recordedProofs();
 const proof: ProofFile = {
   format: 1,
   proofs: [ofSimulation(simulated), ofSmallWorlds(enumerated), ...recorded.map(({ way, marks, ...proof }) => proof)],
   marks: {
-    "schedules at random": simulated.result.marks,
+    "schedules at random": simulated.report.marks,
     "small worlds": sumOfMarks(enumerated.result.map(({ marks }) => marks)),
     "fault matrix": marksBy("fault matrix"),
     "killed processes": marksBy("killed processes"),
@@ -76,13 +76,9 @@ function simulate<Result>(options: string): Run<Result> {
   }
 }
 
-function addedUp(files: readonly string[]): Run<ShardReport> {
-  const result = addUp(files.map((file): ShardReport => JSON.parse(readFileSync(file, "utf8"))));
-  return { command: `npm run simulate -- --schedules ${result.schedules} --seed ${result.seed}`, result };
-}
-
-function ofSimulation({ command, result }: Run<ShardReport>): Proof {
-  const { schedules, flows, events, paid, givenBack, held, seed, marks } = result;
+function ofSimulation({ asked, sources, report }: SimulationRun): Proof {
+  const { schedules, seed } = asked;
+  const { flows, events, paid, givenBack, held, marks } = report;
   const { all, reached, explained, unexplained, rarest } = reportMarks(marks);
   return {
     name: "Schedules at random",
@@ -102,8 +98,8 @@ function ofSimulation({ command, result }: Run<ShardReport>): Proof {
       "marks that were not, without one": unexplained.length,
       "schedules that reached the rarest mark": rarest.schedules,
     },
-    command,
-    ...run,
+    command: `npm run simulate -- --schedules ${schedules} --seed ${seed}`,
+    ...sources,
   };
 }
 

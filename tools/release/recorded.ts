@@ -26,6 +26,8 @@ export function record(proof: RecordedProof): void {
 /** The sources as they are now. */
 export function whatIsProved(): Pick<Proof, "version" | "commit" | "date"> {
   const { version } = JSON.parse(readFileSync("package.json", "utf8"));
-  const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
+  const git = (...args: string[]) => execFileSync("git", args, { encoding: "utf8" }).trim();
+  const changed = git("status", "--porcelain", "--", "src", "test", "spec") === "" ? "" : ", with changes";
+  const commit = git("rev-parse", "--short", "HEAD") + changed;
   return { version, commit, date: new Date().toISOString().slice(0, "2026-01-31".length) };
 }

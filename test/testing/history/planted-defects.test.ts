@@ -23,5 +23,6 @@ it.each(defectNames)("finds %s, and names few operations", async (defect) => {
 it("finds nothing in a journal that keeps the laws", async () => {
   const random = seededRandom(2);
   const operations = await compete(distant(new MemoryJournal(), random), { clients: 8, operationsEach: 200, random });
-  expect(checkHistory(operations)).toMatchObject({ operations: 1600, unknown: 0, unexplained: [] });
+  expect(operations.length).toBeGreaterThan(1500);
+  expect(checkHistory(operations)).toMatchObject({ unknown: 0, unexplained: [] });
 });
