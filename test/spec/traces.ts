@@ -11,7 +11,7 @@ import { TraceTotals } from "./trace-totals.js";
  *
  *     npx tsx test/spec/traces.ts --schedules 2000 --seed 1
  *
- * Every world of `test/simulation/profiles.ts` in turn, or one: `--profile "late writes"`.
+ * Every world of `test/simulation/profiles.ts` in turn, or one: `--profile "late writes"`; `any` is the one in which all things happen now and then.
  */
 
 const { values } = parseArgs({
@@ -24,7 +24,8 @@ const { values } = parseArgs({
   },
 });
 const { profile } = values;
-if (profile !== undefined && !isProfileName(profile)) throw new OptionError(`there is no such profile: ${profile}`);
+if (profile !== undefined && profile !== "any" && !isProfileName(profile))
+  throw new OptionError(`there is no such profile: ${profile}`);
 const seed = wholeOption("seed", values.seed);
 const count = wholeOption("schedules", values.schedules, 1);
 const first = wholeOption("first", values.first, 0, 2 ** 32 - count);
