@@ -16,6 +16,8 @@ export interface LawFixture {
   readonly wait: (ms: number) => Promise<void>;
   readonly workers: number;
   readonly flows: number;
+  /** Says what could not be checked. */
+  readonly leaveOpen: (what: string) => void;
 }
 
 export type JournalLaw = readonly [name: string, check: (fixture: LawFixture) => Promise<void>];

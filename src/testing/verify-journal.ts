@@ -7,7 +7,6 @@ import { assertOptions, type CheckTable, isFunction, isPositiveInteger } from ".
 import { clock } from "../timing/clock.js";
 import { BrokenLawError } from "./broken-law-error.js";
 import { laws } from "./journal-laws.js";
-import type { LawFixture } from "./law-fixture.js";
 
 export interface VerifyJournalOptions {
   /**
@@ -73,6 +72,7 @@ export async function verifyJournal(
     (message) => new InvalidArgumentError(`verifyJournal: ${message}`),
   );
   const held: string[] = [];
+  const leftOpen: string[] = [];
   const attempt = async (law: string, check: () => Promise<void>): Promise<void> => {
     try {
       await check();
@@ -90,7 +90,8 @@ export async function verifyJournal(
     const run = `verify ${clock.wallMs().toString(36).padStart(9, "0")} ${randomBytes(4).toString("hex")}`;
     for (const [index, [name, check]] of laws.entries()) {
       const prefix = `${run} ${String(index).padStart(2, "0")} `;
-      await attempt(name, () => check(toFixture(journal, second, prefix, options)));
+      const fixture = toFixture(journal, second, prefix, options);
+      await attempt(name, () => check({ ...fixture, leaveOpen: (what) => void leftOpen.push(what) }));
     }
     const { reopen } = options;
     if (reopen !== undefined) {
@@ -99,10 +100,10 @@ export async function verifyJournal(
   } finally {
     for (const handle of opened) await handle.close();
   }
-  return { held, notChecked: notChecked(options) };
+  return { held, notChecked: [...leftOpen, ...notChecked(options)] };
 }
 
-function toFixture(journal: Journal, second: Journal, prefix: string, options: VerifyJournalOptions): LawFixture {
+function toFixture(journal: Journal, second: Journal, prefix: string, options: VerifyJournalOptions) {
   const { shortLeaseMs: shortMs = 250, wait = sleep, workers = 8, flows = 50 } = options;
   // Clocks of databases tick apart from timers.
   const outliveShortLease = async (): Promise<void> => {
