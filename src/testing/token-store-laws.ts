@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { TokenStore } from "../auth/token-store.js";
+import { sleep } from "../timing/clock.js";
 
 /** What a law is checked with. */
 export interface TokenStoreFixture {
@@ -39,6 +40,7 @@ export const tokenStoreLaws: readonly TokenStoreLaw[] = [
   ["a lock ends by itself", locksEnd],
   ["unlock frees a lock at once, for any other owner", unlockFrees],
   ["unlock by another owner does nothing, nor does unlocking what is not locked", unlockIsTheHolders],
+  ["unlock that is asked for again meanwhile frees no lock that another owner got", unlocksOnce],
   ["locks and values of one key leave each other alone, and so do keys", apart],
 ];
 
@@ -159,6 +161,28 @@ async function unlockIsTheHolders({ store, second, key }: TokenStoreFixture): Pr
   assert.equal(await store.lock(key, "one", longMs), true);
   await second.unlock(key, "two");
   assert.equal(await second.lock(key, "two", longMs), false);
+}
+
+async function unlocksOnce({ store, second, key, workers }: TokenStoreFixture): Promise<void> {
+  for (let round = 0; round < 5; round += 1) {
+    const name = `${key}-${round}`;
+    await store.lock(name, "one", longMs);
+    const unlocking = Array.from({ length: workers }, async () => {
+      await sleep(5 * Math.random());
+      await store.unlock(name, "one");
+    });
+    let areOver = false;
+    const over = Promise.all(unlocking).then(() => {
+      areOver = true;
+    });
+    const got: string[] = [];
+    for (let owner = 0; !areOver || got.length === 0; owner += 1) {
+      if (await second.lock(name, `two ${owner}`, longMs)) got.push(name);
+      await sleep(Math.random());
+    }
+    await over;
+    assert.equal(got.length, 1, "of others that lock, more than one gets the lock");
+  }
 }
 
 async function apart({ store, second, key, otherKey }: TokenStoreFixture): Promise<void> {

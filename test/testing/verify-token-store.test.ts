@@ -16,7 +16,7 @@ const wait = async (ms: number): Promise<void> => {
 it("finds no law broken by the store in memory, and says what it can't check", async () => {
   const store = new MemoryTokenStore();
   const { held, notChecked } = await verifyTokenStore(store, { wait });
-  expect(held).toHaveLength(18);
+  expect(held).toHaveLength(19);
   expect(notChecked).toContain("two handles of one store: needs second");
   expect((await verifyTokenStore(store, { wait, second: store })).notChecked).toHaveLength(2);
 });
@@ -114,6 +114,22 @@ const mistakes: Readonly<Record<string, (store: MistakenStore) => Partial<TokenS
         return isLocked;
       },
       unlock: (key) => right.unlock(key, owners.get(key) ?? ""),
+    };
+  },
+  "unlock that is asked for again meanwhile frees no lock that another owner got": ({ right }) => {
+    const owners = new Map<string, string>();
+    return {
+      async lock(key, owner, ms) {
+        const isLocked = await right.lock(key, owner, ms);
+        if (isLocked) owners.set(key, owner);
+        return isLocked;
+      },
+      // Looks whose it is, and deletes it then.
+      async unlock(key, owner) {
+        const holder = owners.get(key);
+        await new Promise((resolve) => setTimeout(resolve, 4 * Math.random()));
+        if (holder === owner) await right.unlock(key, owners.get(key) ?? "");
+      },
     };
   },
   "locks and values of one key leave each other alone, and so do keys": ({ right }) => ({
