@@ -102,6 +102,11 @@ it("says that releaseFunds may have failed each time", async () => {
   expect(neverHappened).toContain("releaseFunds was never called, or failed each time");
 });
 
+it("breaks no law where a flow refuses the time at which the simulated bank took the money", async () => {
+  // In this one it took it between two milliseconds.
+  expect(await simulateFlows({ seed: 53, first: 237, schedules: 1 })).toMatchObject({ schedules: 1 });
+});
+
 it("says which cases of a user's functions never came up", async () => {
   const bank = new Bank();
   const { neverHappened, marks } = await simulateFlows({ ...bank.functions, schedules: 5, seed: 1 });
