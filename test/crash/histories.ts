@@ -295,10 +295,11 @@ async function openPostgres(
     servers.push(standby);
     return standby;
   };
-  const replica = readsReplica ? { replicaUrl: (await follow()).url } : undefined;
+  const replica = readsReplica ? await follow() : undefined;
+  await replica?.lagBehind(50);
   return {
     ...{ records, node, database },
-    place: { kind: "postgres", url: url.href, timeoutMs, ...replica },
+    place: { kind: "postgres", url: url.href, timeoutMs, ...(replica && { replicaUrl: replica.url }) },
     async copy() {
       const standby = await follow();
       await standby.detach();

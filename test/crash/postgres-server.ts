@@ -42,11 +42,20 @@ export class PostgresServer implements AsyncDisposable {
     return new PostgresServer(folder, url, this.#environment);
   }
 
+  /** From now on this standby lags behind by so much. */
+  async lagBehind(ms: number): Promise<void> {
+    await this.#configure(`recovery_min_apply_delay = ${ms}`);
+  }
+
   /** From now on this standby lags behind, by everything that its server does. */
   async detach(): Promise<void> {
-    await this.#ask("ALTER SYSTEM SET primary_conninfo = ''", []);
-    await this.#ask("SELECT pg_reload_conf()", []);
+    await this.#configure("primary_conninfo = ''");
     while ((await this.#ask("SELECT 1 FROM pg_stat_wal_receiver", [])).length > 0) await pause(5);
+  }
+
+  async #configure(setting: string): Promise<void> {
+    await this.#ask(`ALTER SYSTEM SET ${setting}`, []);
+    await this.#ask("SELECT pg_reload_conf()", []);
   }
 
   /** A standby accepts writes from now on. */
