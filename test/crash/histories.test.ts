@@ -35,7 +35,7 @@ describe("histories of processes show", () => {
   it.each(planted)("over %s %s", async (kind, wrong) => {
     const one = wrong === "reads of a server's replica" ? { kind, readsReplica: true } : { kind, defect: wrong };
     // On a busy machine few operations meet.
-    for (let round = 1; round <= 10; round += 1) {
+    for (let round = 1; round <= 20; round += 1) {
       const { unexplained } = await runHistories({
         ...one,
         ...few,
