@@ -400,9 +400,9 @@ async function abandonedOnly({ journal, second, prefix, shortMs, outliveShortLea
   const [listed] = await second.list({ scope, phase: "quoted", after: prefix, limit: 1 });
   assert.equal(listed?.key, `${prefix}3 a quote`);
   assertSame(await second.counts(scope), { open: 1102, quoted: 1, done: 1 });
-  const ofScope = ({ gateway }: FlowScope) => gateway === scope.gateway;
-  assertSame((await second.scopes()).filter(ofScope), [{ ...scope, open: 1102, held: 0, paid: 0, flows: 1104 }]);
-  const backlog = (await second.backlog()).filter(ofScope);
+  const counted = ofGateway(scope.gateway, await second.scopes());
+  assertSame(counted, [{ ...scope, open: 1102, held: 0, paid: 0, flows: 1104 }]);
+  const backlog = ofGateway(scope.gateway, await second.backlog());
   assertSame(
     backlog.map(({ phase, flows }) => [phase, flows]),
     [["open", 1102]],
@@ -517,13 +517,17 @@ async function listAll({ journal, second, prefix }: LawFixture): Promise<void> {
   assertSame(await second.counts(scope), { open: 1, quoted: 1, paid: 2, held: 1, claimed: 1 });
 }
 
+/** What a journal tells of one gateway: others may use it too. */
+function ofGateway<Told extends FlowScope>(gateway: string, told: readonly Told[]): readonly Told[] {
+  return told.filter((each) => each.gateway === gateway);
+}
+
 async function storedLast({ journal, second, prefix }: LawFixture): Promise<void> {
   const scope = scopeOf(prefix);
   const shown = async (): Promise<unknown> => [
     await second.counts(scope),
-    (await second.scopes()).filter(({ gateway }) => gateway === prefix),
-    (await second.backlog())
-      .filter(({ gateway }) => gateway === prefix)
+    ofGateway(prefix, await second.scopes()),
+    ofGateway(prefix, await second.backlog())
       .map(({ phase, flows, unowned }) => `${phase} ${flows} ${unowned}`)
       .sort(),
     await second.list({ scope, phase: "held", limit: 10 }),

@@ -46,6 +46,19 @@ async function currentVersion(store: TokenStore, key: string): Promise<string | 
   return (await store.read(key))?.version;
 }
 
+/** The lock of a store, and who got it last. */
+function notingHolders(store: TokenStore): Pick<TokenStore, "lock"> & { holderOf(key: string): string } {
+  const owners = new Map<string, string>();
+  return {
+    async lock(key, owner, ms) {
+      const isLocked = await store.lock(key, owner, ms);
+      if (isLocked) owners.set(key, owner);
+      return isLocked;
+    },
+    holderOf: (key) => owners.get(key) ?? "",
+  };
+}
+
 const mistakes: Readonly<Record<string, (store: MistakenStore) => Partial<TokenStore>>> = {
   "read returns undefined where nothing was written": () => ({
     read: async () => ({ value: "", version: "" }),
@@ -106,29 +119,18 @@ const mistakes: Readonly<Record<string, (store: MistakenStore) => Partial<TokenS
   "a lock ends by itself": ({ right }) => ({ lock: (key, owner) => right.lock(key, owner, 1e9) }),
   "unlock frees a lock at once, for any other owner": () => ({ unlock: async () => {} }),
   "unlock by another owner does nothing, nor does unlocking what is not locked": ({ right }) => {
-    const owners = new Map<string, string>();
-    return {
-      async lock(key, owner, ms) {
-        const isLocked = await right.lock(key, owner, ms);
-        if (isLocked) owners.set(key, owner);
-        return isLocked;
-      },
-      unlock: (key) => right.unlock(key, owners.get(key) ?? ""),
-    };
+    const { lock, holderOf } = notingHolders(right);
+    return { lock, unlock: (key) => right.unlock(key, holderOf(key)) };
   },
   "unlock that is asked for again meanwhile frees no lock that another owner got": ({ right }) => {
-    const owners = new Map<string, string>();
+    const { lock, holderOf } = notingHolders(right);
     return {
-      async lock(key, owner, ms) {
-        const isLocked = await right.lock(key, owner, ms);
-        if (isLocked) owners.set(key, owner);
-        return isLocked;
-      },
+      lock,
       // Looks whose it is, and deletes it then.
       async unlock(key, owner) {
-        const holder = owners.get(key);
+        const holder = holderOf(key);
         await new Promise((resolve) => setTimeout(resolve, 4 * Math.random()));
-        if (holder === owner) await right.unlock(key, owners.get(key) ?? "");
+        if (holder === owner) await right.unlock(key, holderOf(key));
       },
     };
   },

@@ -20,17 +20,13 @@ export function oneRun(parts: readonly SimulationRun[]): SimulationRun {
   const sorted = [...parts].sort((one, other) => one.asked.first - other.asked.first);
   const [first] = sorted;
   if (first === undefined) throw new Error("there is no report");
-  const kindOf = ({ asked, sources }: SimulationRun) => {
-    const { seed, flows, processes, profile, isGuided, hasFalseFacts, choices } = asked;
-    return JSON.stringify([sources.commit, seed, flows, processes, profile, isGuided, hasFalseFacts, choices]);
-  };
   let next = 0;
-  for (const part of sorted) {
-    const { asked } = part;
+  for (const { asked, sources } of sorted) {
     const isAsByDefault = asked.flows === 3 && asked.processes === 3 && asked.profile === undefined;
     const isPlain = isAsByDefault && asked.choices === undefined && !asked.isGuided && !asked.hasFalseFacts;
     if (!isPlain) throw new Error("a report is of other schedules than those that are drawn by default");
-    if (kindOf(part) !== kindOf(first)) throw new Error("the reports are of different seeds or commits");
+    const isOfFirst = asked.seed === first.asked.seed && sources.commit === first.sources.commit;
+    if (!isOfFirst) throw new Error("the reports are of different seeds or commits");
     if (asked.first !== next)
       throw new Error(`the schedules from ${next} to ${asked.first - 1} are in no report, or in two`);
     next += asked.schedules;
