@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "./errors/errors.js";
-import { type CheckTable, parseOptions } from "./options/option-table.js";
+import { type CheckTable, isWholeFrom, parseOptions } from "./options/option-table.js";
 
 /** How a digit that does not fit is rounded: as in `java.math.RoundingMode`, in lower case. */
 export type Rounding = "up" | "down" | "ceiling" | "floor" | "half-up" | "half-down" | "half-even";
@@ -126,7 +126,7 @@ const refuse = (message: string) => new InvalidArgumentError(message);
 
 const rateOptions: CheckTable<RateOptions> = {
   scale: {
-    accepts: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 1000,
+    accepts: isWholeFrom(0, 1000),
     wanted: "a whole number from 0 to 1000",
   },
   rounding: {

@@ -6,6 +6,7 @@ import {
   isFunction,
   isPlainObject,
   isPositiveInteger,
+  isWholeFrom,
   type OptionTable,
   parseOptions,
   type WithDefaults,
@@ -117,8 +118,6 @@ export interface FlowQuery {
 const longestMs = 2 ** 31 - 1;
 /** A week, since nobody keeps a payment's sender waiting for longer. */
 const longestListedWithinMs = 7 * 86_400_000;
-const isWholeFrom = (least: number, most: number) => (value: unknown) =>
-  Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;
 const hasMethods = (value: unknown, ...names: readonly string[]) =>
   names.every((name) => typeof Reflect.get(Object(value), name) === "function");
 const journalMethods = [
@@ -178,7 +177,7 @@ export const flowOptions = {
       "time between two read-backs of a payment whose response was lost, and before the look that follows a refusal; 0 would give the money back while a payment that a proxy sent twice is not listed yet",
   },
   readBacks: {
-    accepts: isWholeFrom(2, 2 ** 53 - 1),
+    accepts: isWholeFrom(2),
     wanted: "a whole number, 2 or more (one look proves nothing)",
     default: 2,
     documentation: "how often such a payment is looked for before it is held; 2 or more",

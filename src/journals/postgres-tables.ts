@@ -1,5 +1,5 @@
 import { ConfigError } from "../errors/errors.js";
-import { type CheckTable, parseOptions } from "../options/option-table.js";
+import { type CheckTable, isWholeFrom, parseOptions } from "../options/option-table.js";
 import { assertKnownVersion, firstMigrated, newestOf, outdatedFlow, pendingOf } from "./journal-version.js";
 import { assertPostgresNames } from "./postgres-names.js";
 import { onConnection, type PostgresConnection, type PostgresPool } from "./postgres-pool.js";
@@ -89,7 +89,7 @@ const schemaOptions: CheckTable<PostgresSchemaOptions> = {
   table: name,
   role: name,
   from: {
-    accepts: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= newest,
+    accepts: isWholeFrom(0, newest),
     wanted: `a whole number from 0 to ${newest}`,
   },
 };

@@ -1,5 +1,5 @@
 import { ConfigError } from "../errors/errors.js";
-import { type CheckTable, isBoolean, parseOptions } from "../options/option-table.js";
+import { type CheckTable, isBoolean, isWholeFrom, parseOptions } from "../options/option-table.js";
 import { clock, sleep } from "../timing/clock.js";
 import { assertKnownVersion, firstMigrated, newestOf, outdatedFlow, pendingOf } from "./journal-version.js";
 import type { SqliteConnection } from "./sqlite-connection.js";
@@ -33,7 +33,7 @@ export function assertSqliteOptions(options: SqliteJournalOptions): Required<Sql
 const sqliteOptions: CheckTable<SqliteJournalOptions> = {
   processes: { accepts: (value) => value === "many" || value === "one", wanted: '"many" or "one"' },
   busyTimeoutMs: {
-    accepts: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 31,
+    accepts: isWholeFrom(0, 2 ** 31 - 1),
     wanted: "a whole number of milliseconds",
   },
   migrate: { accepts: isBoolean, wanted: "true or false" },

@@ -104,4 +104,8 @@ export const isBoolean = (value: unknown): boolean => typeof value === "boolean"
 export const isPlainObject = (value: unknown): boolean => canBeRead(value, []);
 export const isFunction = (value: unknown): boolean => typeof value === "function";
 export const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
-export const isPositiveInteger = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1;
+export const isWholeFrom =
+  (least: number, most = Number.MAX_SAFE_INTEGER) =>
+  (value: unknown): boolean =>
+    Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;
+export const isPositiveInteger = isWholeFrom(1);

@@ -1,6 +1,13 @@
 import { type RequestOptions, requestOptions } from "../api/request-options.js";
 import { InvalidArgumentError } from "../errors/errors.js";
-import { isPositiveInteger, isText, type OptionTable, parseOptions, withDefaults } from "../options/option-table.js";
+import {
+  isPositiveInteger,
+  isText,
+  isWholeFrom,
+  type OptionTable,
+  parseOptions,
+  withDefaults,
+} from "../options/option-table.js";
 import { clock } from "../timing/clock.js";
 import type { Period } from "./compare-group.js";
 import { parseTime, timeOption } from "./own-entry.js";
@@ -51,7 +58,7 @@ export const reconcileOptions = {
   from: { ...time, documentation: "the first instant of the period: a `Date`, or ISO 8601 with a time zone" },
   to: { ...time, documentation: "the first instant after it; not in the future" },
   slackMs: {
-    accepts: (value) => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= 366 * 86_400_000,
+    accepts: isWholeFrom(0, 366 * 86_400_000),
     wanted: "a whole number of milliseconds, from 0 to those of a year",
     default: 3_600_000,
     documentation: "how far a booking and the creation of its payment can lie apart",

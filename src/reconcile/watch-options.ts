@@ -1,7 +1,14 @@
 import type { ApiClient } from "../api/api-client.js";
 import { type RequestOptions, requestOptions } from "../api/request-options.js";
 import { InvalidArgumentError } from "../errors/errors.js";
-import { isPositiveInteger, isText, type OptionTable, parseOptions, withDefaults } from "../options/option-table.js";
+import {
+  isPositiveInteger,
+  isText,
+  isWholeFrom,
+  type OptionTable,
+  parseOptions,
+  withDefaults,
+} from "../options/option-table.js";
 import type { WindowMark } from "./payment-window.js";
 import { readCursor } from "./watch-cursor.js";
 
@@ -39,7 +46,7 @@ export interface WatchSettings {
 }
 
 const milliseconds = {
-  accepts: (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= 2 ** 31 - 1,
+  accepts: isWholeFrom(1, 2 ** 31 - 1),
   wanted: "a whole number of milliseconds, from 1 to 2147483647",
 };
 

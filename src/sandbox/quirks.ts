@@ -4,6 +4,7 @@ import {
   isBoolean,
   isPlainObject,
   isPositiveInteger,
+  isWholeFrom,
 } from "../options/option-table.js";
 import { isOperationName, type OperationName } from "../resources/catalogue.js";
 
@@ -77,8 +78,7 @@ export function assertQuirks(quirks: unknown, refuse: (message: string) => Error
 }
 
 const flag = { accepts: isBoolean, wanted: "true or false" };
-const isAmount = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
-const amount = { accepts: isAmount, wanted: "a whole number of at least 0" };
+const amount = { accepts: isWholeFrom(0), wanted: "a whole number of at least 0" };
 const positive = { accepts: isPositiveInteger, wanted: "a whole number of at least 1" };
 const oneOf = (...values: readonly unknown[]) => ({
   accepts: (value: unknown) => values.includes(value),

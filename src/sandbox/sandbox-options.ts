@@ -7,6 +7,7 @@ import {
   isBoolean,
   isFunction,
   isPlainObject,
+  isWholeFrom,
   parseOptions,
 } from "../options/option-table.js";
 import { isOperationName, type OperationName, operations } from "../resources/catalogue.js";
@@ -145,7 +146,7 @@ const flag = { accepts: isBoolean, wanted: "true or false" };
 const text = { accepts: (value: unknown) => typeof value === "string", wanted: "a string" };
 const aFunction = { accepts: isFunction, wanted: "a function" };
 const atLeast = (least: number) => ({
-  accepts: (value: unknown) => Number.isSafeInteger(value) && Number(value) >= least,
+  accepts: isWholeFrom(least),
   wanted: `a whole number of at least ${least}`,
 });
 

@@ -8,6 +8,7 @@ import {
   isPlainObject,
   isPositiveInteger,
   isText,
+  isWholeFrom,
 } from "../options/option-table.js";
 import type { SigningKey } from "../signing/keys.js";
 import type { ConsoleRequest, SandboxConsole } from "./console/console.js";
@@ -86,10 +87,9 @@ export async function startSandbox(options: SandboxServerOptions = {}): Promise<
   };
 }
 
-const isPort = (value: unknown) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 65_535;
 const serverOptions: CheckTable<SandboxServerOptions> = {
   ...sandboxOptions,
-  port: { accepts: isPort, wanted: "a port, or 0 for any that is free" },
+  port: { accepts: isWholeFrom(0, 65_535), wanted: "a port, or 0 for any that is free" },
   host: { accepts: isText, wanted: "an address" },
   maxBodyBytes: { accepts: isPositiveInteger, wanted: "a whole number above 0" },
   console: {

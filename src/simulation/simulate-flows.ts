@@ -7,6 +7,7 @@ import {
   isBoolean,
   isFunction,
   isPlainObject,
+  isWholeFrom,
   parseOptions,
 } from "../options/option-table.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
@@ -227,7 +228,7 @@ const optionChecks: CheckTable<SimulateFlowsOptions> = {
 
 function wholeFrom(least: number): Check {
   return {
-    accepts: (value) => Number.isSafeInteger(value) && Number(value) >= least,
+    accepts: isWholeFrom(least),
     wanted: `a whole number, ${least} or more`,
   };
 }
