@@ -30,7 +30,7 @@ const { values } = parseArgs({
 
 wholeOption("schedules", values.schedules, 1);
 wholeOption("seed", values.seed);
-wholeOption("faults", values.faults, 1, 9);
+wholeOption("faults", values.faults, 0, 9);
 const run = whatIsProved();
 
 const simulated =
