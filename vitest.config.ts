@@ -105,7 +105,7 @@ const onCi = process.env.CI !== undefined;
 const retry = onCi ? 2 : 0;
 
 /** Only what hangs may meet it: on a busy machine a test takes ten times as long, and some take half a minute on a quiet one. */
-const testTimeout = 300_000;
+const testTimeout = 600_000;
 
 /** More than there are cores: most of these tests wait for processes, sockets and timers. */
 const maxWorkers = availableParallelism() + 3;
@@ -184,7 +184,7 @@ export default defineConfig({
       },
       {
         resolve: { alias },
-        test: { name: "engines", include: [engines], testTimeout: 600_000, disableConsoleIntercept: true },
+        test: { name: "engines", include: [engines], testTimeout, disableConsoleIntercept: true },
       },
       {
         test: {
@@ -194,8 +194,7 @@ export default defineConfig({
           globalSetup: "test/package/install.ts",
           // After the tests of the sources, beside which the package is built.
           sequence: { groupOrder: 1 },
-          // A compiler takes minutes on a busy machine.
-          testTimeout: 600_000,
+          testTimeout,
           retry,
           // The compilers and bundlers that the thorough run starts use every core themselves.
           fileParallelism: !isThorough,
@@ -208,7 +207,7 @@ export default defineConfig({
           include: [built.crash],
           // Most of it waits for leases to end.
           maxWorkers: 2,
-          testTimeout: 2 * testTimeout,
+          testTimeout,
           hookTimeout: testTimeout,
           disableConsoleIntercept: true,
         },
@@ -242,7 +241,7 @@ export default defineConfig({
       },
       { resolve: { alias }, test: { name: "openapi", include: [openapi], ...patient } },
       { test: { name: "look", include: [look], ...patient } },
-      { test: { name: "spec", include: [spec], testTimeout: 600_000 } },
+      { test: { name: "spec", include: [spec], testTimeout } },
       { test: { name: "guard", include: [built.guard], testTimeout } },
     ],
     coverage: {

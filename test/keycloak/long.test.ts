@@ -5,7 +5,7 @@ import { halt, isKeycloakRunning, restart, resume } from "./keycloak.js";
 
 const isLong = isKeycloakRunning && process.env.CBP_KEYCLOAK_LONG === "1";
 
-describe.runIf(isLong)("for minutes", { timeout: 600_000 }, () => {
+describe.runIf(isLong)("for minutes", () => {
   it("fails no call in 3 minutes of tokens of 10 s", async () => {
     await using fixture = await openGateway({ realm: { accessTokenLifespan: 10 } });
     const { calls, failures } = await callSteadily(fixture.client(), 50, sleep(180_000));

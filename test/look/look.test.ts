@@ -90,7 +90,7 @@ async function cutAtWidths(page: Page): Promise<readonly string[]> {
 
 const widest = { width: Math.max(...widths), height };
 
-it("shows every page of the reference whole, however wide the window is", { timeout: 600_000 }, async () => {
+it("shows every page of the reference whole, however wide the window is", async () => {
   const look = async (page: Page, address: string) => {
     await page.setViewportSize(widest);
     await visit(page, address);
@@ -99,9 +99,7 @@ it("shows every page of the reference whole, however wide the window is", { time
   expect(await lookAt(ofReference(), look, { javaScriptEnabled: false })).toEqual([]);
 });
 
-it("shows every guide whole, can be read in light and dark colours, and asks no other host for anything", {
-  timeout: 600_000,
-}, async () => {
+it("shows every guide whole, can be read in light and dark colours, and asks no other host for anything", async () => {
   const watched = new Set<Page>();
   const foreign: string[] = [];
   const look = async (page: Page, address: string) => {

@@ -19,7 +19,7 @@ describe.runIf(isKeycloakRunning)("the teller's server", () => {
     origin = await originOf(server);
     office = await openOffice(inject("matrix").tools, `${origin}/callback`, { publicClient: false });
     office.service.isGood = (token) => isActive(office.realm, token);
-  }, 300_000);
+  });
 
   afterAll(async () => {
     server.close();

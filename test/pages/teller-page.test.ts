@@ -27,7 +27,7 @@ describe.runIf(isKeycloakRunning)("the teller's page", () => {
     pages = await startPageServer(folder);
     office = await openOffice(tools, `${pages.origin}/`, { publicClient: true });
     office.service.isGood = (token) => isActive(office.realm, token);
-  }, 300_000);
+  });
 
   afterAll(async () => {
     await office?.[Symbol.asyncDispose]();

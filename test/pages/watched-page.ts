@@ -6,7 +6,7 @@ export function misledBrowser(): Pick<Browser, "newProfile"> {
   let browser: Browser | undefined;
   beforeAll(async () => {
     browser = await openBrowser(inject("matrix").tools, ["--host-resolver-rules=MAP *.test 127.0.0.1"]);
-  }, 300_000);
+  });
   afterAll(() => browser?.[Symbol.asyncDispose]());
   return {
     newProfile: () => browser?.newProfile() ?? Promise.reject(new Error("the browser is not open yet")),

@@ -30,7 +30,7 @@ cat > vitest.config.ts <<'CONFIG'
 import { patienceMs } from "./test/support/patience.ts";
 
 const expect = { poll: { timeout: patienceMs } };
-export default { test: { include: ["test/**/*.test.ts"], testTimeout: 300_000, hookTimeout: 300_000, expect, isolate: false, maxWorkers: 4 } };
+export default { test: { include: ["test/**/*.test.ts"], testTimeout: 600_000, hookTimeout: 600_000, expect, isolate: false, maxWorkers: 4 } };
 CONFIG
 node - "$root/package.json" <<'SCRIPT'
 const { readFileSync, writeFileSync } = require("node:fs");

@@ -76,7 +76,7 @@ wait_until_ready() {
   node --input-type=module - "$1" << 'END'
     import { existsSync, readFileSync } from "node:fs";
     const isRunning = () => { try { return process.kill(Number(readFileSync("pid", "utf8")), 0); } catch { return !existsSync("pid"); } };
-    for (const end = Date.now() + 300_000; Date.now() < end && isRunning(); ) {
+    for (const end = Date.now() + 1_200_000; Date.now() < end && isRunning(); ) {
       // Keycloak itself, and not whoever else listens there.
       const realm = await fetch(process.argv[2]).then((response) => response.json()).catch(() => undefined);
       if (realm?.realm === "master") process.exit(0);

@@ -85,7 +85,7 @@ standby() {
 
 launch() {
   local folder=$1
-  as_owner env ${CBP_POSTGRES_ENV-} "$(find_binaries)/pg_ctl" start --pgdata="$folder/data" --log="$folder/server.log" --timeout=60 -w > /dev/null ||
+  as_owner env ${CBP_POSTGRES_ENV-} "$(find_binaries)/pg_ctl" start --pgdata="$folder/data" --log="$folder/server.log" --timeout=600 -w > /dev/null ||
     { cat "$folder/server.log" >&2; return 1; }
 }
 
@@ -117,7 +117,7 @@ case ${1:-} in
   start) start "${2:?usage: postgres.sh start FOLDER}" ;;
   signal) send_signal "${2:?usage: postgres.sh signal FOLDER SIGNAL}" "${3:?usage: postgres.sh signal FOLDER SIGNAL}" ;;
   standby) standby "${2:?usage: postgres.sh standby FOLDER PRIMARY}" "${3:?usage: postgres.sh standby FOLDER PRIMARY}" ;;
-  promote) as_owner "$(find_binaries)/pg_ctl" promote --pgdata="${2:?usage: postgres.sh promote FOLDER}/data" --timeout=60 -w > /dev/null ;;
+  promote) as_owner "$(find_binaries)/pg_ctl" promote --pgdata="${2:?usage: postgres.sh promote FOLDER}/data" --timeout=600 -w > /dev/null ;;
   restart) launch "${2:?usage: postgres.sh restart FOLDER}" ;;
   stop) stop "${2:?usage: postgres.sh stop FOLDER}" ;;
   with)

@@ -60,7 +60,7 @@ wait_until_ready() {
       socket.on("data", (data) => { text += data; if (text.includes("+PONG")) socket.end(); });
       socket.on("error", () => {}).on("close", () => resolve(text.includes("+PONG"))).setTimeout(1000, () => socket.destroy());
     });
-    for (const end = Date.now() + 60_000; Date.now() < end && isRunning(); ) {
+    for (const end = Date.now() + 600_000; Date.now() < end && isRunning(); ) {
       if (await responds()) process.exit(0);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
