@@ -106,7 +106,7 @@ function bankOf(world: World): SimulatedBank {
   const declines = () => choices.chance(profile.declines);
   if (!profile.tellsTakenAt) return new SimulatedBank(declines);
   const aheadMs = choices.of([0, 1, -1]) * profile.bankSkewMs;
-  return new SimulatedBank(declines, () => world.nowMs + aheadMs);
+  return new SimulatedBank(declines, () => Math.floor(world.nowMs) + aheadMs);
 }
 
 /** No more faults: everything that was begun comes to its end. */
