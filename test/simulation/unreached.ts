@@ -24,7 +24,7 @@ export const reasons: readonly Reason[] = [
   },
   {
     cells: /^claimed: (the payment|something else).*: (funds-requested|held)$/,
-    why: "what was sent is never taken for unsent, and is looked for first",
+    why: "a claim is dropped before it is sent alone: what happens to a payment meanwhile happens to that of an owner before",
   },
   {
     cells: /^claimed: (?!the connection is (refused|slow): funds-requested).*: (funds-requested|held)$/,
