@@ -106,14 +106,14 @@ export class SharedSession {
       for (;;) {
         const found = await this.#read();
         const isRenewing = this.#isRenewing(found);
-        if (!isRenewing) refreshToken = this.#newestOf(found).refreshToken;
+        refreshToken = this.#newestOf(found).refreshToken;
         if (refreshToken === undefined || found?.value.spentBy === sessionOver) return undefined;
         if (!isRenewing && (await this.#markLoggedOut(refreshToken, found))) {
           return { refreshToken, isNewest: this.#isNewest(refreshToken, found) };
         }
         // Who has the lock and finds the mark knows that its owner stored nothing, and will not any more.
         if ((isRenewing && isLocked) || clock.monotonicMs() >= untilMs) return { refreshToken, isNewest: false };
-        if (isRenewing) isLocked = await this.#entry.lock(owner, this.#lockMs);
+        isLocked = await this.#entry.lock(owner, this.#lockMs);
         if (!isRenewing || !isLocked) await pause(shortestPollMs);
       }
     } catch {
@@ -126,8 +126,7 @@ export class SharedSession {
   /** What lies there, or what this process knows to belong in the place of its mark. */
   async #read(): Promise<Found | undefined> {
     const found = await this.#entry.read();
-    const value = this.#unwritten.get(found?.value.spentBy);
-    return found !== undefined && value !== undefined ? { ...found, value } : found;
+    return found && { ...found, value: this.#unwritten.get(found.value.spentBy) ?? found.value };
   }
 
   /** Whether the refresh token that lies there was sent, and nobody knows yet what came of it. */

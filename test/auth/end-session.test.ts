@@ -175,7 +175,9 @@ describe("a session of many processes that is ended", () => {
     const fleet = givenFleet(2);
     const [first, second] = fleet.members;
     await call(first);
+    fleet.store.log.length = 0;
     await end(second);
+    expect(fleet.store.log).toEqual(["read", "mark"]);
     expect(fleet.identity.loggedOut).toEqual([fleet.identity.newestRefreshToken]);
     expect(fleet.identity.loggedOut).not.toEqual([fleet.given]);
     await expectEnded(fleet);
@@ -201,10 +203,20 @@ describe("a session of many processes that is ended", () => {
     expect(fleet.identity.loggedOut).toEqual([]);
   });
 
+  it("is ended by the refresh token that it goes on with, where the identity server does not rotate them", async () => {
+    const fleet = givenFleet(2);
+    fleet.identity.rotates = false;
+    await call(fleet.members[0]);
+    for (const member of fleet.members) expect(await end(member)).toBeUndefined();
+    expect(fleet.identity.isEnded).toBe(true);
+  });
+
   it("is ended a second time at once", async () => {
     const fleet = givenFleet(2);
-    for (const member of fleet.members) await end(member);
-    expect(fleet.identity.loggedOut).toEqual([fleet.given, fleet.given]);
+    await call(fleet.members[0]);
+    for (const member of fleet.members) expect(await end(member)).toBeUndefined();
+    const { newestRefreshToken } = fleet.identity;
+    expect(fleet.identity.loggedOut).toEqual([newestRefreshToken, newestRefreshToken]);
   });
 
   it("costs the token of no process that still has one", async () => {
@@ -277,14 +289,23 @@ describe("a session of many processes that is ended", () => {
     await expect(call(fleet.join(), 20_000)).rejects.toMatchObject({ code: "login_refused" });
   });
 
-  it("may go on where the response to a renewal was lost, which is said at once", async () => {
-    const fleet = givenFleet(2);
-    const [first, second] = fleet.members;
-    fleet.identity.faults.push("lost");
-    await call(first, 5000).catch(() => {});
-    expect(await end(second)).toEqual({ class: "unconfirmed" });
-    expect(fleet.identity.isEnded).toBe(false);
-  });
+  it.each([
+    ["lost", false],
+    ["lost-before", true],
+  ] as const)(
+    "may go on where a renewal got no response, which is said at once, and is ended if that had not arrived: %s",
+    async (fault, isEnded) => {
+      const fleet = givenFleet(2);
+      const [first, second] = fleet.members;
+      await call(first);
+      await pass(301_000);
+      const { newestRefreshToken } = fleet.identity;
+      fleet.identity.faults.push(fault);
+      await call(first, 5000).catch(() => {});
+      expect(await end(second)).toEqual({ class: "unconfirmed" });
+      expect([fleet.identity.loggedOut, fleet.identity.isEnded]).toEqual([[newestRefreshToken], isEnded]);
+    },
+  );
 
   it("may go on where another process has a token that it could not store", async () => {
     const fleet = givenFleet(2);

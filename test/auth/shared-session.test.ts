@@ -10,6 +10,7 @@ import {
   outcomeOf,
   pass,
   secrets,
+  session,
   settle,
   withFakeTime,
 } from "./manager-fixture.js";
@@ -614,6 +615,20 @@ describe("a store", () => {
     expect(fleet.identity.reused).toEqual([]);
   });
 
+  it("that did not take a login has that of another process, by which all go on", async () => {
+    const fleet = fleetOf(2);
+    const { store, identity, members } = fleet;
+    const { write } = store;
+    store.write = async () => false;
+    await callAll(members.slice(0, 1));
+    store.write = write;
+    await callAll(members.slice(1));
+    const shared = identity.newestRefreshToken;
+    await expire(fleet);
+    await callAll(members);
+    expect(identity.requests.map(({ refreshToken }) => refreshToken)).toEqual([undefined, undefined, shared]);
+  });
+
   it("that is wiped costs one login", async () => {
     const fleet = fleetOf(5);
     await callAll(fleet.members);
@@ -782,6 +797,38 @@ describe("a session that was given by its refresh token", () => {
     await store.fill(store.written.at(-2) ?? "");
     await expect(outcomeOf(joinAs(own).call(), 1000)).rejects.toMatchObject({ code: "login_refused" });
     expect([identity.refreshes, identity.reused]).toEqual([2, []]);
+    const ended = outcomeOf(joinAs(own).manager.endSession(), 100);
+    expect([await ended, identity.isEnded]).toEqual([{ class: "unconfirmed" }, false]);
+  });
+
+  it("goes on by a refresh token that it has used before, where that was issued again", async () => {
+    const identity = new FakeTokenEndpoint(granted("a"), granted("b", { refresh_token: "given" }), granted("c"));
+    const member = fleetOf(0).join({ transport: identity, auth: session });
+    for (const token of ["a", "b", "c"]) {
+      expect(await outcomeOf(member.call(), 0)).toBe(token);
+      await pass(300_000);
+    }
+    expect(identity.forms.map((form) => form.refresh_token)).toEqual(["given", "refresh-of-a", "given"]);
+  });
+
+  it("does not send a token again that is being sent, where a failover leaves the store with a mark that was not confirmed", async () => {
+    const { store, identity, join: joinAs } = fleetOf(0);
+    const own = { auth: { ...client, refreshToken: identity.begin() }, store };
+    const { write } = store;
+    store.write = async (...request) => {
+      await write.apply(store, request);
+      store.write = write;
+      throw new Error("the response was lost");
+    };
+    await outcomeOf(joinAs(own).call({ maxRetries: 0 }), 100).catch(() => {});
+    const [mark = ""] = store.values.values();
+    identity.latencyMs = () => 2000;
+    callOf(joinAs(own));
+    await pass(100);
+    await store.fill(mark);
+    store.losesLocks = true;
+    await outcomeOf(joinAs(own).call(), 5000).catch(() => {});
+    expect([identity.refreshes, identity.reused]).toEqual([1, []]);
   });
 
   it("is told from one of another realm whose refresh token has the same text", async () => {
@@ -793,18 +840,44 @@ describe("a session that was given by its refresh token", () => {
     expect([same, other.identity.requests[0]?.refreshToken]).toEqual([refreshToken, refreshToken]);
   });
 
-  it("ends by its newest refresh token, and says that there may be a newer one, after a failover", async () => {
-    const { store, identity, join: joinAs } = fleetOf(0);
-    const own = { auth: { ...client, refreshToken: identity.begin() }, store };
-    for (let renewal = 1; renewal <= 2; renewal += 1) {
-      await callAll([joinAs(own)]);
-      await pass(300_000);
-    }
-    await store.fill(store.written.at(-3) ?? "");
-    const ended = joinAs(own).manager.endSession();
-    await pass(100);
-    expect([await ended, identity.isEnded]).toEqual([{ class: "unconfirmed" }, true]);
-  });
+  it.each([
+    ["the old token", -3],
+    ["the mark of it", -2],
+  ])(
+    "ends by its newest refresh token, and says that there may be a newer one, where a failover leaves the store with %s",
+    async (_, at) => {
+      const { store, identity, join: joinAs } = fleetOf(0);
+      const own = { auth: { ...client, refreshToken: identity.begin() }, store };
+      for (let renewal = 1; renewal <= 2; renewal += 1) {
+        await callAll([joinAs(own)]);
+        await pass(300_000);
+      }
+      await store.fill(store.written.at(at) ?? "");
+      const ended = joinAs(own).manager.endSession();
+      await pass(100);
+      expect([await ended, identity.isEnded]).toEqual([{ class: "unconfirmed" }, true]);
+    },
+  );
+
+  it.each<[string, (other: Member) => Promise<unknown>]>([
+    ["logged out", ({ manager }) => manager.endSession()],
+    ["found that it has ended", (other) => other.call()],
+  ])(
+    "is renewed no more, whatever newer refresh token this process has, where another one has %s after a failover",
+    async (_, end) => {
+      const fleet = givenFleet(1);
+      const { store, identity, members } = fleet;
+      for (let renewal = 1; renewal <= 2; renewal += 1) {
+        await callAll(members);
+        await pass(300_000);
+      }
+      await store.fill(store.written[1] ?? "");
+      await outcomeOf(end(fleet.join()), 100).catch(() => {});
+      const { length } = identity.requests;
+      await expect(outcomeOf(members[0]?.call(), 100)).rejects.toMatchObject({ code: "login_refused" });
+      expect(identity.requests).toHaveLength(length);
+    },
+  );
 
   it("goes on by a refresh token that the store did not take", async () => {
     const fleet = givenFleet(1);
