@@ -107,7 +107,8 @@ export class SharedSession {
         const found = await this.#read();
         const isRenewing = this.#isRenewing(found);
         refreshToken = this.#newestOf(found).refreshToken;
-        if (refreshToken === undefined || found?.value.spentBy === sessionOver) return undefined;
+        if (refreshToken === undefined) return undefined;
+        if (found?.value.spentBy === sessionOver && this.#isNewest(refreshToken, found)) return undefined;
         if (!isRenewing && (await this.#markLoggedOut(refreshToken, found))) {
           return { refreshToken, isNewest: this.#isNewest(refreshToken, found) };
         }
@@ -131,14 +132,16 @@ export class SharedSession {
 
   /** Whether the refresh token that lies there was sent, and nobody knows yet what came of it. */
   #isRenewing(found: Found | undefined): boolean {
-    const { spentBy } = found?.value ?? {};
-    return spentBy !== undefined && spentBy !== loggedOut && spentBy !== sessionOver;
+    return found?.value.spentBy !== undefined && !this.#isOver(found);
+  }
+
+  #isOver(found: Found | undefined): boolean {
+    return found?.value.spentBy === loggedOut || found?.value.spentBy === sessionOver;
   }
 
   /** An older copy of the store has what this process has used up since. */
   #newestOf(found: Found | undefined): SharedValue {
     const value = found?.value ?? {};
-    if (value.spentBy !== undefined && !this.#isRenewing(found)) return value;
     return this.#unwritten.newest(this.#client, value.refreshToken === undefined ? this.#given : value);
   }
 
@@ -212,7 +215,7 @@ export class SharedSession {
 
   async #request(owner: string, found: Found | undefined, need: TokenNeed): Promise<SharedResult | undefined> {
     const newest = this.#newestOf(found);
-    const refreshToken = unspentRefreshToken(newest);
+    const refreshToken = this.#isOver(found) ? undefined : unspentRefreshToken(newest);
     if (refreshToken === undefined) {
       return this.#logIn(found?.text, need, found?.value.spentBy === sessionOver ? sessionEnded : sessionSpent);
     }

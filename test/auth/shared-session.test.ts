@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { TokenError } from "../../src/errors/errors.js";
-import { FakeTokenEndpoint, granted } from "./fake-token-endpoint.js";
+import { FakeTokenEndpoint, granted, refusal, responded } from "./fake-token-endpoint.js";
 import { type FaultyStore, type Fleet, fleetOf, givenFleet, type Member, type StoreFault } from "./fleet-fixture.js";
 import {
   auth,
@@ -863,7 +863,7 @@ describe("a session that was given by its refresh token", () => {
     ["logged out", ({ manager }) => manager.endSession()],
     ["found that it has ended", (other) => other.call()],
   ])(
-    "is renewed no more, whatever newer refresh token this process has, where another one has %s after a failover",
+    "is only ended by the newer refresh token of this process, where another one has %s after a failover",
     async (_, end) => {
       const fleet = givenFleet(1);
       const { store, identity, members } = fleet;
@@ -876,8 +876,25 @@ describe("a session that was given by its refresh token", () => {
       const { length } = identity.requests;
       await expect(outcomeOf(members[0]?.call(), 100)).rejects.toMatchObject({ code: "login_refused" });
       expect(identity.requests).toHaveLength(length);
+      const ended = outcomeOf(members[0]?.manager.endSession(), 100);
+      expect([await ended, identity.isEnded]).toEqual([{ class: "unconfirmed" }, true]);
     },
   );
+
+  it("is ended by the newer refresh token of this process, where another one was refused an older one after a failover", async () => {
+    const { store, join } = fleetOf(0);
+    const identity = new FakeTokenEndpoint(granted("a"), granted("b"), refusal(400), responded(204, ""));
+    const own = { transport: identity, auth: session };
+    const member = join(own);
+    for (let renewal = 1; renewal <= 2; renewal += 1) {
+      await callAll([member]);
+      await pass(300_000);
+    }
+    await store.fill(store.written[1] ?? "");
+    await outcomeOf(join(own).call(), 100).catch(() => {});
+    expect(await outcomeOf(member.manager.endSession(), 100)).toEqual({ class: "unconfirmed" });
+    expect(identity.forms.map((form) => form.refresh_token).slice(2)).toEqual(["refresh-of-a", "refresh-of-b"]);
+  });
 
   it("goes on by a refresh token that the store did not take", async () => {
     const fleet = givenFleet(1);
