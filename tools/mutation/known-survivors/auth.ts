@@ -12,6 +12,7 @@ const forCompiler = {
   lifetime: "For the compiler: further down it becomes the same token, which has neither a lifetime nor an end.",
   number: "For the compiler: Number.isFinite takes numbers alone.",
   positive: "For the compiler: what is undefined is not above any number.",
+  text: "For the compiler: what is no text has no value.",
   refusal: "For the compiler: where a login was refused, it is known when.",
 };
 const absent = "A field that is undefined is taken for one that is absent, by openid-client too.";
@@ -75,6 +76,12 @@ export const auth: readonly KnownSurvivor[] = [
     line: 'return { unshared: error instanceof StoreAway ? error.reason : "FAILED" };',
     replacement: '""',
     why: "Only a message's wording: what asks the store throws nothing else.",
+  },
+  {
+    file: sharedSession,
+    line: "const value = text === undefined ? undefined : readSharedValue(text);",
+    replacement: "false",
+    why: forCompiler.text,
   },
   ...[
     'return { failure, grant: "refresh_token" };',
