@@ -87,6 +87,16 @@ export const auth: readonly KnownSurvivor[] = [
     'return { failure, grant: "refresh_token" };',
     'if (!this.#endpoint.canLogIn) return { failure: ended, grant: "refresh_token" };',
   ].map((line) => ({ file: sharedSession, line, replacement: '""', why: onlyPassword })),
+  ...['const loggedOut = "logout";', 'const sessionOver = "ended";'].map((line) => ({
+    file: sharedSession,
+    line,
+    replacement: '""',
+    why: onLoading,
+  })),
+  ...[
+    'const sessionSpent: GrantFailure = { class: "session-spent" };',
+    'const sessionEnded: GrantFailure = { class: "session-ended" };',
+  ].flatMap((line) => ["{}", '""'].map((replacement) => ({ file: sharedSession, line, replacement, why: onLoading }))),
   {
     file: sharedValue,
     line: "...(refreshToken === undefined ? undefined : { refreshToken }),",
