@@ -47,13 +47,15 @@ export class RedisTokenStore implements TokenStore {
     const evaluate = evaluateOn(redis);
     this.#run = async (script, key, ...values) => {
       try {
-        return await evaluate(script, prefix + key, values);
+        const reply = await evaluate(script, prefix + key, values);
+        if (isReply(reply)) return reply;
       } catch (error) {
         const message = String(Object(error).message);
         // Redis begins its errors with a word, such as NOPERM, which the client shows as the reason.
         const [code] = /^[A-Z]{2,}(?= )/.exec(message) ?? [];
         throw code === undefined ? error : Object.assign(new Error(message, { cause: error }), { code });
       }
+      throw refuse("redis.eval must return Redis' reply, as the `v4` of a node-redis 4 in legacy mode does");
     };
     const texts = {
       get: async (key: string) => toText(await this.#run(scripts.get, key)),
@@ -105,6 +107,11 @@ function lockOf(key: string): string {
 /** Redis takes whole milliseconds above 0. */
 function toMs(ms: number): string {
   return String(Math.max(1, Math.ceil(ms)));
+}
+
+/** Taken for a no, what a client returns that tells the reply to a callback would keep processes waiting for a lock that nobody has. */
+function isReply(value: unknown): boolean {
+  return value === null || value instanceof Uint8Array || /^(?:string|number|bigint)$/.test(typeof value);
 }
 
 /** Clients can be set to give numbers as texts, such as ioredis by `stringNumbers`. */

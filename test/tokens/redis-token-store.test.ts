@@ -33,6 +33,20 @@ it("takes a reply that comes at once, as that of a client in a test", async () =
   expect(await store.read("key")).toBeUndefined();
 });
 
+it.each([undefined, true, "pipeline", {}])("takes nothing else than a reply for one: %j", async (given) => {
+  const value = given === "pipeline" ? new Redis({ lazyConnect: true }).pipeline() : given;
+  const redis = { eval: async () => value };
+  const store = new RedisTokenStore({ redis, encryptionKey });
+  const works = [
+    () => store.read("key"),
+    () => store.lock("key", "owner", 1000),
+    () => store.unlock("key", "owner"),
+    () => store.write("key", "value", 1000, undefined),
+  ];
+  for (const work of works)
+    await expect(work()).rejects.toThrow("RedisTokenStore: redis.eval must return Redis' reply");
+});
+
 it.each([
   ["NOPERM this user has no permissions to run the 'eval' command", "NOPERM"],
   ["LOADING Redis is loading the dataset in memory", "LOADING"],
