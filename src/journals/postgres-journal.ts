@@ -31,8 +31,9 @@ import {
 } from "./entry-of-row.js";
 import { KeyTurns } from "./key-turns.js";
 import { PostgresBatches } from "./postgres-batches.js";
+import type { PostgresPool } from "./postgres-connection.js";
 import { assertPrimary, isRolledBack, maxAttempts, postgresFailure, sqlStateOf } from "./postgres-failure.js";
-import { foreignPool, type OpenedPool, openPool, type PostgresPool } from "./postgres-pool.js";
+import { foreignPool, type OpenedPool, openPool } from "./postgres-pool.js";
 import {
   incarnationOfServer,
   type KeyedInput,
@@ -51,7 +52,7 @@ import {
 } from "./postgres-tables.js";
 
 export type { CheckedJournal } from "../flows/checked-journal.js";
-export type { PostgresConnection, PostgresPool } from "./postgres-pool.js";
+export type { PostgresConnection, PostgresPool } from "./postgres-connection.js";
 export type { PostgresSchemaOptions } from "./postgres-tables.js";
 
 export interface PostgresJournalOptions {

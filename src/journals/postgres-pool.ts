@@ -1,23 +1,8 @@
 import type { Pool, PoolClient } from "pg";
 import { ConfigError, JournalError } from "../errors/errors.js";
 import { sha256Hex } from "../flows/state/sha256.js";
+import { outsideTransactions, type PostgresPool } from "./postgres-connection.js";
 import { sqlStateOf } from "./postgres-failure.js";
-
-/** What a journal needs of a pool: `Pool` of `pg`, or one like it. */
-export interface PostgresPool {
-  query(text: string, values?: (string | number | boolean | null)[]): Promise<{ readonly rows: unknown[] }>;
-  connect(): Promise<PostgresConnection>;
-}
-
-export interface PostgresConnection {
-  query(text: string, values?: (string | number | boolean | null)[]): Promise<{ readonly rows: unknown[] }>;
-  /** With `true`, the connection is closed instead of used again. */
-  release(destroy?: boolean): void;
-  /** What the server said last of this connection: `T` or `E` where a transaction is open on it. Clients of `pg` 8.21 and newer can tell. */
-  getTransactionStatus?(): string | null;
-  on?(event: "error", listener: () => void): unknown;
-  off?(event: "error", listener: () => void): unknown;
-}
 
 type Query = PostgresPool["query"];
 
@@ -30,68 +15,13 @@ export interface OpenedPool {
   readonly close: () => Promise<void>;
 }
 
-/**
- * A pool of somebody else's. What its connections lead to is not known, so that nothing is prepared on them. Where they can tell of a
- * transaction, statements are sent on them, and otherwise by the pool itself.
- */
-export function foreignPool(pool: PostgresPool): OpenedPool {
-  const connect = () => connectAlone(pool);
-  let canTell = true;
-  const query: Query = async (text, values) => {
-    if (!canTell) return pool.query(text, values);
-    const result = await onConnection({ connect }, async (connection) => {
-      canTell = connection.getTransactionStatus !== undefined;
-      return canTell ? connection.query(text, values) : undefined;
-    });
-    return result ?? pool.query(text, values);
-  };
-  return { pool: { query, connect }, query, queryOften: query, close: async () => {} };
-}
-
-/** Closes the connection where the work failed, as `pool.query` of `pg` does: a transaction that it has left is rolled back then. */
-export async function onConnection<T>(
-  pool: Pick<PostgresPool, "connect">,
-  work: (connection: PostgresConnection) => Promise<T>,
-): Promise<T> {
-  const connection = await pool.connect();
-  let hasFailed = true;
-  // One that breaks fails its statement too, or the next one: without a listener, it would end the process.
-  connection.on?.("error", ignore);
-  try {
-    const result = await work(connection);
-    hasFailed = false;
-    return result;
-  } finally {
-    connection.off?.("error", ignore);
-    connection.release(hasFailed);
-  }
-}
-
-const ignore = (): void => {};
-
-/**
- * A connection, unless somebody has left a transaction open on it: that may roll back what the journal has confirmed. It stays in the pool, since
- * who sent `BEGIN` by `pool.query` may still send the rest.
- *
- * @throws {JournalError}
- */
-async function connectAlone(pool: PostgresPool): Promise<PostgresConnection> {
-  const connection = await pool.connect();
-  if (!isInTransaction(connection)) return connection;
-  connection.release();
-  throw new JournalError(
-    "PostgresJournal: a transaction is open on a connection of the pool that was passed in, and nothing would be durable. Somebody gave it back without COMMIT or ROLLBACK, or sends BEGIN by pool.query. Give the journal a URL, or a pool of its own.",
+/** A pool of somebody else's. What its connections lead to is not known, so that nothing is prepared on them. */
+export function foreignPool(given: PostgresPool): OpenedPool {
+  const pool = outsideTransactions(
+    given,
+    (message) => new JournalError(`PostgresJournal: ${message} Give the journal a URL, or a pool of its own.`),
   );
-}
-
-function isInTransaction(connection: PostgresConnection): boolean {
-  try {
-    const status = connection.getTransactionStatus?.();
-    return status === "T" || status === "E";
-  } catch {
-    // pg-native may be older than the pg that asks it.
-    return false;
-  }
+  return { pool, query: pool.query, queryOften: pool.query, close: async () => {} };
 }
 
 /** A pool of `pg`, which is loaded here and only here. `timeoutMs` bounds connecting and each statement. */

@@ -1,8 +1,8 @@
 import { ConfigError } from "../errors/errors.js";
 import { type CheckTable, isWholeFrom, parseOptions } from "../options/option-table.js";
 import { assertKnownVersion, firstMigrated, newestOf, outdatedFlow, pendingOf } from "./journal-version.js";
+import { onConnection, type PostgresConnection, type PostgresPool } from "./postgres-connection.js";
 import { assertPostgresNames } from "./postgres-names.js";
-import { onConnection, type PostgresConnection, type PostgresPool } from "./postgres-pool.js";
 
 /** Names of a journal's tables, quoted for SQL. */
 export interface PostgresTables {

@@ -1,5 +1,6 @@
 import type { StoredToken, TokenStore } from "../auth/token-store.js";
 import { ConfigError } from "../errors/errors.js";
+import { outsideTransactions, type PostgresPool } from "../journals/postgres-connection.js";
 import { isRolledBack, maxAttempts, sqlStateOf } from "../journals/postgres-failure.js";
 import { type CheckTable, isFunction, parseOptions } from "../options/option-table.js";
 import { clock } from "../timing/clock.js";
@@ -17,7 +18,8 @@ export interface TokenStorePool {
 export interface PostgresTokenStoreOptions {
   /**
    * A pool of `pg`, or one like it. The caller remains responsible for it: its size, its timeouts, its `error` listener, and closing
-   * it. Set a `query_timeout` of 2 s or less on it.
+   * it. Set a `query_timeout` of 2 s or less on it. With `pg` 8.21 or newer, nothing is sent on a connection on which somebody has left a
+   * transaction open.
    */
   readonly pool: TokenStorePool;
   /** 32 random bytes, as they are or in Base64. Where it is another one than that of a stored session, there is one login. */
@@ -54,7 +56,7 @@ export class PostgresTokenStore implements TokenStore {
     // Of their types when the table has accepted them.
     const read = parseOptions(storeOptions, options, "the options", refuse) as unknown as PostgresTokenStoreOptions;
     const { pool, encryptionKey, schema = "public", table = "cross_border_tokens" } = read;
-    this.#pool = pool;
+    this.#pool = isOfPg(pool) ? outsideTransactions(pool, inTransaction) : pool;
     this.#table = tokenTableOf(schema, table);
     this.#statements = tokenStatements(this.#table);
     const texts = {
@@ -138,6 +140,13 @@ export class PostgresTokenStore implements TokenStore {
 }
 
 const refuse = (message: string) => new ConfigError(`PostgresTokenStore: ${message}`);
+// `connect` alone may be that of a `Client`, which connects once.
+const isOfPg = (pool: TokenStorePool): pool is PostgresPool => "totalCount" in pool;
+// A mark that is rolled back lets a refresh token be sent again.
+const inTransaction = (message: string) =>
+  Object.assign(new Error(`PostgresTokenStore: ${message} Give the store a pool of its own.`), {
+    code: "IN_TRANSACTION",
+  });
 // `tokenTableOf` and `tokenTableText` check names, as they check those of the journal's tables.
 const name = { accepts: () => true, wanted: "a name" };
 const schemaOptions: CheckTable<TokenSchemaOptions> = { schema: name, table: name, role: name };

@@ -72,6 +72,7 @@ export const importTable: ImportTable = {
       "timing",
       "platform",
       "auth/token-store.ts",
+      "journals/postgres-connection.ts",
       "journals/postgres-failure.ts",
       "journals/postgres-names.ts",
     ],

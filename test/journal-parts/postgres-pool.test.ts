@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { foreignPool, onConnection, openPool } from "../../src/journals/postgres-pool.js";
+import { onConnection } from "../../src/journals/postgres-connection.js";
+import { foreignPool, openPool } from "../../src/journals/postgres-pool.js";
 
 function fakePool() {
   const released: unknown[] = [];

@@ -168,6 +168,39 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     }
   });
 
+  it("stores nothing on a connection on which somebody has left a transaction open, and leaves that as it is", async () => {
+    const shared = new pg.Pool({ connectionString: url, max: 1 });
+    onTestFinished(() => shared.end());
+    const [store, key] = [storeOf({ pool: shared }), randomUUID()];
+    await store.write(key, "unspent", 60_000, undefined);
+    const found = await store.read(key);
+    await shared.query("BEGIN");
+    const works = [
+      () => store.read(key),
+      () => store.lock(key, "owner", 60_000),
+      () => store.unlock(key, "owner"),
+      () => store.write(key, "spent", 60_000, found?.version),
+    ];
+    for (const work of works) {
+      await expect(work()).rejects.toMatchObject({
+        code: "IN_TRANSACTION",
+        message: expect.stringMatching(/^PostgresTokenStore: a transaction is open on a connection of the pool/),
+      });
+    }
+    expect(await storeOf().lock(key, "other", 60_000)).toBe(true);
+    await shared.query("ROLLBACK");
+    expect(await storeOf().read(key)).toEqual(found);
+    expect(await store.write(key, "spent", 60_000, found?.version)).toBe(true);
+  });
+
+  it("keeps every law over one connection in place of a pool", async () => {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    onTestFinished(() => client.end());
+    const { held } = await verifyTokenStore(storeOf({ pool: client }), { second: storeOf() });
+    expect(held.length).toBeGreaterThan(15);
+  });
+
   it("creates its table once, however many processes start at once", async () => {
     const table = `t_${randomBytes(6).toString("hex")}`;
     const key = randomUUID();
