@@ -143,11 +143,12 @@ export async function assertKept(pool: PostgresPool, { flows }: PostgresTables):
   const ask = async (flags: string): Promise<Readonly<Record<string, unknown>>> =>
     Object((await pool.query(`SELECT ${flags} FROM pg_class WHERE oid = '${flows}'::regclass`)).rows[0]);
   const { is_unlogged, is_secured } = await ask(
-    "(relpersistence = 'u')::int AS is_unlogged, relrowsecurity::int AS is_secured",
+    `(relpersistence = 'u' OR EXISTS (SELECT 1 FROM pg_inherits JOIN pg_class AS part ON part.oid = inhrelid
+      WHERE inhparent = pg_class.oid AND part.relpersistence = 'u'))::int AS is_unlogged, relrowsecurity::int AS is_secured`,
   );
   if (Number(is_unlogged) === 1) {
     throw new ConfigError(
-      `PostgresJournal: the table ${flows} is UNLOGGED, so that a crash of the server empties it: ALTER TABLE ${flows} SET LOGGED`,
+      `PostgresJournal: the table ${flows}, or a partition of it, is UNLOGGED, so that a crash of the server empties it: ALTER TABLE ${flows} SET LOGGED`,
     );
   }
   // Its function is not there on every server that speaks PostgreSQL's protocol.

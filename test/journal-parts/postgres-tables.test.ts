@@ -118,7 +118,7 @@ it.each([
   [
     { is_unlogged: 1, is_secured: 0 },
     {},
-    'PostgresJournal: the table "Bank"."Flows" is UNLOGGED, so that a crash of the server empties it: ALTER TABLE "Bank"."Flows" SET LOGGED',
+    'PostgresJournal: the table "Bank"."Flows", or a partition of it, is UNLOGGED, so that a crash of the server empties it: ALTER TABLE "Bank"."Flows" SET LOGGED',
   ],
   [
     { is_unlogged: 0, is_secured: 1 },
@@ -136,7 +136,9 @@ it.each([
   if (message === undefined) await checked;
   else await expect(checked).rejects.toMatchObject({ name: "ConfigError", message });
   const where = ` FROM pg_class WHERE oid = '"Bank"."Flows"'::regclass`;
-  expect(asked[0]).toBe(`SELECT (relpersistence = 'u')::int AS is_unlogged, relrowsecurity::int AS is_secured${where}`);
+  expect(asked[0]?.replace(/ OR EXISTS \([^)]*\)/, "")).toBe(
+    `SELECT (relpersistence = 'u')::int AS is_unlogged, relrowsecurity::int AS is_secured${where}`,
+  );
   expect(asked).toHaveLength(Number(Reflect.get(found, "is_secured")) === 1 ? 2 : 1);
 });
 

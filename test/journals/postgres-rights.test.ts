@@ -157,6 +157,21 @@ describe.skipIf(url === "")("with a role that has the least grants", () => {
     if (change !== "SET UNLOGGED") await (await PostgresJournal.open(url, { schema })).close();
   });
 
+  it("refuses a table with a partition that a crash of the server would empty", async () => {
+    await admin.query(PostgresJournal.schema({ schema, role: schema }));
+    const flows = `${schema}.cross_border_flows`;
+    await admin.query(`ALTER TABLE ${flows} RENAME TO whole;
+      CREATE TABLE ${flows} (LIKE ${schema}.whole INCLUDING GENERATED, PRIMARY KEY (key)) PARTITION BY HASH (key);
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ${flows} TO ${schema};
+      CREATE TABLE ${schema}.logged PARTITION OF ${flows} FOR VALUES WITH (MODULUS 2, REMAINDER 0)`);
+    await (await open()).close();
+    await admin.query(
+      `CREATE UNLOGGED TABLE ${schema}.lost PARTITION OF ${flows} FOR VALUES WITH (MODULUS 2, REMAINDER 1)`,
+    );
+    const message = expect.stringMatching(/or a partition of it, is UNLOGGED/);
+    expect(await failure(open())).toMatchObject({ name: "ConfigError", message });
+  });
+
   it("may change rows only", async () => {
     await admin.query(PostgresJournal.schema({ schema, role: schema }));
     const pool = new pg.Pool({ connectionString: roleUrl, max: 1 });
