@@ -103,7 +103,7 @@ export class PostgresJournal extends CheckedJournal {
    * @param place `postgresql://…`, opened with the package `pg`, an optional peer dependency; or a pool of `pg` or one like it. The
    *   caller remains responsible for a pool: its size, its timeouts, its `error` listener, and closing it. Set a `query_timeout` on it.
    *   Where its connections tell of a transaction, statements are sent on them, and refused where somebody has left one open.
-   * @throws {ConfigError} `pg` is missing, the URL or a name is malformed, the database's encoding is not UTF-8, the pool changes what it returns, or its tables belong to
+   * @throws {ConfigError} `pg` is missing, the URL or a name is malformed, the encoding of the database or of a connection is not UTF-8, the pool changes what it returns, or its tables belong to
    *   a newer release; with `migrate: false`, the tables are missing or belong to an older one; a crash of the server would empty the
    *   table (`UNLOGGED`), or row-level security may hide rows of it from this role.
    * @throws {JournalError} The database can't be reached, or refuses.
@@ -363,7 +363,7 @@ async function canTellIncarnation(pool: PostgresPool): Promise<boolean> {
 async function assertReadable(pool: PostgresPool): Promise<void> {
   // With a parameter, as the journal's own statements: others have no binary results.
   const { rows } = await pool.query(
-    "SELECT current_setting('server_encoding') AS encoding, $1::bigint AS lease_ms",
+    "SELECT CASE current_setting('client_encoding') WHEN 'UTF8' THEN current_setting('server_encoding') END AS encoding, $1::bigint AS lease_ms",
     [600_000],
   );
   const { encoding, lease_ms }: { encoding?: unknown; lease_ms?: unknown } = Object(rows[0]);
@@ -374,7 +374,7 @@ async function assertReadable(pool: PostgresPool): Promise<void> {
   }
   if (encoding === "UTF8") return;
   throw new ConfigError(
-    "PostgresJournal: the database's encoding must be UTF8, or keys and names would not be stored exactly.",
+    "PostgresJournal: the encoding of the database, and of each connection, must be UTF8, or keys and names would not be stored exactly.",
   );
 }
 

@@ -550,4 +550,14 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     });
     await admin.query(`DROP DATABASE ${name}`);
   });
+
+  it("refuses connections in another encoding, over which others would not find its keys", async () => {
+    const pool = new pg.Pool({ connectionString: url });
+    onTestFinished(() => pool.end());
+    pool.on("connect", (client) => void client.query("SET client_encoding TO 'LATIN1'"));
+    expect(await failure(PostgresJournal.open(pool, { schema: newSchema() }))).toMatchObject({
+      name: "ConfigError",
+      message: expect.stringContaining("UTF8"),
+    });
+  });
 });
