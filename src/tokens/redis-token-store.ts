@@ -6,7 +6,7 @@ import { maxStoredLength, type TokenEncryptionKey } from "./token-cipher.js";
 
 export type { TokenEncryptionKey } from "./token-cipher.js";
 
-/** What the store needs of a client, a pool or a cluster of node-redis (`redis`, `@redis/client`), version 4 or later. */
+/** What the store needs of a client, a pool or a cluster of node-redis (`redis`, `@redis/client`), version 4 or later; of 4 without `useReplicas`. */
 export interface NodeRedisLike {
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
 }
