@@ -65,8 +65,7 @@ const ignore = (): void => {};
 
 function isInTransaction(connection: PostgresConnection): boolean {
   try {
-    const status = connection.getTransactionStatus?.();
-    return status === "T" || status === "E";
+    return ["T", "E"].includes(connection.getTransactionStatus?.() ?? "");
   } catch {
     // pg-native may be older than the pg that asks it.
     return false;

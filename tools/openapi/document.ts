@@ -7,7 +7,7 @@ type Json = { readonly [name: string]: unknown };
 
 /** What `openapi.json` has to hold. */
 export function openApiText(): string {
-  return `${JSON.stringify(openApiDocument(readDocstrings("src/resources")), undefined, 2)}\n`;
+  return `${JSON.stringify(openApiDocument(readDocstrings("src/resources")), undefined, "\t")}\n`;
 }
 
 /**
