@@ -134,11 +134,10 @@ describe("a key to sign with, where browsers would send a payment twice", () => 
   async function resolveOn(platform: "node" | "web" | "workerd", options: Partial<ClientOptions>) {
     vi.resetModules();
     vi.doMock("#platform", () => import(`../src/platform/${platform}.ts`));
-    onTestFinished(() => {
-      vi.doUnmock("#platform");
-      vi.resetModules();
-    });
     const { resolveOptions } = await import("../src/client-options.js");
+    // What is loaded later than this test must not be of that platform.
+    vi.doUnmock("#platform");
+    onTestFinished(() => void vi.resetModules());
     return resolveOptions({ baseUrl: "https://service.test", auth, ...options });
   }
   const signingKey = keyPairOf("gateway").privateKey;

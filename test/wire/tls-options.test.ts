@@ -318,9 +318,10 @@ describe("a bundle of authorities", () => {
   });
 });
 
-// The last one: it loads the sources anew.
 it("is refused on the web, which has no sockets", async () => {
   vi.resetModules();
+  // The files after this one are not on the web.
+  onTestFinished(() => void vi.resetModules());
   vi.doMock("#platform", () => import("../../src/platform/web.js"));
   const onWeb = await import("../../src/wire/tls-options.js");
   vi.doUnmock("#platform");

@@ -5,6 +5,7 @@ const connection = "src/journals/sqlite-connection.ts";
 const engine = "src/journals/sqlite-engine.ts";
 const program = "src/journals/sqlite-thread-program.ts";
 const database = "src/journals/sqlite-database.ts";
+const pooled = "src/journals/postgres-connection.ts";
 const pool = "src/journals/postgres-pool.ts";
 const thread = "src/journals/sqlite-thread.ts";
 const postgresFailure = "src/journals/postgres-failure.ts";
@@ -212,13 +213,13 @@ export const journals: readonly KnownSurvivor[] = [
     why: "What Node said is there for whoever looks, and the message says what to do.",
   },
   {
-    file: pool,
-    line: "const status = connection.getTransactionStatus?.();",
+    file: pooled,
+    line: 'return ["T", "E"].includes(connection.getTransactionStatus?.() ?? "");',
     replacement: "connection.getTransactionStatus()",
     why: "It throws then, and tells of no transaction either.",
   },
   {
-    file: pool,
+    file: pooled,
     line: "} catch {",
     replacement: "{}",
     why: "A function that ends gives undefined.",
