@@ -65,7 +65,8 @@ const ignore = (): void => {};
 
 function isInTransaction(connection: PostgresConnection): boolean {
   try {
-    return ["T", "E"].includes(connection.getTransactionStatus?.() ?? "");
+    const status = connection.getTransactionStatus?.();
+    return status === "T" || status === "E";
   } catch {
     // pg-native may be older than the pg that asks it.
     return false;

@@ -363,16 +363,16 @@ async function canTellIncarnation(pool: PostgresPool): Promise<boolean> {
 async function assertReadable(pool: PostgresPool): Promise<void> {
   // With a parameter, as the journal's own statements: others have no binary results.
   const { rows } = await pool.query(
-    "SELECT current_setting('client_encoding') || current_setting('server_encoding') AS encoding, $1::bigint AS lease_ms",
+    "SELECT current_setting('server_encoding') AS stored, current_setting('client_encoding') AS sent, $1::bigint AS lease_ms",
     [600_000],
   );
-  const { encoding, lease_ms }: { encoding?: unknown; lease_ms?: unknown } = Object(rows[0]);
+  const { stored, sent, lease_ms }: { stored?: unknown; sent?: unknown; lease_ms?: unknown } = Object(rows[0]);
   if (Number(lease_ms) !== 600_000) {
     throw new ConfigError(
       "PostgresJournal: the pool returns other names or numbers than the server sends. It must not rename columns, nor ask for binary results (binary: true), whose numbers pg misreads.",
     );
   }
-  if (encoding === "UTF8UTF8") return;
+  if (stored === "UTF8" && sent === "UTF8") return;
   throw new ConfigError(
     "PostgresJournal: the encoding of the database, and of each connection, must be UTF8, or keys and names would not be stored exactly.",
   );

@@ -111,7 +111,7 @@ function toMs(ms: number): string {
 
 /** Taken for a no, what a client returns that tells the reply to a callback would keep processes waiting for a lock that nobody has. */
 function isReply(value: unknown): boolean {
-  return value === null || value instanceof Uint8Array || /^(?:string|number|bigint)$/.test(typeof value);
+  return value === null || value instanceof Uint8Array || ["string", "number", "bigint"].includes(typeof value);
 }
 
 /** Clients can be set to give numbers as texts, such as ioredis by `stringNumbers`. */

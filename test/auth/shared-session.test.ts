@@ -41,6 +41,14 @@ async function expiredFleet(size: number): Promise<Fleet> {
   return fleet;
 }
 
+/** The tokens of the members are obtained, or renewed, and expire: twice. */
+async function renewTwice(members: () => readonly Member[]): Promise<void> {
+  for (let renewal = 1; renewal <= 2; renewal += 1) {
+    await callAll(members());
+    await pass(300_000);
+  }
+}
+
 /** A call that the test does not wait for yet. */
 function callOf(member: Member | undefined, options?: CallOptions): Promise<string> {
   if (member === undefined) throw new Error("nobody is there to do it");
@@ -763,10 +771,7 @@ describe("a session that was given by its refresh token", () => {
       const own = { auth: { ...client, refreshToken: identity.begin() }, store };
       const member = joinAs(own);
       for (const join of [() => joinAs(own), () => member]) {
-        for (let renewal = 1; renewal <= 2; renewal += 1) {
-          await callAll([join()]);
-          await pass(300_000);
-        }
+        await renewTwice(() => [join()]);
         await store.fill(store.written.at(at) ?? "");
         await callAll([join()]);
         await pass(300_000);
@@ -852,10 +857,7 @@ describe("a session that was given by its refresh token", () => {
     async (_, at) => {
       const { store, identity, join: joinAs } = fleetOf(0);
       const own = { auth: { ...client, refreshToken: identity.begin() }, store };
-      for (let renewal = 1; renewal <= 2; renewal += 1) {
-        await callAll([joinAs(own)]);
-        await pass(300_000);
-      }
+      await renewTwice(() => [joinAs(own)]);
       await store.fill(store.written.at(at) ?? "");
       const ended = joinAs(own).manager.endSession();
       await pass(100);
@@ -871,10 +873,7 @@ describe("a session that was given by its refresh token", () => {
     async (_, end) => {
       const fleet = givenFleet(1);
       const { store, identity, members } = fleet;
-      for (let renewal = 1; renewal <= 2; renewal += 1) {
-        await callAll(members);
-        await pass(300_000);
-      }
+      await renewTwice(() => members);
       await store.fill(store.written[1] ?? "");
       await outcomeOf(end(fleet.join()), 100).catch(() => {});
       const { length } = identity.requests;
@@ -890,10 +889,7 @@ describe("a session that was given by its refresh token", () => {
     const identity = new FakeTokenEndpoint(granted("a"), granted("b"), refusal(400), responded(204, ""));
     const own = { transport: identity, auth: session };
     const member = join(own);
-    for (let renewal = 1; renewal <= 2; renewal += 1) {
-      await callAll([member]);
-      await pass(300_000);
-    }
+    await renewTwice(() => [member]);
     await store.fill(store.written[1] ?? "");
     await outcomeOf(join(own).call(), 100).catch(() => {});
     expect(await outcomeOf(member.manager.endSession(), 100)).toEqual({ class: "unconfirmed" });

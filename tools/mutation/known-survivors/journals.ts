@@ -214,7 +214,7 @@ export const journals: readonly KnownSurvivor[] = [
   },
   {
     file: pooled,
-    line: 'return ["T", "E"].includes(connection.getTransactionStatus?.() ?? "");',
+    line: "const status = connection.getTransactionStatus?.();",
     replacement: "connection.getTransactionStatus()",
     why: "It throws then, and tells of no transaction either.",
   },
