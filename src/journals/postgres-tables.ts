@@ -143,8 +143,8 @@ export async function assertKept(pool: PostgresPool, { flows }: PostgresTables):
   const ask = async (flags: string): Promise<Readonly<Record<string, unknown>>> =>
     Object((await pool.query(`SELECT ${flags} FROM pg_class WHERE oid = '${flows}'::regclass`)).rows[0]);
   const { is_unlogged, is_secured } = await ask(
-    `(relpersistence = 'u' OR EXISTS (SELECT 1 FROM pg_inherits JOIN pg_class AS part ON part.oid = inhrelid
-      WHERE inhparent = pg_class.oid AND part.relpersistence = 'u'))::int AS is_unlogged, relrowsecurity::int AS is_secured`,
+    `EXISTS (WITH RECURSIVE parts AS (SELECT '${flows}'::regclass::oid AS oid UNION SELECT inhrelid FROM pg_inherits JOIN parts ON inhparent = parts.oid)
+      SELECT 1 FROM parts JOIN pg_class USING (oid) WHERE relpersistence <> 'p')::int AS is_unlogged, relrowsecurity::int AS is_secured`,
   );
   if (Number(is_unlogged) === 1) {
     throw new ConfigError(

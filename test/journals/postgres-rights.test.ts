@@ -157,16 +157,20 @@ describe.skipIf(url === "")("with a role that has the least grants", () => {
     if (change !== "SET UNLOGGED") await (await PostgresJournal.open(url, { schema })).close();
   });
 
-  it("refuses a table with a partition that a crash of the server would empty", async () => {
+  it.each([
+    ["a partition", "cross_border_flows"],
+    ["a partition of a partition", "half"],
+  ])("refuses a table with %s that a crash of the server would empty", async (_, parent) => {
     await admin.query(PostgresJournal.schema({ schema, role: schema }));
     const flows = `${schema}.cross_border_flows`;
     await admin.query(`ALTER TABLE ${flows} RENAME TO whole;
       CREATE TABLE ${flows} (LIKE ${schema}.whole INCLUDING GENERATED, PRIMARY KEY (key)) PARTITION BY HASH (key);
       GRANT SELECT, INSERT, UPDATE, DELETE ON ${flows} TO ${schema};
-      CREATE TABLE ${schema}.logged PARTITION OF ${flows} FOR VALUES WITH (MODULUS 2, REMAINDER 0)`);
+      CREATE TABLE ${schema}.logged PARTITION OF ${flows} FOR VALUES WITH (MODULUS 3, REMAINDER 0);
+      CREATE TABLE ${schema}.half PARTITION OF ${flows} FOR VALUES WITH (MODULUS 3, REMAINDER 1) PARTITION BY HASH (key)`);
     await (await open()).close();
     await admin.query(
-      `CREATE UNLOGGED TABLE ${schema}.lost PARTITION OF ${flows} FOR VALUES WITH (MODULUS 2, REMAINDER 1)`,
+      `CREATE UNLOGGED TABLE ${schema}.lost PARTITION OF ${schema}.${parent} FOR VALUES WITH (MODULUS 3, REMAINDER 2)`,
     );
     const message = expect.stringMatching(/or a partition of it, is UNLOGGED/);
     expect(await failure(open())).toMatchObject({ name: "ConfigError", message });
