@@ -117,7 +117,7 @@ it("does not take what an earlier owner had made for a response to anything that
     .run("old", request)
     .catch(() => {});
   expect(isGone()).toBe(true);
-  const own = flow({ readBackDelayMs: 0, leaseMs: 300, circuitBreaker: { opensAfter: 1, pauseMs: 600_000 } });
+  const own = flow({ readBackDelayMs: 0, ...brief, circuitBreaker: { opensAfter: 1, pauseMs: 600_000 } });
   expect(await own.run("new", request)).toMatchObject({ status: "held" });
   expect(await own.run("old", request)).toMatchObject({ status: "paid" });
   const refused = await own.run("another", request).catch((error: CrossBorderError) => error);

@@ -3,6 +3,7 @@ import { type FlowFunds, MemoryJournal, PaymentFlow, type PaymentFlowOptions } f
 import { createSandbox, type Sandbox, type SandboxOptions } from "cross-border-payments/sandbox";
 import { intentRequest } from "../support/corridor.js";
 import { signingKeysOf } from "../support/key-pairs.js";
+import { stretched } from "../support/patience.js";
 import { sandboxToken } from "../support/sandbox-token.js";
 
 export const request: PaymentIntentRequest = { ...intentRequest, receiverCurrency: "EUR", receiverAmount: "150.00" };
@@ -70,8 +71,12 @@ export const closed = (): never => {
   throw new Error("the bank is closed");
 };
 
-/** For tests that wait until a lease has ended. On a busy machine it may have ended sooner than they think, so all others have a longer one. */
-export const brief: Partial<PaymentFlowOptions> = { leaseMs: 300 };
+/** For tests that wait until a lease has ended. All others have a longer one, since on a busy machine it may have ended sooner than they think. */
+export const brief = {
+  get leaseMs() {
+    return stretched(300);
+  },
+};
 
 /** @param defaults of each flow. */
 export async function flowFixture(

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { stretched } from "../support/patience.js";
 import { flowFixture, isList, isPayment, request } from "./flow-fixture.js";
 
 const namingFields = ["creationRequestSignatureBase64", "creationRequestBody", "senderGatewayTransactionId"];
@@ -28,13 +29,13 @@ async function withoutNames(response: Response): Promise<Response> {
 
 it("is not made again for its not being recognised, whatever the service promises", async () => {
   const { flow, bank, made } = await nameless(502);
-  const outcome = await flow({ service: { listedWithinMs: 20 }, leaseMs: 100 }).run("k", request);
+  const outcome = await flow({ service: { listedWithinMs: 20 }, leaseMs: stretched(100) }).run("k", request);
   expect(outcome).toMatchObject({ status: "held", reason: expect.stringContaining("nothing shows whose it is") });
   expect([made(), bank.released]).toEqual([1, []]);
 });
 
 it("is not given back for its not being recognised, where the service seems to have refused it", async () => {
   const { flow, bank, made } = await nameless(422);
-  expect(await flow({ leaseMs: 100 }).run("k", request)).toMatchObject({ status: "held" });
+  expect(await flow({ leaseMs: stretched(100) }).run("k", request)).toMatchObject({ status: "held" });
   expect([made(), bank.released]).toEqual([1, []]);
 });

@@ -315,7 +315,7 @@ describe("run", () => {
         return bank.takeFunds(context);
       },
     }).run("k", request);
-    await new Promise((resolve) => setTimeout(resolve, 350));
+    await new Promise((resolve) => setTimeout(resolve, brief.leaseMs + 50));
     const other = await flow({ journal }).run("k", request);
     open();
     expect(await stuck).toEqual(other);
@@ -329,7 +329,7 @@ describe("a claim is not sent after its time", () => {
 
   it("when the process stood still between storing the claim and sending it; a later run pays once", async () => {
     const { flow, journal, sandbox, bank } = await flowFixture({}, brief);
-    const stopping = afterClaim(journal, () => block(400));
+    const stopping = afterClaim(journal, () => block(brief.leaseMs + 100));
     expect(await causeOf(flow({ journal: stopping }).run("k", request))).toMatchObject({
       code: "timeout",
       operation: "payments.create",
@@ -344,7 +344,7 @@ describe("a claim is not sent after its time", () => {
   });
 
   it.each([
-    ["the process stood still", () => block(400)],
+    ["the process stood still", () => block(brief.leaseMs + 100)],
     ["the machine was suspended, which only the wall clock shows", () => shiftClock(hourMs)],
   ])("when %s just before the first byte", async (_, happen) => {
     const { flow, journal, sandbox, logIn } = await flowFixture({}, brief);
@@ -356,7 +356,7 @@ describe("a claim is not sent after its time", () => {
   });
 
   it.each([
-    ["and the process stood still", () => block(400)],
+    ["and the process stood still", () => block(brief.leaseMs + 100)],
     ["and nobody can tell whether the machine was suspended", () => {}],
   ])("when the clock was set back meanwhile, %s", async (_, happen) => {
     const { flow, journal, sandbox } = await flowFixture();
@@ -384,7 +384,7 @@ describe("a claim is not sent after its time", () => {
           if (isPayment(seen)) {
             shiftClock(-hourMs);
             // Longer than the lease, and not answered in time.
-            await new Promise((resolve) => setTimeout(resolve, 700));
+            await new Promise((resolve) => setTimeout(resolve, 2 * brief.leaseMs + 100));
           }
           return isList(seen) && bank.calls > 0 ? Response.json([]) : undefined;
         },
@@ -477,7 +477,7 @@ describe("after a crash", () => {
     await flow({ journal: dyingAt(journal, "claimed", "before") })
       .run("dead", request)
       .catch(() => {});
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await new Promise((resolve) => setTimeout(resolve, brief.leaseMs + 100));
     expect((await all(flow().recover())).map(({ key }) => key)).toEqual(["dead"]);
     open();
     expect(await alive).toMatchObject({ status: "paid" });
@@ -490,7 +490,7 @@ describe("after a crash", () => {
         .run(key, request)
         .catch(() => {});
     }
-    await new Promise((resolve) => setTimeout(resolve, 310));
+    await new Promise((resolve) => setTimeout(resolve, brief.leaseMs + 10));
     const takeFunds = (context: { readonly key: string }) => {
       if (context.key === "b") throw new Error("the bank is closed");
       return bank.takeFunds(context);

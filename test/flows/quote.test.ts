@@ -240,7 +240,7 @@ describe("confirm", () => {
     };
     const error = await errorOf(flow({ journal: dying, takeFunds }).confirm("k", { intentId: intent.id }));
     expect(error).toBeInstanceOf(FlowPausedError);
-    await new Promise((resolve) => setTimeout(resolve, 310));
+    await new Promise((resolve) => setTimeout(resolve, brief.leaseMs + 10));
     expect(await all(flow({ leaseMs: 1000 }).recover())).toMatchObject([{ status: "paid", intent: { id: intent.id } }]);
     expect([sandbox.payments.length, bank.taken.size]).toEqual([1, 1]);
   });
