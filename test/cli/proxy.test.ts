@@ -15,6 +15,7 @@ import { readSettings } from "../../src/settings/index.js";
 import { nodeSqlite } from "../journals/sqlite-fixture.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { originOf } from "../support/origin-of.js";
+import { stretched } from "../support/patience.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 import { settingsOf } from "./gateway-fixture.js";
 import { run } from "./run.js";
@@ -171,7 +172,7 @@ describe("through a proxy, with mutual TLS", () => {
     await using client = new CrossBorderClient({ ...options, maxRetries: 0 });
     const released: string[] = [];
     const flow = new PaymentFlow({
-      ...{ client, journal, gatewayId: "alpha-bank", leaseMs: 300, readBackDelayMs: 10 },
+      ...{ client, journal, gatewayId: "alpha-bank", leaseMs: stretched(300), readBackDelayMs: 10 },
       takeFunds: ({ key }) => ({ senderGatewayTransactionId: `TX ${key}`, replayed: false }),
       releaseFunds: ({ key }) => void released.push(key),
     });

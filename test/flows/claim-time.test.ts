@@ -5,9 +5,10 @@ import { Agent, type Dispatcher } from "undici";
 import { expect, it, onTestFinished } from "vitest";
 import { block } from "../support/block.js";
 import { signingKeysOf } from "../support/key-pairs.js";
+import { stretched } from "../support/patience.js";
 import { Bank, request } from "./flow-fixture.js";
 
-const leaseMs = 600;
+const leaseMs = stretched(600);
 const isPaymentRequest = ({ method, path }: Dispatcher.DispatchOptions) => method === "POST" && path === "/payments";
 
 type Hold = (send: (through: "an open connection" | "a new connection") => void) => void;

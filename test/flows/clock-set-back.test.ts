@@ -1,11 +1,12 @@
 import { MemoryJournal, type PaymentFlowOptions } from "cross-border-payments/flow";
 import { expect, it } from "vitest";
 import { eventually } from "../support/eventually.js";
+import { stretched } from "../support/patience.js";
 import { boundJournal } from "./bound-journal.js";
 import { flowFixture, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
-const leaseMs = 400;
+const leaseMs = stretched(400);
 const setBackMs = 2 * 3_600_000;
 const decision = { by: "Olga Operator", why: "its process is gone" };
 
@@ -77,7 +78,7 @@ it("waits for the length of the crashed owner's lease, not for the taker's own",
   const { flow, crash, takenAtMs } = await setBackFixture();
   await crash();
   const startMs = performance.now();
-  const taker = flow({ leaseMs: 100 });
+  const taker = flow({ leaseMs: leaseMs / 4 });
   // On a busy machine its own lease may end while it works.
   await eventually(async () => expect(await taker.run("k", request)).toMatchObject({ status: "paid" }));
   expect((takenAtMs[0] ?? 0) - startMs).toBeGreaterThanOrEqual(leaseMs);

@@ -4,6 +4,7 @@ import type { SandboxOptions } from "cross-border-payments/sandbox";
 import { describe, expect, it, vi } from "vitest";
 import { deferred } from "../support/deferred.js";
 import { eventually } from "../support/eventually.js";
+import { stretched } from "../support/patience.js";
 import { RecordedTracing } from "../tracing/recorded-tracing.js";
 import { boundJournal } from "./bound-journal.js";
 import {
@@ -279,7 +280,7 @@ describe("failures", () => {
 
   it("are not stored once the lease has ended: another owner may have the flow", async () => {
     const { flow, journal } = await lastingFixture();
-    const leaseMs = 100;
+    const leaseMs = stretched(100);
     const takeFunds = async () => {
       await new Promise((resolve) => setTimeout(resolve, 2 * leaseMs));
       throw new Error("the bank is closed");

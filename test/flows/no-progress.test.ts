@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { stretched } from "../support/patience.js";
 import { brief, flowFixture, isList, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
@@ -23,7 +24,7 @@ async function shortLives(lives: number) {
   await errorOf(flow({ takeFunds }).run("k", request));
   isSlow = true;
   for (let life = 0; life < lives; life += 1) {
-    const owner = flow({ leaseMs: 100, readBackDelayMs: 0 });
+    const owner = flow({ leaseMs: stretched(100), readBackDelayMs: 0 });
     const stop = new AbortController();
     const recovering = all(owner.recover({ signal: stop.signal })).catch(() => {});
     await expect.poll(async () => (await fixture.journal.read("k"))?.epoch).toBe(life + 2);

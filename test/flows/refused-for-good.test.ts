@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { signingKeysOf } from "../support/key-pairs.js";
+import { stretched } from "../support/patience.js";
 import { brief, type FlowFixture, flowFixture, isPayment, onPayment, request } from "./flow-fixture.js";
 import { all, errorOf } from "./results.js";
 
@@ -114,7 +115,7 @@ it("keeps, beside a request that was refused again and again, the looks for an e
       return ++sent === 1 ? Response.error() : refusal(429);
     },
   });
-  const held = await flow({ service: { listedWithinMs: 20 }, leaseMs: 600 }).run("k", request);
+  const held = await flow({ service: { listedWithinMs: 20 }, leaseMs: stretched(600) }).run("k", request);
   expect(held).toMatchObject({
     status: "held",
     claims: [{ isAbsent: true }, { isRefused: true, refusals: 3 }, {}],

@@ -1,12 +1,15 @@
 import type { Payment } from "cross-border-payments";
 import { type FlowFunds, FlowPausedError, type TakeFundsByKey } from "cross-border-payments/flow";
 import { expect, it } from "vitest";
+import { stretched } from "../support/patience.js";
 import { boundJournal } from "./bound-journal.js";
-import { brief, closed, flowFixture, isList, request } from "./flow-fixture.js";
+import { closed, flowFixture, isList, request } from "./flow-fixture.js";
 import { RestorableJournal } from "./restorable-journal.js";
 import { errorOf } from "./results.js";
 
 type Seen = { readonly operation: string | undefined };
+/** Long enough for a busy machine: owners and operators wait until it is over. */
+const leaseMs = stretched(1000);
 const isIntent = ({ operation }: Seen) => operation === "paymentIntents.create";
 
 /** A flow that was paid, and its journal, which is then restored to what it was after `writes` writes. */
@@ -25,7 +28,7 @@ async function restoredFixture(writes: number, listed?: (payments: readonly Paym
   let isRestored = false;
   const restorable = new RestorableJournal();
   const { journal } = restorable;
-  const flow = () => fixture.flow({ journal, ...brief });
+  const flow = () => fixture.flow({ journal, leaseMs });
   expect(await flow().run("k", request)).toMatchObject({ status: "paid" });
   // Payments that were made since stand before it in the list, so that a mark of today ends every search before it.
   for (const key of ["other", "another"]) await fixture.flow().run(key, request);
@@ -185,7 +188,7 @@ it("waits where an entry was lost and not every payment can be read", async () =
 
 it("finds the payment when the claim was lost", async () => {
   const { flow, paidFor } = await restoredFixture(1);
-  await new Promise((resolve) => setTimeout(resolve, brief.leaseMs + 10));
+  await new Promise((resolve) => setTimeout(resolve, leaseMs + 10));
   expect(await flow().run("k", request)).toMatchObject({
     status: "paid",
     payment: { senderGatewayTransactionId: "TX-1" },
@@ -195,7 +198,7 @@ it("finds the payment when the claim was lost", async () => {
 
 it("claims nothing where the claim was lost and not every payment can be read, and is stuck after some time", async () => {
   const { flow, paidFor, mend } = await restoredFixture(1, unreadable);
-  await new Promise((resolve) => setTimeout(resolve, brief.leaseMs + 10));
+  await new Promise((resolve) => setTimeout(resolve, leaseMs + 10));
   for (let time = 0; time < 3; time++) {
     await expect(flow().run("k", request)).rejects.toMatchObject({
       effect: "possible",
@@ -221,7 +224,7 @@ it("claims nothing where the claim was lost and not every payment can be read, a
 
 it("can be decided in pairs although its workers look in vain again and again", async () => {
   const { flow, paidFor, mend } = await restoredFixture(1, unreadable);
-  await new Promise((resolve) => setTimeout(resolve, brief.leaseMs + 10));
+  await new Promise((resolve) => setTimeout(resolve, leaseMs + 10));
   const failAgain = () => errorOf(flow().run("k", request));
   for (let time = 0; time < 3; time++) await failAgain();
   const seen = async () => (await flow().details("k"))?.seen;
@@ -248,13 +251,13 @@ it("tells an operator that the money was given back, and what to do, where the j
   const refusal = (status: number) => Response.json({ error: "limit", message: "no" }, { status });
   const restorable = new RestorableJournal();
   const { journal } = restorable;
-  const own = () => flow({ journal, ...brief });
+  const own = () => flow({ journal, leaseMs });
   // It is refused for the time being, and the bank is away before it is sent again.
   const takeFunds: typeof bank.takeFunds = (call) => {
     if (bank.calls > 0) throw new Error("the bank is away");
     return bank.takeFunds(call);
   };
-  await expect(flow({ journal, ...brief, takeFunds }).run("k", request)).rejects.toMatchObject({
+  await expect(flow({ journal, leaseMs, takeFunds }).run("k", request)).rejects.toMatchObject({
     code: "flow_paused",
     phase: "funds-requested",
   });

@@ -10,6 +10,7 @@ import pg from "pg";
 import { Bank } from "../../flows/flow-fixture.js";
 import { nodeSqlite, openHandle } from "../../journals/sqlite-fixture.js";
 import { signingKeysOf } from "../../support/key-pairs.js";
+import { stretched } from "../../support/patience.js";
 import { settingsOf } from "../gateway-fixture.js";
 import { run } from "../run.js";
 
@@ -75,7 +76,7 @@ export async function openFlowsFixture(
   const bank = new Bank();
   const newFlow = (options?: Partial<PaymentFlowOptions>) =>
     new PaymentFlow({
-      ...{ client, journal: place.journal, gatewayId: "alpha-bank", leaseMs: 300, readBackDelayMs: 10 },
+      ...{ client, journal: place.journal, gatewayId: "alpha-bank", leaseMs: stretched(300), readBackDelayMs: 10 },
       ...{ takeFunds: bank.takeFunds, releaseFunds: bank.releaseFunds },
       ...more,
       ...options,

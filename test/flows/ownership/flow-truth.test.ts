@@ -13,6 +13,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { deferred } from "../../support/deferred.js";
 import { eventually } from "../../support/eventually.js";
 import { keyPairOf } from "../../support/key-pairs.js";
+import { stretched } from "../../support/patience.js";
 import { boundJournal } from "../bound-journal.js";
 import {
   afterPayment,
@@ -392,9 +393,9 @@ describe.each(["release", "resend"] as const)("%s by an operator", (action) => {
 
   it("waits until the request can no longer be sent", async () => {
     const { flow, bank } = await flowFixture({ onRequest: (seen) => (isPayment(seen) ? Response.error() : undefined) });
-    const outcome = await flow({ leaseMs: 1500 }).run("k", request);
+    const outcome = await flow({ leaseMs: stretched(1500) }).run("k", request);
     if (outcome.status !== "held") throw new Error(`is ${outcome.status}`);
-    await flow({ leaseMs: 1500 }).resolve("k", action, resolution);
+    await flow({ leaseMs: stretched(1500) }).resolve("k", action, resolution);
     expect(Date.now()).toBeGreaterThanOrEqual(outcome.claim?.sendByMs ?? 0);
     expect(bank.released).toEqual(action === "release" ? ["k"] : []);
   });

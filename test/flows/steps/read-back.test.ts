@@ -1,5 +1,6 @@
 import type { PaymentFlowOptions, TakeFundsByKey } from "cross-border-payments/flow";
 import { describe, expect, it } from "vitest";
+import { stretched } from "../../support/patience.js";
 import { brief, closed, type FlowFixture, flowFixture, isList, isPayment, refusal, request } from "../flow-fixture.js";
 import { longList } from "../long-list.js";
 import { errorOf } from "../results.js";
@@ -9,7 +10,7 @@ const listed = 60;
 /** Long enough for a busy machine: a lease that has lapsed leads elsewhere. */
 const leaseMs = 10_000;
 /** Where absence is proved a lease later. */
-const shortLeaseMs = 600;
+const shortLeaseMs = stretched(600);
 
 /**
  * A flow that was taken over before it was known that the money was taken, and the payment of an entry of the same key that was lost

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { stretched } from "../../support/patience.js";
 import { closed, type FlowFixture, flowFixture, request } from "../flow-fixture.js";
 import { all, errorOf } from "../results.js";
 
@@ -20,7 +21,7 @@ it("keeps, of looks that could not see every payment, the last one for each requ
     },
   });
   const { bank } = fixture;
-  const flow: FlowFixture["flow"] = (options) => fixture.flow({ leaseMs: 600, ...options });
+  const flow: FlowFixture["flow"] = (options) => fixture.flow({ leaseMs: stretched(600), ...options });
   const causeOf = async (call: Promise<unknown>) => (await errorOf(call)).cause;
   expect(await causeOf(flow({ takeFunds: closed }).run("k", request))).toMatchObject({ message: "the bank is closed" });
   for (let round = 0; round < 2; round++)

@@ -2,6 +2,7 @@ import type { FlowPhase, Journal, PaymentFlowOptions } from "cross-border-paymen
 import { describe, expect, it } from "vitest";
 import { type ApiClient, apiClientOf } from "../../../src/api/api-client.js";
 import type { RequestOptions } from "../../../src/api/request-options.js";
+import { stretched } from "../../support/patience.js";
 import { boundJournal } from "../bound-journal.js";
 import { type FlowFixture, flowFixture, isPayment, onPayment, request } from "../flow-fixture.js";
 import { all, errorOf } from "../results.js";
@@ -68,7 +69,7 @@ describe("a payment that certainly was not sent", () => {
 
   it("is held, when an operator had it sent again, since nobody knows what became of the first request", async () => {
     // An operator waits until the first request can no longer be sent.
-    const { flow, bank, sent } = await tokenlessFixture({ lost: 1, unsent: 2, leaseMs: 600 });
+    const { flow, bank, sent } = await tokenlessFixture({ lost: 1, unsent: 2, leaseMs: stretched(600) });
     const held = await flow().run("k", request);
     expect(await errorOf(flow().resolve("k", "resend", decision))).toMatchObject({ ...notSent, phase: "held" });
     const outcome = await flow().run("k", request);
