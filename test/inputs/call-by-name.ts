@@ -10,17 +10,22 @@ export const everyOperation: readonly Operation[] = [...operations.values()];
  * Calls the public method of an operation, with the ids `id-0`, `id-1`, …: `liquidityProviders.deposits.get` is
  * `client.liquidityProviders.deposits("id-0").get("id-1", …)`.
  */
-export function callByName(client: CrossBorderClient, { name, path }: Operation, ...given: unknown[]): unknown {
-  const ids = path.parameters.map((_, index) => `id-${index}`);
-  const steps = name.split(".");
-  const verb = steps.pop() ?? "";
+export function callByName(client: CrossBorderClient, row: Operation, ...given: unknown[]): unknown {
+  const ids = row.path.parameters.map((_, index) => `id-${index}`);
+  const collection = collectionOf(client, row, ids);
+  const method = Reflect.get(collection, row.verb) as (...given: unknown[]) => unknown;
+  return method.call(collection, ...ids, ...given);
+}
+
+/** What has the method of an operation; takes from `ids` those that are bound. */
+export function collectionOf(client: CrossBorderClient, { name }: Operation, ids: string[]): object {
+  const steps = name.split(".").slice(0, -1);
   let collection: unknown = client;
   for (const [index, step] of steps.entries()) {
     const member: unknown = Reflect.get(collection as object, step);
     collection = index === 0 ? member : (member as (id: string | undefined) => unknown).call(collection, ids.shift());
   }
-  const method = Reflect.get(collection as object, verb) as (...given: unknown[]) => unknown;
-  return method.call(collection, ...ids, ...given);
+  return collection as object;
 }
 
 /** A body with every field of the row, each as it is described. */

@@ -1,11 +1,11 @@
-import type { CrossBorderClient } from "cross-border-payments";
+import { CrossBorderClient, InvalidArgumentError } from "cross-border-payments";
 import type { SandboxRequest } from "cross-border-payments/sandbox";
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../src/api/operation.js";
 import { harnesses } from "../contract/harness.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { isThorough } from "../support/thorough.js";
-import { bodyOf, callByName, everyOperation, filterOf } from "./call-by-name.js";
+import { bodyOf, callByName, collectionOf, everyOperation, filterOf } from "./call-by-name.js";
 
 /** What a caller can give to the method of a row: a body, or the query of a list, and options. */
 function inputOf(row: Operation): readonly object[] {
@@ -45,6 +45,14 @@ function readOnce(value: unknown, reads: Map<string, number>, path = ""): unknow
 
 /** Settles the call, whatever the made-up response leads to: what counts is what was sent. */
 const settle = (call: unknown) => Promise.resolve(call).catch(() => undefined);
+
+it.each(everyOperation.filter(({ name }) => name.split(".").length > 2))(
+  "refuses an id of $name as it is bound",
+  (row) => {
+    const client = new CrossBorderClient({ baseUrl: "https://service.test", auth: { accessToken: () => "t" } });
+    expect(() => collectionOf(client, row, [".."])).toThrow(InvalidArgumentError);
+  },
+);
 
 describe.each(harnesses)("$name", ({ name, open }) => {
   const clients = [

@@ -199,6 +199,17 @@ describe("the sandbox's ledger", () => {
   });
 });
 
+/** The method of an operation: of `liquidityProviders.deposits.get`, that of `client.liquidityProviders.deposits(id)`. */
+type MethodOf<Owner, Name> = Name extends `${infer First}.${infer Rest}`
+  ? MethodOf<Bound<Owner[First & keyof Owner]>, Rest>
+  : Owner[Name & keyof Owner];
+type Bound<Collection> = Collection extends (id: string) => infer Result ? Result : Collection;
+type QueryOf<Name> =
+  MethodOf<CrossBorderClient, Name> extends (id: string, options?: infer Options) => unknown
+    ? "query" & keyof NonNullable<Options>
+    : never;
+type SingleRead = Extract<OperationName, `${string}.get`>;
+
 describe("the query option", () => {
   const call = (client: CrossBorderClient) => {
     client.paymentIntents.get("1", { query: { memo: "rent" } });
@@ -212,8 +223,9 @@ describe("the query option", () => {
     client.paymentIntents.get("1", { query: { colour: "red" } });
   };
 
-  it("is taken by single reads, and by nothing else", () => {
+  it("is taken by all single reads, and by nothing else", () => {
     expectTypeOf(call).toBeFunction();
+    expectTypeOf<{ [Name in SingleRead]: QueryOf<Name> }>().toEqualTypeOf<Record<SingleRead, "query">>();
   });
 });
 

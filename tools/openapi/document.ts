@@ -78,9 +78,11 @@ class DescribedRow {
 
   operation(): Json {
     const { name, verb, signed, body } = this.row;
+    const summary = this.docs.methods.get(verb);
+    if (summary === undefined) throw new Error(`the method of ${name} has no TSDoc`);
     return {
       operationId: name,
-      summary: this.docs.methods.get(verb) ?? name,
+      summary,
       tags: [this.tag],
       ...(signed ? { description: signedText } : undefined),
       ...nonEmpty("parameters", this.#parameters()),
