@@ -1,6 +1,7 @@
 import { type ClientOptions, ConfigError, CrossBorderClient, MemoryTokenStore } from "cross-border-payments";
 import { Agent, buildConnector } from "undici";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { clientOptions } from "../src/client-options.js";
 import { keyPairOf } from "./support/key-pairs.js";
 import { startWireServer, wireResponse } from "./wire/wire-server.js";
 
@@ -74,6 +75,10 @@ describe("http to another host", () => {
       expect(refusal({ baseUrl, allowInsecureHttp: true }).message).toMatch(/^baseUrl is /);
     },
   );
+});
+
+it.each(Object.keys(clientOptions))("checks %s", (name) => {
+  expect(refusal({ [name]: Symbol("of no option") }).message).toContain(name);
 });
 
 it.each<[unknown, string]>([
