@@ -10,6 +10,7 @@ import type { Makes } from "../src/cli/probe/question.js";
 import { questions } from "../src/cli/probe/questions.js";
 import { clientOptions } from "../src/client-options.js";
 import { counted } from "../src/errors/counted.js";
+import { resolutionOptions } from "../src/flows/check-resolution.js";
 import { flowOptions } from "../src/flows/flow-options.js";
 import type { Option } from "../src/options/option-table.js";
 import { catalogue } from "../src/resources/catalogue.js";
@@ -80,6 +81,14 @@ it("has a row for every option of the client, with its default", () => {
 it("has a row for every option of the durable flow, in its own document", () => {
   const rows = Object.entries<Option<unknown>>(flowOptions).map(optionRow);
   expect(tableUnder("Options", "docs/durable-flow.md")).toEqual(rows);
+});
+
+it("names all that an operator's decision is made of", () => {
+  const code =
+    readFileSync("docs/held-flows.md", "utf8")
+      .match(/`[^`\n]+`/g)
+      ?.join(" ") ?? "";
+  expect(Object.keys(resolutionOptions).filter((name) => !new RegExp(`\\b${name}\\b`).test(code))).toEqual([]);
 });
 
 it("has a row for every option of the sandbox and its server, with its default", () => {
