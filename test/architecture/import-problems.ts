@@ -51,6 +51,12 @@ export function importProblems(
   ];
 }
 
+/** The files that no other one imports. */
+export function unimportedFiles(texts: ReadonlyMap<string, string>, subpaths: SubpathImports): string[] {
+  const imported = new Set([...texts].flatMap(([path, text]) => edgesOf(path, text, subpaths).map(({ to }) => to)));
+  return [...texts.keys()].filter((path) => !imported.has(path));
+}
+
 function edgesOf(from: string, text: string, subpaths: SubpathImports): Edge[] {
   return readImports(from, text).flatMap(({ specifier, line }) => {
     const edge = { from, line, specifier, toPackage: false };

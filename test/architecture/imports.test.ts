@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { expect, it } from "vitest";
-import { type ImportTable, importProblems } from "./import-problems.js";
+import { type ImportTable, importProblems, unimportedFiles } from "./import-problems.js";
 import { importTable } from "./imports.js";
 import { readImports } from "./read-imports.js";
 import { subpathImports } from "./subpath-imports.js";
@@ -17,6 +17,19 @@ const problems = importProblems(sources, importTable, subpaths);
 it("finds nothing in src that the table does not allow, and nothing in the table that src does not use", () => {
   expect(sources.size).toBeGreaterThan(50);
   expect(problems).toEqual([]);
+});
+
+/** What begins elsewhere: the command, the console's page, other platforms, and what only tests run. */
+const begins = [
+  ...["cli/cli.ts", "sandbox/console/page/console.ts", "simulation/guide.ts"],
+  ...["http/plain-schemas.ts", "platform/workerd.ts", "platform/cloudflare-workers.d.ts"],
+];
+
+it("finds no file in src that nothing imports, such as a command that is not among the commands", () => {
+  const { paths } = JSON.parse(readFileSync("tsconfig.json", "utf8")).compilerOptions;
+  const entries = Object.values<string[]>(paths).flatMap((files) => files.map((file) => file.replace("./src/", "")));
+  const unimported = unimportedFiles(sources, subpaths).filter((path) => !entries.includes(path));
+  expect(unimported.sort()).toEqual(begins.sort());
 });
 
 /** What these files, put beside the real ones, add to the problems. */
