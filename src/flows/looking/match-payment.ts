@@ -66,9 +66,9 @@ function isNamedLike({ senderGatewayId, senderGatewayTransactionId }: ListedPaym
   return typeof senderGatewayId !== "string" || senderGatewayId === flow.intent.senderGatewayId;
 }
 
-/** An id as a service may list it that keeps its letters only: in another case, padded, or as a number. */
+/** An id as a service may list it that keeps its letters only: in another case or Unicode form, padded, or as a number. */
 function withoutForm(id: unknown): unknown {
-  return typeof id === "string" || typeof id === "number" ? String(id).trim().toLowerCase() : id;
+  return typeof id === "string" || typeof id === "number" ? String(id).normalize("NFKC").trim().toLowerCase() : id;
 }
 
 function isOfAnotherGateway({ senderGatewayId }: ListedPayment, { intent }: Recognisable): boolean {

@@ -123,6 +123,9 @@ describe("the transaction id that a service lists", () => {
     ["tx-1", "TX-1"],
     ["TX-1", " TX-1  "],
     ["17", 17],
+    ["Zo\u00eb-1", "Zoe\u0308-1"],
+    ["Zoe\u0308-1", "Zo\u00eb-1"],
+    ["\uff34X-1", "TX-1"],
   ])("may be the flow's own in another form: %j as %j", (own, listed) => {
     const flow = { intent, senderGatewayTransactionId: own, claims: [] };
     expect(paymentMatcher(flow)({ senderGatewayTransactionId: listed })).toBe("lookalike");
