@@ -441,6 +441,20 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
   const triesIn = async (schema: string) =>
     Number((await admin.query(`SELECT last_value FROM ${schema}.tries`)).rows[0]?.last_value);
 
+  it("confirms no state in whose place a trigger has kept the one before", async () => {
+    const { schema } = inSchema();
+    const journal = await openJournal(url, { schema });
+    const owned = await Promise.all(["alone", "one", "other"].map((key) => begin(journal, key)));
+    const quote = { ...state, phase: "quoted", settled: true, quoteTtlMs: 60_000 };
+    const { entry: quoted } = await journal.begin("quoted", scope, quote, newLease());
+    await onFlows(schema, "UPDATE", "RETURN OLD;");
+    const written = owned.map((entry) => () => journal.write(entry.key, entry, { ...state, data: "new" }));
+    expect([await written[0]?.(), ...(await Promise.all(written.map((write) => write())))]).not.toContain(true);
+    expect(await journal.replaceQuote("quoted", quoted, state, newLease(), false)).toBeUndefined();
+    expect(await journal.fenceQuote("quoted", quoted, "another")).toBeUndefined();
+    expect(await journal.acquire("quoted", newLease())).toBeUndefined();
+  });
+
   it.each([3, 99])("begins a flow that is neither there nor not at first, in up to 8 tries (%i)", async (stored) => {
     const { schema } = inSchema();
     const journal = await openJournal(url, { schema });
