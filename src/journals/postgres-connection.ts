@@ -27,9 +27,7 @@ export function outsideTransactions(pool: PostgresPool, refuse: (message: string
     const connection = await pool.connect();
     if (!isInTransaction(connection)) return connection;
     connection.release();
-    throw refuse(
-      "a transaction is open on a connection of the pool that was passed in, and nothing would be durable. Somebody gave it back without COMMIT or ROLLBACK, or sends BEGIN by pool.query.",
-    );
+    throw refuse(openTransaction);
   };
   const query: PostgresPool["query"] = async (text, values) => {
     if (!canTell) return pool.query(text, values);
@@ -63,7 +61,12 @@ export async function onConnection<T>(
 
 const ignore = (): void => {};
 
-function isInTransaction(connection: PostgresConnection): boolean {
+export const openTransaction =
+  "a transaction is open on a connection of the pool that was passed in, and nothing would be durable. Somebody gave it back without COMMIT or ROLLBACK, or sends BEGIN by pool.query.";
+
+export type TransactionTeller = Pick<PostgresConnection, "getTransactionStatus">;
+
+export function isInTransaction(connection: TransactionTeller): boolean {
   try {
     const status = connection.getTransactionStatus?.();
     return status === "T" || status === "E";

@@ -1,6 +1,12 @@
 import type { StoredToken, TokenStore } from "../auth/token-store.js";
 import { ConfigError } from "../errors/errors.js";
-import { outsideTransactions, type PostgresPool } from "../journals/postgres-connection.js";
+import {
+  isInTransaction,
+  openTransaction,
+  outsideTransactions,
+  type PostgresPool,
+  type TransactionTeller,
+} from "../journals/postgres-connection.js";
 import { isRolledBack, maxAttempts, sqlStateOf } from "../journals/postgres-failure.js";
 import { type CheckTable, isFunction, parseOptions } from "../options/option-table.js";
 import { clock } from "../timing/clock.js";
@@ -44,7 +50,8 @@ export interface TokenSchemaOptions {
  * bound to their keys. Times run on the database's clock.
  */
 export class PostgresTokenStore implements TokenStore {
-  readonly #pool: TokenStorePool;
+  /** A single connection tells of a transaction only once it has carried out what was sent before. */
+  readonly #pool: TokenStorePool & TransactionTeller;
   readonly #table: TokenTable;
   readonly #statements: ReturnType<typeof tokenStatements>;
   readonly #texts: EncryptedTexts;
@@ -121,7 +128,9 @@ export class PostgresTokenStore implements TokenStore {
       });
       await this.#created;
       try {
-        return (await this.#pool.query(statement, values)).rows;
+        const { rows } = await this.#pool.query(statement, values);
+        if (isInTransaction(this.#pool)) throw inTransaction(openTransaction);
+        return rows;
       } catch (error) {
         // The table is gone, as where the database was restored from before it.
         const isGone = sqlStateOf(error) === "42P01";

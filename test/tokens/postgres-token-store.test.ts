@@ -201,6 +201,26 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     expect(held.length).toBeGreaterThan(15);
   });
 
+  it("confirms nothing over one connection on which somebody has begun a transaction", async () => {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    onTestFinished(() => client.end());
+    const [store, key] = [storeOf({ pool: client }), randomUUID()];
+    await store.write(key, "unspent", 60_000, undefined);
+    const found = await store.read(key);
+    const [, ...works] = [
+      client.query("BEGIN"),
+      store.write(key, "spent", 60_000, found?.version),
+      store.lock(key, "owner", 60_000),
+      store.read(key),
+    ];
+    for (const work of await Promise.allSettled(works)) {
+      expect(work).toMatchObject({ status: "rejected", reason: { code: "IN_TRANSACTION" } });
+    }
+    await client.query("ROLLBACK");
+    expect(await store.read(key)).toEqual(found);
+  });
+
   it("creates its table once, however many processes start at once", async () => {
     const table = `t_${randomBytes(6).toString("hex")}`;
     const key = randomUUID();
