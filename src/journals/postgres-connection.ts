@@ -21,19 +21,25 @@ export interface PostgresConnection {
  * @param refuse makes the error where a transaction is open. The connection stays in the pool, since who sent `BEGIN` by `pool.query` may
  *   still send the rest.
  */
-export function outsideTransactions(pool: PostgresPool, refuse: (message: string) => Error): PostgresPool {
+export function outsideTransactions(
+  pool: PostgresPool,
+  refuse: (message: string, stored: "nothing" | "unknown") => Error,
+): PostgresPool {
   let canTell = true;
   const connect = async (): Promise<PostgresConnection> => {
     const connection = await pool.connect();
     if (!isInTransaction(connection)) return connection;
     connection.release();
-    throw refuse(openTransaction);
+    throw refuse(openTransaction, "nothing");
   };
   const query: PostgresPool["query"] = async (text, values) => {
     if (!canTell) return pool.query(text, values);
     const result = await onConnection({ connect }, async (connection) => {
       canTell = connection.getTransactionStatus !== undefined;
-      return canTell ? connection.query(text, values) : undefined;
+      const result = canTell ? await connection.query(text, values) : undefined;
+      // It was given back while a BEGIN was on its way.
+      if (isInTransaction(connection)) throw refuse(openTransaction, "unknown");
+      return result;
     });
     return result ?? pool.query(text, values);
   };

@@ -19,7 +19,8 @@ export interface OpenedPool {
 export function foreignPool(given: PostgresPool): OpenedPool {
   const pool = outsideTransactions(
     given,
-    (message) => new JournalError(`PostgresJournal: ${message} Give the journal a URL, or a pool of its own.`),
+    (message, stored) =>
+      new JournalError(`PostgresJournal: ${message} Give the journal a URL, or a pool of its own.`, { stored }),
   );
   return { pool, query: pool.query, queryOften: pool.query, close: async () => {} };
 }

@@ -343,6 +343,24 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     expect(await elsewhere.read("k")).toMatchObject({ data: "kept" });
   });
 
+  it("confirms nothing on a connection that was given back while it was beginning a transaction", async () => {
+    const { schema, open } = inSchema();
+    const pool = new pg.Pool({ connectionString: url, max: 1 });
+    onTestFinished(() => pool.end());
+    const journal = await openJournal(pool, { schema });
+    const entry = await begin(journal, "k");
+    const connection = await pool.connect();
+    const beginning = connection.query("BEGIN");
+    connection.release();
+    const writing = journal.write("k", entry, { ...state, data: "lost" });
+    expect(await failure(writing)).toMatchObject({ name: "JournalError", stored: "unknown" });
+    await beginning;
+    const elsewhere = await open();
+    onTestFinished(() => elsewhere.close());
+    expect(await elsewhere.read("k")).toMatchObject({ data: "{}" });
+    expect(await journal.write("k", entry, { ...state, data: "kept" })).toBe(true);
+  });
+
   it("outlives the connections of a pool that is passed in, too", async () => {
     const { schema } = inSchema();
     const pool = new pg.Pool({ connectionString: url, max: 1, application_name: schema });
