@@ -13,7 +13,7 @@ const mostTextTogether = 1_000_000;
 
 interface Pending {
   readonly name: KeyedName;
-  readonly input: Readonly<Record<string, string | number | boolean | null>>;
+  readonly input: Readonly<Record<string, string | number | boolean | null | undefined>>;
   readonly resolve: (row: Row | undefined) => void;
   readonly reject: (error: Error) => void;
 }

@@ -6,9 +6,9 @@ export interface PostgresPool {
 
 export interface PostgresConnection {
   query(text: string, values?: (string | number | boolean | null)[]): Promise<{ readonly rows: unknown[] }>;
-  /** With `true`, the connection is closed instead of used again. */
+  /** With `true`, it is closed. */
   release(destroy?: boolean): void;
-  /** What the server said last of this connection: `T` or `E` where a transaction is open on it. Clients of `pg` 8.21 and newer can tell. */
+  /** `T` or `E` where a transaction is open. Clients of `pg` 8.21 and newer can tell. */
   getTransactionStatus?(): string | null;
   on?(event: "error", listener: () => void): unknown;
   off?(event: "error", listener: () => void): unknown;
@@ -28,9 +28,10 @@ export function outsideTransactions(
   let canTell = true;
   const connect = async (): Promise<PostgresConnection> => {
     const connection = await pool.connect();
-    if (!isInTransaction(connection)) return connection;
+    const open = openTransaction(connection);
+    if (!open) return connection;
     connection.release();
-    throw refuse(openTransaction, "nothing");
+    throw refuse(open, "nothing");
   };
   const query: PostgresPool["query"] = async (text, values) => {
     if (!canTell) return pool.query(text, values);
@@ -38,7 +39,8 @@ export function outsideTransactions(
       canTell = connection.getTransactionStatus !== undefined;
       const result = canTell ? await connection.query(text, values) : undefined;
       // It was given back while a BEGIN was on its way.
-      if (isInTransaction(connection)) throw refuse(openTransaction, "unknown");
+      const open = openTransaction(connection);
+      if (open) throw refuse(open, "unknown");
       return result;
     });
     return result ?? pool.query(text, values);
@@ -67,17 +69,14 @@ export async function onConnection<T>(
 
 const ignore = (): void => {};
 
-export const openTransaction =
-  "a transaction is open on a connection of the pool that was passed in, and nothing would be durable. Somebody gave it back without COMMIT or ROLLBACK, or sends BEGIN by pool.query.";
-
-export type TransactionTeller = Pick<PostgresConnection, "getTransactionStatus">;
-
-export function isInTransaction(connection: TransactionTeller): boolean {
+/** What is wrong with a connection on which a transaction is open, where it can tell. */
+export function openTransaction(connection: Pick<PostgresConnection, "getTransactionStatus">): string | undefined {
   try {
-    const status = connection.getTransactionStatus?.();
-    return status === "T" || status === "E";
+    if (/T|E/.test(String(connection.getTransactionStatus?.()))) {
+      return "a transaction is open on a connection of the pool that was passed in, and nothing would be durable. Somebody gave it back without COMMIT or ROLLBACK, or sends BEGIN by pool.query.";
+    }
   } catch {
     // pg-native may be older than the pg that asks it.
-    return false;
   }
+  return undefined;
 }

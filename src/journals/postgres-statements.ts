@@ -29,7 +29,7 @@ const inputs = {
 
 export type KeyedName = keyof typeof inputs;
 export type KeyedInput<Name extends KeyedName> = Readonly<
-  Record<keyof (typeof inputs)[Name], string | number | boolean | null>
+  Record<keyof (typeof inputs)[Name], string | number | boolean | null | undefined>
 >;
 
 export interface KeyedStatement {
@@ -110,10 +110,6 @@ const stateAt = (time: string): string => `phase = i.phase, settled = i.settled,
   updated_at = ${time}, expires_at = ${after("i.ttl_ms")}, revision = f.revision + 1`;
 const length = "lease_ms = i.lease_ms, lease_nonce = i.nonce";
 const isReplaced = `${isOwned} AND f.revision = i.revision`;
-/** No key, which says that nothing applied, where a trigger has put the old row in the new one's place: the server counts that as updated. */
-const unlessKept = (isNew: string, returning: string): string =>
-  returning.replace("f.key", `CASE WHEN ${isNew} THEN f.key END AS key`);
-const isNewer = "f.revision > i.revision";
 
 /** Text that only one history of one cluster has: a server that was promoted has another timeline. */
 export const incarnationOfServer = `(SELECT system_identifier::text FROM pg_control_system()) || '/' ||
@@ -127,7 +123,7 @@ const updatesOf = (incarnation: string) =>
     acquire: [
       `epoch = f.epoch + 1, nonce = i.nonce, owner = i.owner, lease_until = ${after("i.lease_ms")}, ${length}`,
       `f.pruned_at IS NULL AND (${isFree} OR ${isObserved})`,
-      unlessKept("f.nonce = i.nonce", `${columns}, ${incarnation}`),
+      `${columns}, ${incarnation}`,
     ],
     renew: [`lease_until = ${after("i.lease_ms")}, ${length}`, `${isOwned} AND f.lease_until IS NOT NULL`, "f.key"],
     write: [
@@ -137,7 +133,7 @@ const updatesOf = (incarnation: string) =>
         incarnation_mark = coalesce(i.incarnation_mark, f.incarnation_mark),
         service = coalesce(i.service, f.service), gateway = coalesce(i.gateway, f.gateway)`,
       `${isReplaced} AND (i.lease_ms IS NULL OR f.lease_until IS NOT NULL)`,
-      unlessKept(isNewer, "f.key"),
+      "f.key",
     ],
     replaceQuote: [
       // A server that is stopped within the statement reads a later time here than where it finds that the quote has not expired.
@@ -145,12 +141,12 @@ const updatesOf = (incarnation: string) =>
         lease_until = CASE WHEN i.settled THEN NULL ELSE ${after("i.lease_ms")} END,
         lease_ms = i.lease_ms, lease_nonce = i.new_nonce`,
       `${isReplaced} AND f.phase = 'quoted' AND coalesce(i.expired, ${isExpired}) = ${isExpired}`,
-      unlessKept(isNewer, `${columnsWithoutState}, ${incarnation}`),
+      `${columnsWithoutState}, ${incarnation}`,
     ],
     fenceQuote: [
       "epoch = f.epoch + 1, revision = f.revision + 1, nonce = i.new_nonce",
       `${isReplaced} AND f.phase = 'quoted'`,
-      unlessKept(isNewer, columns),
+      columns,
     ],
     release: ["lease_until = NULL", isOwned, "f.key"],
   }) satisfies Partial<Record<KeyedName, readonly [set: string, where: string, returning: string]>>;
@@ -225,8 +221,11 @@ function updateOf(
   name: KeyedName,
   [set, where, returning]: readonly [string, string, string],
 ): KeyedStatement {
+  // Where a trigger has put the old row in the new one's place, the server counts that as updated. Without a key, nothing applied.
+  const isNew = "revision" in inputs[name] ? "f.revision > i.revision" : "f.nonce = i.nonce";
+  const row = returning.replace("f.key", `CASE WHEN ${isNew} THEN f.key END AS key`);
   const update = (from: string): string =>
-    `UPDATE ${flows} AS f SET ${set} FROM ${from} WHERE f.key = i.key AND ${where} RETURNING ${returning}, ${durably}`;
+    `UPDATE ${flows} AS f SET ${set} FROM ${from} WHERE f.key = i.key AND ${where} RETURNING ${row}, ${durably}`;
   return {
     columns: Object.keys(inputs[name]),
     alone: `WITH i AS (${inputAlone(name)}) ${update("i")}`,

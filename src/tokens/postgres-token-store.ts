@@ -1,11 +1,10 @@
 import type { StoredToken, TokenStore } from "../auth/token-store.js";
 import { ConfigError } from "../errors/errors.js";
 import {
-  isInTransaction,
   openTransaction,
   outsideTransactions,
+  type PostgresConnection,
   type PostgresPool,
-  type TransactionTeller,
 } from "../journals/postgres-connection.js";
 import { isRolledBack, maxAttempts, sqlStateOf } from "../journals/postgres-failure.js";
 import { type CheckTable, isFunction, parseOptions } from "../options/option-table.js";
@@ -24,8 +23,7 @@ export interface TokenStorePool {
 export interface PostgresTokenStoreOptions {
   /**
    * A pool of `pg`, or one like it. The caller remains responsible for it: its size, its timeouts, its `error` listener, and closing
-   * it. Set a `query_timeout` of 2 s or less on it. With `pg` 8.21 or newer, nothing is sent on a connection on which somebody has left a
-   * transaction open.
+   * it. Set a `query_timeout` of 2 s or less on it. With `pg` 8.21 or newer, one with an open transaction counts as away.
    */
   readonly pool: TokenStorePool;
   /** 32 random bytes, as they are or in Base64. Where it is another one than that of a stored session, there is one login. */
@@ -51,7 +49,7 @@ export interface TokenSchemaOptions {
  */
 export class PostgresTokenStore implements TokenStore {
   /** A single connection tells of a transaction only once it has carried out what was sent before. */
-  readonly #pool: TokenStorePool & TransactionTeller;
+  readonly #pool: TokenStorePool & Pick<PostgresConnection, "getTransactionStatus">;
   readonly #table: TokenTable;
   readonly #statements: ReturnType<typeof tokenStatements>;
   readonly #texts: EncryptedTexts;
@@ -129,7 +127,8 @@ export class PostgresTokenStore implements TokenStore {
       await this.#created;
       try {
         const { rows } = await this.#pool.query(statement, values);
-        if (isInTransaction(this.#pool)) throw inTransaction(openTransaction);
+        const open = openTransaction(this.#pool);
+        if (open) throw inTransaction(open);
         return rows;
       } catch (error) {
         // The table is gone, as where the database was restored from before it.
