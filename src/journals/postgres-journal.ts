@@ -86,9 +86,9 @@ type UnkeyedName = Exclude<keyof PostgresStatements, "keyed">;
 /**
  * A journal in PostgreSQL, for many machines. Leases run on the database's clock.
  *
- * Each write is flushed before its promise resolves: where `synchronous_commit` is set to less than `on`, it is raised for the journal's
- * own writes. The server's `fsync` and standbys are up to its operator. `close` lets what is pending end, and ends the connections; a
- * pool that was passed in stays open.
+ * What is pending at the same time shares a statement and its commit. Each write is flushed before its promise resolves: where
+ * `synchronous_commit` is set to less than `on`, it is raised for the journal's own writes. The server's `fsync` and its standbys are
+ * up to its operator. `close` lets what is pending end, and ends the connections; a pool that was passed in stays open.
  *
  * The data of a flow is stored as it is given, account numbers and names included.
  */

@@ -1,10 +1,14 @@
 import type { Journal, PaymentFlow } from "cross-border-payments/flow";
 import { expect, it } from "vitest";
 import { eventually } from "../support/eventually.js";
+import { stretched } from "../support/patience.js";
 import { boundJournal } from "./bound-journal.js";
-import { brief, flowFixture, isPayment, request } from "./flow-fixture.js";
+import { flowFixture, isPayment, request } from "./flow-fixture.js";
 import { RestorableJournal } from "./restorable-journal.js";
 import { errorOf } from "./results.js";
+
+/** Long enough for a busy machine: the owner gets as far as it stands still before it is over. */
+const lease = { leaseMs: stretched(1000) };
 
 /**
  * An owner whose lease ends while it stands still, and another one that takes its flow over and pays. Then the journal is restored to
@@ -66,7 +70,7 @@ class StandingStill {
 }
 
 it("looks for the payment when the lease ended while the bank took the money, although the journal says that nobody had the flow", async () => {
-  const { sandbox, flow, bank } = await flowFixture({}, brief);
+  const { sandbox, flow, bank } = await flowFixture({}, lease);
   const still = new StandingStill();
   const owner = flow({
     journal: still.stillJournal,
@@ -81,7 +85,7 @@ it("looks for the payment when the lease ended while the bank took the money, al
 });
 
 it("makes no claim when the lease ended after the look, and looks again", async () => {
-  const { sandbox, flow, bank, logIn } = await flowFixture({}, brief);
+  const { sandbox, flow, bank, logIn } = await flowFixture({}, lease);
   const still = new StandingStill();
   const token = await logIn();
   let isFunded = false;
@@ -117,7 +121,7 @@ function refusedOnce() {
         return Response.json({ error: "limit", message: "no" }, { status: 400 });
       },
     },
-    brief,
+    lease,
   );
 }
 
@@ -176,7 +180,7 @@ it("asks the bank again after it has waited for claims that the journal may have
         return Response.json({ error: "limit", message: "no" }, { status: 400 });
       },
     },
-    brief,
+    lease,
   );
   const still = new StandingStill();
   const owner = flow({
