@@ -86,8 +86,8 @@ export const flows: readonly KnownSurvivor[] = [
   },
   {
     file: "src/flows/looking/match-payment.ts",
-    line: 'return typeof id === "string" || typeof id === "number" ? String(id).trim().toLowerCase() : id;',
-    replacement: "String(id).trim().toUpperCase()",
+    line: 'return typeof id === "string" || typeof id === "number" ? String(id).normalize("NFKC").trim().toLowerCase() : id;',
+    replacement: 'String(id).normalize("NFKC").trim().toUpperCase()',
     why: "Which of the cases two ids are brought to makes no difference, but for letters such as ß.",
   },
   {
