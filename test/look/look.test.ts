@@ -73,7 +73,7 @@ function ofReference(): readonly string[] {
   const pages = addresses.filter((address) => !ofGuides.includes(address));
   const sizeOf = (address: string) =>
     statSync(join(dist, address.endsWith("/") ? `${address}index.html` : `${address}.html`)).size;
-  return isThorough ? pages : pages.toSorted((a, b) => sizeOf(b) - sizeOf(a)).slice(0, 30);
+  return isThorough ? pages : pages.toSorted((a, b) => sizeOf(b) - sizeOf(a)).slice(0, 12);
 }
 
 /** At which widths a page that was visited in the widest window shows something that readers can't see whole. */
