@@ -6,13 +6,15 @@ export interface PostgresPool {
 
 export interface PostgresConnection {
   query(text: string, values?: (string | number | boolean | null)[]): Promise<{ readonly rows: unknown[] }>;
-  /** With `true`, it is closed. */
+  /** With `true`, the connection is closed instead of used again. */
   release(destroy?: boolean): void;
-  /** `T` or `E` where a transaction is open. Clients of `pg` 8.21 and newer can tell. */
+  /** What the server said last of this connection: `T` or `E` where a transaction is open on it. Clients of `pg` 8.21 and newer can tell. */
   getTransactionStatus?(): string | null;
   on?(event: "error", listener: () => void): unknown;
   off?(event: "error", listener: () => void): unknown;
 }
+
+export type TransactionTeller = Pick<PostgresConnection, "getTransactionStatus">;
 
 /**
  * A pool of somebody else's, on whose connections a transaction may be open: that may roll back what was confirmed. Where they can tell of one,
@@ -70,13 +72,17 @@ export async function onConnection<T>(
 const ignore = (): void => {};
 
 /** What is wrong with a connection on which a transaction is open, where it can tell. */
-export function openTransaction(connection: Pick<PostgresConnection, "getTransactionStatus">): string | undefined {
+export function openTransaction(connection: TransactionTeller): string | undefined {
+  if (!isInTransaction(connection)) return undefined;
+  return "a transaction is open on a connection of the pool that was passed in, and nothing would be durable. Somebody gave it back without COMMIT or ROLLBACK, or sends BEGIN by pool.query.";
+}
+
+function isInTransaction(connection: TransactionTeller): boolean {
   try {
-    if (/T|E/.test(String(connection.getTransactionStatus?.()))) {
-      return "a transaction is open on a connection of the pool that was passed in, and nothing would be durable. Somebody gave it back without COMMIT or ROLLBACK, or sends BEGIN by pool.query.";
-    }
+    const status = connection.getTransactionStatus?.();
+    return status === "T" || status === "E";
   } catch {
     // pg-native may be older than the pg that asks it.
+    return false;
   }
-  return undefined;
 }

@@ -60,7 +60,7 @@ export interface PostgresJournalOptions {
   readonly schema?: string;
   /** Letters, digits and underscores. Default: `cross_border_flows`. */
   readonly table?: string;
-  /** Milliseconds to wait for a connection, and for each response. Only with a URL: a pool has its own. Default: 10,000. */
+  /** How long to wait for a connection, and for each response, in milliseconds. Only with a URL: a pool has its own. Default: 10,000. */
   readonly timeoutMs?: number;
   /**
    * Whether missing tables are created, and an older release's migrated. With `false` they are only checked, for which the rights to
@@ -84,7 +84,7 @@ const journalOptions: CheckTable<PostgresJournalOptions> = {
 type UnkeyedName = Exclude<keyof PostgresStatements, "keyed">;
 
 /**
- * A journal in PostgreSQL, for many machines. Leases run on the database's clock.
+ * A journal in a PostgreSQL table, for many machines. Leases run on the database's clock.
  *
  * What is pending at the same time shares a statement and its commit. Each write is flushed before its promise resolves: where
  * `synchronous_commit` is set to less than `on`, it is raised for the journal's own writes. The server's `fsync` and its standbys are
@@ -98,13 +98,13 @@ export class PostgresJournal extends CheckedJournal {
   }
 
   /**
-   * Connects, and creates the tables or migrates them: once, however many processes do so.
+   * Connects, and creates the tables or migrates them: once, however many processes open the journal at the same time.
    *
    * @param place `postgresql://…`, opened with the package `pg`, an optional peer dependency; or a pool of `pg` or one like it. The
-   *   caller remains responsible for a pool: its size, its timeouts, its `error` listener, and closing it. Set a `query_timeout`.
-   *   Where its connections tell of a transaction, statements are sent on them, and refused where one is open.
-   * @throws {ConfigError} `pg` is missing, the URL or a name is malformed, the encoding of the database or a connection is not UTF-8, the pool changes what it returns, or its tables belong to
-   *   a newer release; with `migrate: false`, they are missing or belong to an older one; a crash would empty the
+   *   caller remains responsible for a pool: its size, its timeouts, its `error` listener, and closing it. Set a `query_timeout` on it.
+   *   Where its connections tell of a transaction, statements are sent on them, and refused where somebody has left one open.
+   * @throws {ConfigError} `pg` is missing, the URL or a name is malformed, the encoding of the database or of a connection is not UTF-8, the pool changes what it returns, or its tables belong to
+   *   a newer release; with `migrate: false`, the tables are missing or belong to an older one; a crash of the server would empty the
    *   table (`UNLOGGED`), or row-level security may hide rows of it from this role.
    * @throws {JournalError} The database can't be reached, or refuses.
    */
@@ -127,8 +127,8 @@ export class PostgresJournal extends CheckedJournal {
   }
 
   /**
-   * SQL text that creates the tables, or migrates them (`from`), and grants a role what the journal needs: to read and write rows of
-   * flows, and to read the version. For a database administrator, where the services may not do so themselves.
+   * SQL text that creates the tables, or migrates them (`from`), and grants a role what the journal needs: to read and write the rows of
+   * the flows, and to read the version. For a database administrator, where the services may not do so themselves.
    *
    * @throws {ConfigError} A name is malformed, or there is no such version.
    */
@@ -204,7 +204,8 @@ class PostgresStore implements Journal {
     lease: LeaseRequest,
     expired: boolean | undefined,
   ): Promise<JournalEntry | undefined> {
-    const next = { new_nonce: lease.nonce, owner: lease.owner, lease_ms: lease.leaseMs, expired };
+    const { nonce: new_nonce, owner, lease_ms } = leaseInput(lease);
+    const next = { new_nonce, owner, lease_ms, expired };
     const row = await this.#keyed("replaceQuote", { ...replacedInput(key, seen), ...stateInput(state), ...next });
     return row === undefined ? undefined : storedEntry(row, state);
   }

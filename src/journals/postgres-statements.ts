@@ -100,11 +100,12 @@ const isOwned = "f.epoch = i.epoch AND f.nonce = i.nonce AND f.pruned_at IS NULL
 /** Takes the service, and the gateway, which is empty for all of them. */
 const isInScope = "f.service = $1 AND ($2 = '' OR f.gateway = $2)";
 
-const columnsWithoutState = `f.key, f.service, f.gateway, f.epoch, f.nonce, f.revision, f.owner, ${milliseconds("lease_until")},
+const detailsWithoutState = `f.service, f.gateway, f.epoch, f.nonce, f.revision, f.owner, ${milliseconds("lease_until")},
   ${leaseMs} AS lease_ms, ${isOverlong}::int AS is_overlong, f.incarnation_mark,
   ${milliseconds("created_at")}, ${milliseconds("updated_at")}, ${milliseconds("expires_at")},
   ${isExpired}::int AS is_expired, ${milliseconds("pruned_at")}`;
-const columns = `${columnsWithoutState}, f.phase, f.settled::int AS settled, f.data, f.evidence`;
+const details = `${detailsWithoutState}, f.phase, f.settled::int AS settled, f.data, f.evidence`;
+const columns = `f.key, ${details}`;
 
 const stateAt = (time: string): string => `phase = i.phase, settled = i.settled, data = i.data, evidence = i.evidence,
   updated_at = ${time}, expires_at = ${after("i.ttl_ms")}, revision = f.revision + 1`;
@@ -117,15 +118,17 @@ export const incarnationOfServer = `(SELECT system_identifier::text FROM pg_cont
 /** The same of the table's own file: a table that a dump was restored into has another one. A view and a partitioned table have none. */
 const incarnationOfTable = (flows: string): string => `coalesce(pg_relation_filenode('${flows}'::regclass)::text, '')`;
 
-/** Updates of one row: what is set, where, and what comes back. */
+type UpdateParts = readonly [set: string, where: string, returning: readonly string[]];
+
+/** Updates of one row: what is set, where, and what comes back beside its key. */
 const updatesOf = (incarnation: string) =>
   ({
     acquire: [
       `epoch = f.epoch + 1, nonce = i.nonce, owner = i.owner, lease_until = ${after("i.lease_ms")}, ${length}`,
       `f.pruned_at IS NULL AND (${isFree} OR ${isObserved})`,
-      `${columns}, ${incarnation}`,
+      [details, incarnation],
     ],
-    renew: [`lease_until = ${after("i.lease_ms")}, ${length}`, `${isOwned} AND f.lease_until IS NOT NULL`, "f.key"],
+    renew: [`lease_until = ${after("i.lease_ms")}, ${length}`, `${isOwned} AND f.lease_until IS NOT NULL`, []],
     write: [
       `${stateAt("clock_timestamp()")}, lease_until = CASE WHEN i.settled THEN NULL ELSE coalesce(${after("i.lease_ms")}, f.lease_until) END,
         lease_ms = coalesce(i.lease_ms, f.lease_ms),
@@ -133,7 +136,7 @@ const updatesOf = (incarnation: string) =>
         incarnation_mark = coalesce(i.incarnation_mark, f.incarnation_mark),
         service = coalesce(i.service, f.service), gateway = coalesce(i.gateway, f.gateway)`,
       `${isReplaced} AND (i.lease_ms IS NULL OR f.lease_until IS NOT NULL)`,
-      "f.key",
+      [],
     ],
     replaceQuote: [
       // A server that is stopped within the statement reads a later time here than where it finds that the quote has not expired.
@@ -141,15 +144,15 @@ const updatesOf = (incarnation: string) =>
         lease_until = CASE WHEN i.settled THEN NULL ELSE ${after("i.lease_ms")} END,
         lease_ms = i.lease_ms, lease_nonce = i.new_nonce`,
       `${isReplaced} AND f.phase = 'quoted' AND coalesce(i.expired, ${isExpired}) = ${isExpired}`,
-      `${columnsWithoutState}, ${incarnation}`,
+      [detailsWithoutState, incarnation],
     ],
     fenceQuote: [
       "epoch = f.epoch + 1, revision = f.revision + 1, nonce = i.new_nonce",
       `${isReplaced} AND f.phase = 'quoted'`,
-      columns,
+      [details],
     ],
-    release: ["lease_until = NULL", isOwned, "f.key"],
-  }) satisfies Partial<Record<KeyedName, readonly [set: string, where: string, returning: string]>>;
+    release: ["lease_until = NULL", isOwned, []],
+  }) satisfies Partial<Record<KeyedName, UpdateParts>>;
 
 type UpdateName = keyof ReturnType<typeof updatesOf>;
 
@@ -216,16 +219,12 @@ function ofServer(select: string): string {
     LEFT JOIN LATERAL (${select}) AS selected ON true`;
 }
 
-function updateOf(
-  flows: string,
-  name: KeyedName,
-  [set, where, returning]: readonly [string, string, string],
-): KeyedStatement {
+function updateOf(flows: string, name: KeyedName, [set, where, returning]: UpdateParts): KeyedStatement {
   // Where a trigger has put the old row in the new one's place, the server counts that as updated. Without a key, nothing applied.
   const isNew = "revision" in inputs[name] ? "f.revision > i.revision" : "f.nonce = i.nonce";
-  const row = returning.replace("f.key", `CASE WHEN ${isNew} THEN f.key END AS key`);
+  const row = [`CASE WHEN ${isNew} THEN f.key END AS key`, ...returning, durably].join(", ");
   const update = (from: string): string =>
-    `UPDATE ${flows} AS f SET ${set} FROM ${from} WHERE f.key = i.key AND ${where} RETURNING ${row}, ${durably}`;
+    `UPDATE ${flows} AS f SET ${set} FROM ${from} WHERE f.key = i.key AND ${where} RETURNING ${row}`;
   return {
     columns: Object.keys(inputs[name]),
     alone: `WITH i AS (${inputAlone(name)}) ${update("i")}`,
@@ -245,7 +244,7 @@ function others(flows: string, incarnation: string): Record<"begin" | "read", Ke
     SELECT i.key, i.service, i.gateway, i.phase, i.settled, i.data, i.evidence, 1, i.nonce, i.owner,
       i.nonce, i.lease_ms, CASE WHEN i.settled THEN NULL ELSE ${after("i.lease_ms", "now.at")} END, now.at, now.at, ${after("i.ttl_ms", "now.at")}
     FROM i CROSS JOIN (SELECT clock_timestamp() AS at) AS now ORDER BY i.key COLLATE "C"
-    ON CONFLICT (key) DO NOTHING RETURNING ${columnsWithoutState}, ${incarnation}, ${durably}`;
+    ON CONFLICT (key) DO NOTHING RETURNING f.key, ${detailsWithoutState}, ${incarnation}, ${durably}`;
   const select = (where: string): string => ofServer(`SELECT ${columns} FROM ${flows} AS f WHERE ${where}`);
   return {
     begin: {

@@ -3,8 +3,8 @@ import { ConfigError } from "../errors/errors.js";
 import {
   openTransaction,
   outsideTransactions,
-  type PostgresConnection,
   type PostgresPool,
+  type TransactionTeller,
 } from "../journals/postgres-connection.js";
 import { isRolledBack, maxAttempts, sqlStateOf } from "../journals/postgres-failure.js";
 import { type CheckTable, isFunction, parseOptions } from "../options/option-table.js";
@@ -23,7 +23,8 @@ export interface TokenStorePool {
 export interface PostgresTokenStoreOptions {
   /**
    * A pool of `pg`, or one like it. The caller remains responsible for it: its size, its timeouts, its `error` listener, and closing
-   * it. Set a `query_timeout` of 2 s or less on it. With `pg` 8.21 or newer, one with an open transaction counts as away.
+   * it. Set a `query_timeout` of 2 s or less on it. With `pg` 8.21 or newer, nothing is sent on a connection on which somebody has left a
+   * transaction open.
    */
   readonly pool: TokenStorePool;
   /** 32 random bytes, as they are or in Base64. Where it is another one than that of a stored session, there is one login. */
@@ -49,7 +50,7 @@ export interface TokenSchemaOptions {
  */
 export class PostgresTokenStore implements TokenStore {
   /** A single connection tells of a transaction only once it has carried out what was sent before. */
-  readonly #pool: TokenStorePool & Pick<PostgresConnection, "getTransactionStatus">;
+  readonly #pool: TokenStorePool & TransactionTeller;
   readonly #table: TokenTable;
   readonly #statements: ReturnType<typeof tokenStatements>;
   readonly #texts: EncryptedTexts;

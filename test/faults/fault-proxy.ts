@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from "node:net";
 import { type Sandbox, type SandboxOptions, type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
-import { passingRefusals, provingNothing } from "../http/statuses.js";
+import { openRefusals } from "../http/statuses.js";
 import { originOf } from "../support/origin-of.js";
 import { derivedSeed, seededRandom, weighted } from "./seeded-random.js";
 
@@ -179,7 +179,7 @@ function standIn(random: () => number, operation: string | undefined, stray: str
     [1, () => Response.json({ message: "no such route" }, { status: 404 })],
     [1, () => Response.json([error], { status: 422 })],
     [2, () => new Response(page, { status: 429, headers: { "retry-after": "0" } })],
-    ...[...passingRefusals, ...provingNothing].flatMap((status): [number, () => Response][] => [
+    ...openRefusals.flatMap((status): [number, () => Response][] => [
       [1, () => Response.json(error, { status })],
       [1, () => new Response(page, { status })],
     ]),

@@ -6,7 +6,7 @@ import { Ended } from "../../src/timing/deadline.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 import { runs } from "../support/thorough.js";
 import { calls, json, ownError, payment, paymentRecord, type Step, scriptedClient } from "./scripted-transport.js";
-import { passingRefusals, provingNothing } from "./statuses.js";
+import { openRefusals } from "./statuses.js";
 
 /** One attempt: what the caller's side sees of it, and what the service did. */
 interface Attempt {
@@ -14,7 +14,6 @@ interface Attempt {
   readonly commits: boolean;
 }
 
-const notProving = [...passingRefusals, ...provingNothing];
 const headers = fc.constantFrom<Record<string, string>>(
   {},
   { "retry-after": "0" },
@@ -43,12 +42,12 @@ const strange: fc.Arbitrary<Step> = fc.oneof(
   fc.constantFrom<Step>(failure(true), new Ended("timeout", true), new Ended("abort", true)),
   fc
     .tuple(
-      fc.constantFrom(300, 302, 303, 304, 307, 400, 403, 404, 422, 429, 500, 503, 600, ...notProving),
+      fc.constantFrom(300, 302, 303, 304, 307, 400, 403, 404, 422, 429, 500, 503, 600, ...openRefusals),
       fc.constantFrom(page, "", "{}", '{"message":"no"}', '["error","message"]'),
       headers,
     )
     .map(([status, body, own]) => ({ status, text: body, headers: own })),
-  fc.constantFrom(500, 503, ...notProving).map((status) => ownError(status)),
+  fc.constantFrom(500, 503, ...openRefusals).map((status) => ownError(status)),
   fc.tuple(fc.constantFrom(page, "", "{", '{"id":'), broken).map(([body, how]) => ({ text: body, broken: how })),
   fc
     .constantFrom<unknown>({}, [], null, "ok", { status: "up" }, { id: null }, [paymentRecord()])

@@ -4,7 +4,7 @@ import { runs } from "../support/thorough.js";
 import { isProfileName, profiles } from "./profiles.js";
 
 it.each(Object.entries(profiles))("breaks no law in the world of %s", async (_, emphasis) => {
-  const schedules = runs(20);
+  const schedules = runs(40);
   const report = await simulateWith(emphasis, { schedules });
   expect(report.flows, `seed ${report.seed}`).toBe(3 * schedules);
 });

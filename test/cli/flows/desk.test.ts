@@ -5,7 +5,6 @@ import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { commands } from "../../../src/cli/commands.js";
 import { runCommandLine } from "../../../src/cli/run-command.js";
-import { stretched } from "../../support/patience.js";
 import { journalKinds, openFlowsFixture, request } from "./flows-fixture.js";
 
 type Fixture = Awaited<ReturnType<typeof openFlowsFixture>>;
@@ -48,10 +47,7 @@ async function openDesk(fixture: Fixture, user: string, env: Readonly<Record<str
 
 describe.each(journalKinds)("the desk of the command, over $kind", ({ kind, isHere }) => {
   const open = (decisions?: { readonly people: 2 }) =>
-    openFlowsFixture(kind, mkdtempSync(join(tmpdir(), "desk-")), {
-      leaseMs: stretched(300),
-      ...(decisions && { decisions }),
-    });
+    openFlowsFixture(kind, mkdtempSync(join(tmpdir(), "desk-")), decisions && { decisions });
 
   it.skipIf(!isHere)("opens to who has its address, decides in one name, and moves no money", async () => {
     await using fixture = await open();

@@ -3,15 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { verifyDecisions } from "cross-border-payments/flow";
 import { describe, expect, it } from "vitest";
-import { stretched } from "../../support/patience.js";
 import { journalKinds, openFlowsFixture, request } from "./flows-fixture.js";
 
 describe.each(journalKinds)("two people at the command, over $kind", ({ kind, isHere }) => {
-  const open = () =>
-    openFlowsFixture(kind, mkdtempSync(join(tmpdir(), "pairs-")), {
-      leaseMs: stretched(300),
-      decisions: { people: 2 },
-    });
+  const open = () => openFlowsFixture(kind, mkdtempSync(join(tmpdir(), "pairs-")), { decisions: { people: 2 } });
 
   it.skipIf(!isHere)("propose, refuse and approve, and neither decides alone", async () => {
     await using fixture = await open();
@@ -49,9 +44,7 @@ describe.each(journalKinds)("two people at the command, over $kind", ({ kind, is
   });
 
   it.skipIf(!isHere)("shows who approves which record the flow would be settled with", async () => {
-    await using fixture = await openFlowsFixture(kind, mkdtempSync(join(tmpdir(), "pairs-")), {
-      leaseMs: stretched(300),
-    });
+    await using fixture = await openFlowsFixture(kind, mkdtempSync(join(tmpdir(), "pairs-")));
     fixture.fate = "lost";
     expect(await fixture.flow.run("k", request)).toMatchObject({ status: "held" });
     const [claim] = (await fixture.flow.details("k"))?.claims ?? [];

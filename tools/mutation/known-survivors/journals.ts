@@ -214,7 +214,7 @@ export const journals: readonly KnownSurvivor[] = [
   },
   {
     file: pooled,
-    line: "if (/T|E/.test(String(connection.getTransactionStatus?.()))) {",
+    line: "const status = connection.getTransactionStatus?.();",
     replacement: "connection.getTransactionStatus()",
     why: "It throws then, and tells of no transaction either.",
   },
