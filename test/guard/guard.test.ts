@@ -67,10 +67,3 @@ it("has a small main entry, without its dependencies and without what is loaded 
     mainEntryModules: [...loaded].reduce((sum, { inputs }) => sum + Object.keys(inputs).length, 0),
   });
 });
-
-it("is a small tarball", () => {
-  const flags = ["pack", "--dry-run", "--json", "--ignore-scripts"];
-  const printed = execFileSync("npm", flags, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
-  const [packed] = JSON.parse(printed) as { readonly size: number }[];
-  expectWithinBudget({ tarballBytes: packed?.size ?? Number.NaN });
-});
