@@ -137,7 +137,7 @@ async function openFile(path: string): Promise<FileHandle> {
   throw new InvalidArgumentError(`${path} is no file`);
 }
 
-/** The path of the file itself, behind all links; of one that is not there, the path it will have. */
+/** The path of the file itself, once all links are followed; of one that is not there, the path it will have. */
 async function placeOf(path: string): Promise<string> {
   try {
     return await realpath(path);

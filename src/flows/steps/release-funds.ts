@@ -8,7 +8,7 @@ import { frozenCopy } from "../state/frozen-copy.js";
 
 type Refused = StateOf<"refused">;
 
-/** Gives the money back, for a refusal that was looked behind, or because an operator decided it. */
+/** Gives the money back, for a refusal that a look has confirmed, or because an operator decided it. */
 export async function releaseFunds(context: FlowContext, owned: OwnedFlow, state: Refused): Promise<StepResult> {
   const { intent, senderGatewayTransactionId, refusal } = state;
   await assertStillRefused(context, owned, state);
