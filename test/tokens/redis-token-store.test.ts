@@ -33,6 +33,11 @@ it("takes a reply that comes at once, as that of a client in a test", async () =
   expect(await store.read("key")).toBeUndefined();
 });
 
+it("takes a number that the client gives as a BigInt", async () => {
+  const store = new RedisTokenStore({ redis: { eval: async () => 1n }, encryptionKey });
+  expect(await store.lock("key", "owner", 1000)).toBe(true);
+});
+
 it.each([undefined, true, "pipeline", {}])("takes nothing else than a reply for one: %j", async (given) => {
   const value = given === "pipeline" ? new Redis({ lazyConnect: true }).pipeline() : given;
   const redis = { eval: async () => value };
