@@ -1,10 +1,17 @@
 import { counted } from "../errors/counted.js";
+import type { FlowPhase } from "../events/flow-event.js";
 import { describeGrounds } from "../flows/looking/describe-looks.js";
 import type { FlowStep, Look } from "../flows/state/flow-state.js";
 
 /** A time as people read it, and a question mark where there is none. */
 export function instant(ms: number | undefined): string {
   return ms === undefined || Number.isNaN(new Date(ms).getTime()) ? "?" : new Date(ms).toISOString();
+}
+
+/** What became of the sender's money. A flow that is rejected after it was taken has given it back. */
+export function moneyText(phase: FlowPhase, transactionId: string | undefined): string {
+  if (transactionId === undefined) return "not known to have been taken";
+  return `taken${phase === "rejected" ? " and given back" : ""}, transaction ${transactionId}`;
 }
 
 /** A look goes back no further than it has to, and ends where it finds the payment. */

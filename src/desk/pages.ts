@@ -7,7 +7,7 @@ import { isSamePerson, verifyDecisions } from "../flows/state/decision-chain.js"
 import type { OperatorDecision, ResolveAction } from "../flows/state/flow-state.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { DeskFlow, FlowDetails, WaitingProposal } from "./desk-options.js";
-import { instant, lookText, stepText } from "./history-texts.js";
+import { instant, lookText, moneyText, stepText } from "./history-texts.js";
 import { Html, html } from "./html.js";
 import { hidden, maskedBody, maskedJson } from "./masked.js";
 import { pageStyle } from "./page-style.js";
@@ -105,7 +105,7 @@ export function flowContent(facts: FlowFacts): Html {
 <section aria-labelledby="flow"><h2 id="flow"><bdi>${key}</bdi></h2>
 <dl>${fact("phase", phase)}${fact("begun", `${instant(createdAtMs)}, ${age(nowMs - createdAtMs)} ago`)}${fact("since", instant(sinceMs))}
 ${owner !== undefined && fact("with", ownerText(owner, flow.leaseUntilMs, nowMs))}${intent && intentFacts(intent, isShown)}
-${fact("money", flow.senderGatewayTransactionId === undefined ? "not known to have been taken" : `taken, transaction ${flow.senderGatewayTransactionId}`)}</dl>
+${fact("money", moneyText(phase, flow.senderGatewayTransactionId))}</dl>
 ${outcome?.status === "held" && html`<p>${outcome.reason}</p>`}
 ${failures && html`<p class="bad">${failures.code}, ${counted(failures.count, "time")} since ${instant(failures.sinceMs)}: ${failures.message}</p>`}
 ${outcome?.status === "paid" && html`<p>Paid: payment ${outcome.payment.id}.</p>`}

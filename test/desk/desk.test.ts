@@ -72,6 +72,7 @@ describe("the desk", () => {
       form: { ...(await fieldsOf("s-olga", "resolve")), action: "release", why },
     });
     expect([decided.status, bank.released]).toEqual([303, [key]]);
+    expect((await ask("s-olga", target)).body).toContain("taken and given back, transaction ");
     const two = await deskFixture();
     await two.ask("s-olga", two.target, {
       form: { ...(await two.fieldsOf("s-olga", "propose")), action: "release", why },

@@ -1,4 +1,4 @@
-import { instant, lookText, stepText } from "../../desk/history-texts.js";
+import { instant, lookText, moneyText, stepText } from "../../desk/history-texts.js";
 import { counted } from "../../errors/counted.js";
 import { describeDecision } from "../../flows/decision-effects.js";
 import type { FlowDetails, WaitingProposal } from "../../flows/flow-details.js";
@@ -70,7 +70,7 @@ function intentLines(intent: PaymentIntent): readonly Line[] {
 
 function moneyLines({ phase, prunedAtMs, senderGatewayTransactionId: id }: FlowDetails): readonly Line[] {
   if (prunedAtMs !== undefined || phase === "quoted" || phase === "declined") return [];
-  return [["money", id === undefined ? "not known to have been taken" : `taken, transaction ${id}`]];
+  return [["money", moneyText(phase, id)]];
 }
 
 function outcomeLines({ outcome }: FlowDetails): readonly Line[] {

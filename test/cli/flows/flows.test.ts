@@ -201,6 +201,8 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     const [outcome] = await all(fixture.newFlow(patient).recover());
     expect(outcome).toMatchObject({ status: "rejected", decisions: [{ action: "release", by: "Olga Operator" }] });
     expect(fixture.bank.released).toEqual(["held-1"]);
+    const { stdout: shown } = await fixture.run(["flows", "show", "held-1"]);
+    expect(shown).toMatch(/^money +taken and given back, transaction TX-1$/m);
     expect(payments()).toBe(0);
   });
 
