@@ -139,6 +139,19 @@ describe("the sender's money is not touched", () => {
     expect(takeFunds).not.toHaveBeenCalled();
   });
 
+  it("where the response to the intent was lost", async () => {
+    const { client } = gatewayClient({
+      intent: () => {
+        throw new OutcomeUnknownError("lost", { request: { path: "/payment-intents", body: "{}" } });
+      },
+    });
+    const takeFunds = taking();
+    const error = await errorOf(pay(client, intentRequest, takeFunds, undefined));
+    expect(error).toMatchObject({ effect: "possible" });
+    expect(error).not.toHaveProperty("funds");
+    expect(takeFunds).not.toHaveBeenCalled();
+  });
+
   it.each([
     ["a missing amount", { ...intent, senderAmount: undefined }],
     ["an amount that is a number", { ...intent, senderAmount: 9.25 }],
