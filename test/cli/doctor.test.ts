@@ -80,7 +80,7 @@ it("prints a line a check, with what to do", async () => {
   expect(code).toBe(1);
   expect(stdout).toMatch(/^ok {4}versions: cross-border-payments \S+, Node /);
   expect(stdout).toMatch(
-    /\nFAIL {2}login: .*\n {6}→ check realm, clientId.*\nok {4}signing key: .*\nskip {2}registered key: .*\n\nSomething is wrong: see above\.\n$/,
+    /\nFAIL {2}login: .*\n {6}→ check authUrl, realm, clientId.*\nok {4}signing key: .*\nskip {2}registered key: .*\n\nSomething is wrong: see above\.\n$/,
   );
 });
 
@@ -103,7 +103,7 @@ describe("says what is wrong:", () => {
       noLogin,
       "refused the login with 401 (invalid_grant)",
     ],
-    ["a realm that is not there", () => ({ realm: "nowhere" }), noLogin, "404", "check realm, clientId"],
+    ["a realm that is not there", () => ({ realm: "nowhere" }), noLogin, "404", "check authUrl, realm, clientId"],
     ["a base path that the service does not have", () => ({ baseUrl: `${server.url}/other` }), noList],
     ["a key file that has no key", () => ({ signingKey: file("config.json") }), [noKey]],
     ["a key file that is not there", () => ({ signingKey: file("nowhere.pem") }), [noKey]],

@@ -107,7 +107,8 @@ function describeFailure(failure: GrantFailure, origin: string): Result {
   // The code of the response, where it is one of the standard.
   const reason = /\((\w+)\)$/.exec(message)?.[1] ?? code;
   const found = `${origin} refused the login with ${failure.status} (${reason})`;
-  const remedy = "check realm, clientId, clientSecret, username and password, and that the account is not locked";
+  const remedy =
+    "check authUrl, realm, clientId, clientSecret, username and password, and that the account is not locked";
   return failed(found, remedy);
 }
 
