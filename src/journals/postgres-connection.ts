@@ -1,3 +1,5 @@
+import { isOfReplica } from "./postgres-failure.js";
+
 /** What a journal needs of a pool: `Pool` of `pg`, or one like it. */
 export interface PostgresPool {
   query(text: string, values?: (string | number | boolean | null)[]): Promise<{ readonly rows: unknown[] }>;
@@ -50,22 +52,25 @@ export function outsideTransactions(
   return { query, connect };
 }
 
-/** Closes the connection where the work failed, as `pool.query` of `pg` does: a transaction that it has left is rolled back then. */
+/**
+ * Closes the connection where the work failed, as `pool.query` of `pg` does: a transaction that it has left is rolled back then. And one that
+ * leads to a replica: by now, another may lead to the primary.
+ */
 export async function onConnection<T>(
   pool: Pick<PostgresPool, "connect">,
   work: (connection: PostgresConnection) => Promise<T>,
 ): Promise<T> {
   const connection = await pool.connect();
-  let hasFailed = true;
+  let mustClose = true;
   // One that breaks fails its statement too, or the next one: without a listener, it would end the process.
   connection.on?.("error", ignore);
   try {
     const result = await work(connection);
-    hasFailed = false;
+    mustClose = isOfReplica(Object(result).rows?.[0]);
     return result;
   } finally {
     connection.off?.("error", ignore);
-    connection.release(hasFailed);
+    connection.release(mustClose);
   }
 }
 

@@ -37,13 +37,18 @@ export function postgresFailure(error: unknown, work: string): CrossBorderError 
   });
 }
 
+/** Whether a server in recovery has read this. A program may have booleans read as it likes, but 1 is 1. */
+export function isOfReplica(row: unknown): boolean {
+  return Number(Reflect.get(Object(row), "is_replica")) === 1;
+}
+
 /**
- * What a server in recovery has read may lag behind, so nothing follows from it. A program may have booleans read as it likes, but 1 is 1.
+ * What a server in recovery has read may lag behind, so nothing follows from it.
  *
  * @throws {JournalError} `journal_replica`
  */
 export function assertPrimary(row: Row | undefined, work: string): void {
-  if (Number(row?.is_replica) !== 1) return;
+  if (!isOfReplica(row)) return;
   throw new JournalError(
     `PostgresJournal could not ${work}: a server in recovery responded, such as a replica that lags behind. Send all of the journal's statements to the primary: not through a pool or a proxy that splits reads from writes.`,
     { code: "journal_replica" },

@@ -351,7 +351,8 @@ async function canTellIncarnation(pool: PostgresPool): Promise<boolean> {
     await pool.query(`SELECT ${incarnationOfServer} AS incarnation`);
     return true;
   } catch (error) {
-    if (sqlStateOf(error) === undefined) throw error;
+    // Nor does a server that is going down say that it can't tell.
+    if (/^(?:08|53|57|$)/.test(sqlStateOf(error) ?? "")) throw error;
     return false;
   }
 }

@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from "pg";
 import { ConfigError, JournalError } from "../errors/errors.js";
 import { sha256Hex } from "../flows/state/sha256.js";
 import { outsideTransactions, type PostgresPool } from "./postgres-connection.js";
-import { sqlStateOf } from "./postgres-failure.js";
+import { isOfReplica, sqlStateOf } from "./postgres-failure.js";
 
 type Query = PostgresPool["query"];
 
@@ -54,19 +54,20 @@ function queries(pool: Pool, timeoutMs: number): Pick<OpenedPool, "query" | "que
   let mayPrepare = true;
   const send = async (isPrepared: boolean, text: string, values: Parameters<Query>[1] = []) => {
     const client = await pool.connect();
-    let failure: unknown;
+    let mustClose = true;
     try {
       const isOfOneProcess = await isDirect(client);
-      if (!isPrepared || !isOfOneProcess) return await client.query(text, values);
       const name = names.get(text) ?? nameOf(text);
       names.set(text, name);
-      return await client.query({ name, text, values });
-    } catch (error) {
-      failure = error;
-      throw error;
+      const result = await (isPrepared && isOfOneProcess
+        ? client.query({ name, text, values })
+        : client.query(text, values));
+      // By now, another connection may lead to the primary.
+      mustClose = isOfReplica(result.rows[0]);
+      return result;
     } finally {
-      // As `pool.query` does.
-      client.release(failure !== undefined);
+      // As `pool.query` does after a failure.
+      client.release(mustClose);
     }
   };
   const isDirect = async (client: PoolClient): Promise<boolean> => {

@@ -112,9 +112,9 @@ const stateAt = (time: string): string => `phase = i.phase, settled = i.settled,
 const length = "lease_ms = i.lease_ms, lease_nonce = i.nonce";
 const isReplaced = `${isOwned} AND f.revision = i.revision`;
 
-/** Text that only one history of one cluster has: a server that was promoted has another timeline. */
+/** Text that only one history of one cluster has: a server that was promoted has another timeline. A standby has none yet, and does not fail. */
 export const incarnationOfServer = `(SELECT system_identifier::text FROM pg_control_system()) || '/' ||
-  left(pg_walfile_name(pg_current_wal_lsn()), 8)`;
+  left(pg_walfile_name(CASE WHEN NOT pg_is_in_recovery() THEN pg_current_wal_lsn() END), 8)`;
 /** The same of the table's own file: a table that a dump was restored into has another one. A view and a partitioned table have none. */
 const incarnationOfTable = (flows: string): string => `coalesce(pg_relation_filenode('${flows}'::regclass)::text, '')`;
 

@@ -450,6 +450,45 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     expect(await failure(journal.scopes())).toMatchObject({ name: "JournalError" });
   });
 
+  it.each(["URL", "pool"])("asks no server in recovery twice, whose connection came to it by a %s", async (place) => {
+    const { schema } = inSchema();
+    const recovery = `${schema}_recovery`;
+    onTestFinished(async () => void (await admin.query(`DROP SCHEMA IF EXISTS ${recovery} CASCADE`)));
+    await admin.query(`CREATE SCHEMA ${recovery}; CREATE TABLE ${recovery}.leads (pid integer);
+      CREATE FUNCTION ${recovery}.pg_is_in_recovery() RETURNS boolean LANGUAGE sql STABLE AS
+        'SELECT EXISTS (SELECT FROM ${recovery}.leads WHERE pid = pg_backend_pid())'`);
+    const own = new URL(url);
+    own.searchParams.set("options", `-c search_path=${recovery},pg_catalog`);
+    own.searchParams.set("application_name", recovery);
+    const pool = new pg.Pool({ connectionString: own.href, max: 1 });
+    onTestFinished(() => pool.end());
+    const journal = await openJournal(place === "URL" ? own.href : pool, { schema });
+    await admin.query(`INSERT INTO ${recovery}.leads SELECT pid FROM pg_stat_activity WHERE application_name = $1`, [
+      recovery,
+    ]);
+    expect(await failure(journal.read("k"))).toMatchObject({ code: "journal_replica", stored: "nothing" });
+    expect(await journal.read("k")).toBeUndefined();
+  });
+
+  it("tells its incarnation also where it was opened on a standby, which is promoted later", async () => {
+    const { schema } = inSchema();
+    await openJournal(url, { schema });
+    const recovery = `${schema}_recovery`;
+    onTestFinished(async () => void (await admin.query(`DROP SCHEMA IF EXISTS ${recovery} CASCADE`)));
+    await admin.query(`CREATE SCHEMA ${recovery}; CREATE TABLE ${recovery}.lasts ();
+      CREATE FUNCTION ${recovery}.pg_is_in_recovery() RETURNS boolean LANGUAGE sql STABLE AS
+        'SELECT EXISTS (SELECT FROM ${recovery}.lasts)';
+      CREATE FUNCTION ${recovery}.pg_current_wal_lsn() RETURNS pg_lsn LANGUAGE plpgsql AS $$ BEGIN
+        IF pg_is_in_recovery() THEN RAISE 'recovery is in progress' USING ERRCODE = '55000'; END IF;
+        RETURN pg_catalog.pg_current_wal_lsn(); END $$;
+      INSERT INTO ${recovery}.lasts DEFAULT VALUES`);
+    const standby = new URL(url);
+    standby.searchParams.set("options", `-c search_path=${recovery},pg_catalog`);
+    const journal = await openJournal(standby.href, { schema });
+    await admin.query(`DELETE FROM ${recovery}.lasts`);
+    expect((await begin(journal, "k")).incarnation).toMatch(/^\d+\/[0-9A-F]{8}\/\d+$/);
+  });
+
   /** Puts a trigger on the table of the flows, whose function has this body. */
   const onFlows = (schema: string, event: string, body: string) =>
     admin.query(`CREATE SEQUENCE IF NOT EXISTS ${schema}.tries;
@@ -526,8 +565,10 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     const journal = await openJournal(refusing(denied), { schema });
     const { entry } = await journal.begin("k", scope, state, newLease());
     expect(entry.incarnation ?? undefined).toBeUndefined();
-    const open = PostgresJournal.open(refusing(new Error("gone")), { schema });
-    expect(await failure(open)).toMatchObject({ name: "JournalError" });
+    for (const gone of [new Error("gone"), Object.assign(new Error("shutting down"), { code: "57P01" })]) {
+      const open = PostgresJournal.open(refusing(gone), { schema });
+      expect(await failure(open)).toMatchObject({ name: "JournalError" });
+    }
   });
 
   it("refuses everything once it is closed, and closes twice", async () => {
