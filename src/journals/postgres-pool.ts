@@ -40,6 +40,8 @@ export async function openPool(url: string, timeoutMs: number): Promise<OpenedPo
   pool.on("error", () => {});
   // So does one that breaks while it is used, beside the failure of its statement.
   pool.on("connect", (client) => client.on("error", () => {}));
+  // One that is closed waits for the server to close it too, which may never come. The pool takes this back for one that is used again.
+  pool.on("release", (_, client) => Object(client).unref?.());
   return { pool, ...queries(pool, timeoutMs), close: () => pool.end() };
 }
 

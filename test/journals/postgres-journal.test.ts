@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { createServer, type Socket } from "node:net";
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
 import { PostgresJournal, type PostgresJournalOptions } from "cross-border-payments/journal/postgres";
 import { verifyJournal } from "cross-border-payments/testing";
 import pg from "pg";
@@ -582,6 +583,34 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
         message: "PostgresJournal: the journal is closed.",
       });
     }
+  });
+
+  it("keeps no process that has closed it, before a server that responds no longer", async () => {
+    const { schema } = inSchema();
+    const { hostname, port } = new URL(url);
+    let isGone = false;
+    const ends: (() => void)[] = [];
+    const relay = createServer({ allowHalfOpen: true }, (client) => {
+      const upstream = connect({ host: hostname, port: Number(port) });
+      for (const [from, to] of [
+        [client, upstream],
+        [upstream, client],
+      ] as const) {
+        from.unref().on("error", () => {});
+        from.on("data", (bytes) => isGone || to.write(bytes));
+        ends.push(() => from.destroy());
+      }
+    }).listen(0, "127.0.0.1");
+    await once(relay, "listening");
+    onTestFinished(() => [() => relay.close(), ...ends].forEach((end) => void end()));
+    const address = relay.address();
+    const own = Object.assign(new URL(url), { port: typeof address === "object" ? address?.port : "" });
+    const sockets = () => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
+    const before = sockets();
+    const journal = await PostgresJournal.open(own.href, { schema });
+    isGone = true;
+    await journal.close();
+    expect(sockets()).toBeLessThanOrEqual(before);
   });
 
   it.each(["read", "list"] as const)("leaves the server no statement that it waits for no longer: %s", async (name) => {
