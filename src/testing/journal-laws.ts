@@ -28,6 +28,7 @@ import {
   quoteFenced,
   quoteKept,
   quoteOfAnotherLife,
+  quotePrunedMeanwhile,
   quoteReplaced,
   quoteReplacedOnce,
   quotesExpire,
@@ -75,6 +76,7 @@ export const laws: readonly JournalLaw[] = [
   ["a tombstone stays", tombstonesStay],
   ["prune keeps evidence when it is told to", pruneKeepsEvidence],
   ["prune deletes quotes that have long expired, and no others", pruneQuotes],
+  ["prune deletes nothing that replaces a quote meanwhile", quotePrunedMeanwhile],
   ["what would have replaced a quote that was pruned replaces no later quote of its key", quoteOfAnotherLife],
   ["a lease that is still as it was observed can be taken over, and no other", observedLease],
   ["keys are compared byte by byte", keysApart],
@@ -597,6 +599,7 @@ async function backlogCounted({ journal, second, prefix, shortMs, outliveShortLe
   const oldest = await begin(journal, `${prefix}0`, open(), lease(shortMs), one);
   const held = await begin(journal, `${prefix}1`, done("", "held"), lease(longMs), one);
   await outliveShortLease();
+  assert.equal(await journal.write(oldest.key, oldest, open()), true);
   const states = [open(), open("", "claimed"), done("", "held"), done("", "paid"), quote(longMs)];
   for (const [index, state] of states.entries()) {
     await begin(journal, `${prefix}${index + 2}`, state, lease(longMs), one);
@@ -692,6 +695,7 @@ async function pruneKeepsEvidence({ journal, prefix, outliveShortLease }: LawFix
 async function pruneQuotes({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
   const scope = scopeOf(prefix);
   const old = await begin(journal, `${prefix}old`, quote(shortMs), lease(longMs), scope);
+  const long = await begin(journal, `${prefix}long`, quote(longMs), lease(longMs), scope);
   const confirmed = await begin(journal, `${prefix}confirmed`, quote(shortMs), lease(longMs), scope);
   await journal.replaceQuote(confirmed.key, confirmed, done("", "held"), lease(longMs), undefined);
   await outliveShortLease();
@@ -700,7 +704,7 @@ async function pruneQuotes({ journal, second, prefix, shortMs, outliveShortLease
   assert.equal(quoted >= 1, true, "says how many it deleted");
   assert.equal(settled, 0);
   assert.equal(await second.read(old.key), undefined, "nothing is left of a quote");
-  assertSame(await second.read(fresh.key), fresh);
+  for (const kept of [fresh, long]) assertSame(await second.read(kept.key), kept, "it has not expired");
   assert.equal((await second.read(confirmed.key))?.phase, "held");
   assert.equal((await second.begin(old.key, scope, done(), lease(longMs))).created, true, "its key is free again");
 }
@@ -731,6 +735,9 @@ async function oddTexts({ journal, prefix }: LawFixture): Promise<void> {
   assertSame([entry.phase, entry.nonce], [long(128), long(64)]);
   assert.equal(await journal.write(entry.key, entry, { ...done(), incarnationMark: long(128) }), true);
   assert.equal((await journal.read(entry.key))?.incarnationMark, long(128));
+  const written = await journal.write(entry.key, { ...entry, revision: 2 }, done("\0")).catch(() => undefined);
+  const kept = written === undefined ? undefined : (await journal.read(entry.key))?.data;
+  if (written !== undefined) assertSame([written, kept], [true, "\0"], "what can't be stored is refused by an error");
   assert.equal(await journal.read(`${prefix}a`), undefined, "no string was cut off at U+0000");
 }
 

@@ -75,6 +75,9 @@ export async function quoteKept({ journal, second, prefix, shortMs, outliveShort
   assert.equal(await replace(expired, false), undefined, "it has expired");
   assert.equal(await replace(fresh, undefined, 2), undefined, "an epoch that was never given");
   assert.equal(await replace(other, undefined), undefined, "it is no quote");
+  const repriced = await begin(journal, `${prefix}repriced`, quote(longMs), lease(longMs));
+  assert.equal(await journal.write(repriced.key, repriced, quote(longMs, "another price")), true);
+  assert.equal(await replace(repriced, undefined), undefined, "its owner has stored another quote since");
   assertSame(await journal.read(fresh.key), fresh);
   assertSame(await journal.read(expired.key), { ...expired, isExpired: true });
   assertSame(await journal.read(other.key), other);
@@ -94,12 +97,12 @@ export async function quoteReplacedOnce({ journal, second, prefix }: LawFixture)
 }
 
 export async function quoteConfirmedInTime({ journal, second, prefix, shortMs, wait }: LawFixture): Promise<void> {
-  const keys = times(30, (index) => `${prefix}${String(index).padStart(2, "0")}`);
+  const keys = times(60, (index) => `${prefix}${String(index).padStart(2, "0")}`);
   const quotes = await Promise.all(keys.map((key) => begin(journal, key, quote(shortMs), lease(longMs))));
   // From before the end of their time until after it.
-  await wait(Math.max(0, shortMs - 2 * keys.length));
+  await wait(Math.max(0, shortMs - keys.length / 2));
   for (const [index, quoted] of quotes.entries()) {
-    await wait(4);
+    await wait(1);
     const handle = pick(index, journal, second);
     const state = open("confirmed", "funds-requested");
     const confirmed = await handle.replaceQuote(quoted.key, quoted, state, lease(longMs), false);
@@ -128,10 +131,30 @@ export async function quoteFenced({ journal, second, prefix, shortMs, outliveSho
   assert.equal(await journal.fenceQuote(quoted.key, confirmed, randomUUID()), undefined, "it is a quote no longer");
   await settleAll(journal, [quoted.key]);
   const short = await begin(journal, `${prefix}short`, quote(shortMs), lease(longMs));
-  const kept = defined(await second.fenceQuote(short.key, short, randomUUID()));
-  assert.equal(kept.expiresAtMs, short.expiresAtMs);
+  assert.equal(await journal.write(short.key, short, quote(shortMs, "another price")), true);
+  const repriced = defined(await journal.read(short.key));
+  assert.equal(await second.fenceQuote(short.key, short, randomUUID()), undefined, "it is another quote by now");
+  const kept = defined(await second.fenceQuote(short.key, repriced, randomUUID()));
+  assert.equal(kept.expiresAtMs, repriced.expiresAtMs);
   await outliveShortLease();
   assert.equal((await journal.read(short.key))?.isExpired, true, "a fence does not prolong a quote");
+}
+
+export async function quotePrunedMeanwhile(fixture: LawFixture): Promise<void> {
+  const { journal, second, prefix, shortMs, outliveShortLease, flows } = fixture;
+  const keys = times(flows, (index) => `${prefix}${index}`);
+  const quotes = await Promise.all(keys.map((key) => begin(journal, key, quote(shortMs), lease(longMs))));
+  await outliveShortLease();
+  const quotedBeforeMs = Math.max(...quotes.map(({ expiresAtMs = 0 }) => expiresAtMs)) + 1;
+  const pruning = journal.prune({ quotedBeforeMs });
+  const replaced = await Promise.all(
+    quotes.map((quoted) => second.replaceQuote(quoted.key, quoted, open("confirmed"), lease(longMs), true)),
+  );
+  await pruning;
+  for (const entry of replaced.filter(isEntry)) {
+    assertSame(await journal.read(entry.key), entry, "what had replaced a quote was deleted with it");
+    assert.equal(await journal.write(entry.key, entry, done()), true);
+  }
 }
 
 export async function quoteOfAnotherLife(fixture: LawFixture): Promise<void> {

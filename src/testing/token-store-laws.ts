@@ -32,12 +32,12 @@ export const tokenStoreLaws: readonly TokenStoreLaw[] = [
   ["write with a version stores nothing where there is no value", refusesVersionOfNothing],
   ["of many that write with the same version, exactly one stores", oneWriterWins],
   ["of many that write where there is no value, exactly one stores", oneFirstWriterWins],
-  ["a value is gone after its time, and its version with it", valuesEnd],
+  ["a value is gone after its time, and its version with it, and one of many stores the next", valuesEnd],
   ["a later write gives the value another time", writeProlongs],
   ["values come back as they were written, whatever their characters, and up to 20,000 of them", keepsText],
   ["of many that lock, exactly one gets the lock", oneLockHolder],
   ["the holder locks again, which gives the lock another time", holderLocksAgain],
-  ["a lock ends by itself", locksEnd],
+  ["a lock ends by itself, and one of many gets the next", locksEnd],
   ["unlock frees a lock at once, for any other owner", unlockFrees],
   ["unlock by another owner does nothing, nor does unlocking what is not locked", unlockIsTheHolders],
   ["unlock that is asked for again meanwhile frees no lock that another owner got", unlocksOnce],
@@ -103,13 +103,18 @@ async function oneFirstWriterWins({ store, second, key, workers }: TokenStoreFix
   await assertOneWins(workers, (worker) => handleOf(store, second, worker).write(key, `${worker}`, longMs, undefined));
 }
 
-async function valuesEnd({ store, second, key, shortMs, outlive }: TokenStoreFixture): Promise<void> {
+async function valuesEnd({ store, second, key, shortMs, outlive, workers }: TokenStoreFixture): Promise<void> {
   await store.write(key, "first", shortMs, undefined);
-  const stored = await store.read(key);
+  const { version = "of a value that was gone already" } = (await store.read(key)) ?? {};
   await outlive();
   assert.equal(await second.read(key), undefined);
-  assert.equal(await store.write(key, "late", longMs, stored?.version ?? "of a value that was gone already"), false);
-  assert.equal(await second.write(key, "second", longMs, undefined), true);
+  assert.equal(await store.write(key, "late", longMs, version), false);
+  await assertOneWins(workers, (worker) => handleOf(store, second, worker).write(key, `${worker}`, longMs, undefined));
+  assert.equal(
+    await store.write(key, "late", longMs, version),
+    false,
+    "the version of a value that is gone came again",
+  );
 }
 
 async function writeProlongs({ store, second, key, shortMs, outlive }: TokenStoreFixture): Promise<void> {
@@ -143,10 +148,10 @@ async function holderLocksAgain({ store, second, key, shortMs, outlive }: TokenS
   assert.equal(await second.lock(key, "two", longMs), false);
 }
 
-async function locksEnd({ store, second, key, shortMs, outlive }: TokenStoreFixture): Promise<void> {
+async function locksEnd({ store, second, key, shortMs, outlive, workers }: TokenStoreFixture): Promise<void> {
   await store.lock(key, "one", shortMs);
   await outlive();
-  assert.equal(await second.lock(key, "two", longMs), true);
+  await assertOneWins(workers, (worker) => handleOf(store, second, worker).lock(key, randomUUID(), longMs));
   assert.equal(await store.lock(key, "one", longMs), false);
 }
 
@@ -200,6 +205,7 @@ async function apart({ store, second, key, otherKey }: TokenStoreFixture): Promi
 async function versionOf(store: TokenStore, key: string): Promise<string> {
   const stored = await store.read(key);
   assert.ok(stored, "a value that was written can be read");
+  assert.equal(typeof stored.version, "string", "a version that is no string counts as a store that is away");
   return stored.version;
 }
 

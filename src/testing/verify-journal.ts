@@ -7,6 +7,7 @@ import { assertOptions, type CheckTable, isFunction, isPositiveInteger } from ".
 import { clock } from "../timing/clock.js";
 import { BrokenLawError } from "./broken-law-error.js";
 import { laws } from "./journal-laws.js";
+import { assertSame, begin, done, lease, longMs, open } from "./law-fixture.js";
 
 export interface VerifyJournalOptions {
   /**
@@ -96,6 +97,9 @@ export async function verifyJournal(
     const { reopen } = options;
     if (reopen !== undefined) {
       await attempt("states, epochs and leases outlive their handle", () => outlive(opened, reopen, `${run} reopen `));
+      await attempt("a handle that was closed fails, or tells the truth", () =>
+        closed(journal, opened, `${run} closed`),
+      );
     }
   } finally {
     for (const handle of opened) await handle.close();
@@ -133,6 +137,22 @@ async function outlive(opened: Journal[], reopen: () => Promise<Journal>, prefix
   const settled = { ...state, settled: true };
   assert.equal(await again.write(prefix, taken, settled), false, "the revision outlives the handle");
   assert.equal(await again.write(prefix, { ...taken, revision: 2 }, settled), true);
+}
+
+/** What swallows its errors takes every flow for one that is not there, or is somebody else's. */
+async function closed(journal: Journal, [again]: readonly Journal[], prefix: string): Promise<void> {
+  assert.ok(again);
+  const entry = await begin(again, prefix, open(), lease(longMs));
+  const assertTold = async <T>(work: () => Promise<T>, truth: T): Promise<void> => {
+    const told = (async () => work())().catch(() => truth);
+    assertSame(await Promise.race([told, sleep(1000, truth)]), truth);
+  };
+  await assertTold(() => journal.read(prefix), entry);
+  await assertTold(() => journal.list({ scope: entry.scope, limit: 1 }), [entry]);
+  await assertTold(() => journal.renew(prefix, entry, longMs), true);
+  await assertTold(() => journal.write(prefix, entry, done()), true);
+  // Some open a connection again.
+  await journal.close().catch(() => undefined);
 }
 
 function notChecked({ openSecond, reopen }: VerifyJournalOptions): string[] {

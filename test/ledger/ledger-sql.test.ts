@@ -40,7 +40,10 @@ async function postgresLedger(): Promise<LedgerFixture> {
     releaseFunds,
     elsewhere: new PostgresLedger(otherPool),
     async balance() {
-      const { rows } = await pool.query<{ balance: string }>("select balance::text from accounts where id = 'DE-0001'");
+      // As docs/ledger-in-sql.md has it.
+      const { rows } = await pool.query<{ balance: string }>(
+        "select trim_scale(balance) as balance from accounts where id = 'DE-0001'",
+      );
       return rows[0]?.balance ?? "none";
     },
     async deposit(account, currency, amount) {
@@ -126,7 +129,7 @@ const ledgers = [
 describe.each(ledgers)("the ledger in $name", ({ open, runs }) => {
   it.runIf(runs)("keeps what the flow needs of the two functions", async () => {
     const ledger = await open();
-    await ledger.deposit("DE-0001", "EUR", "1000.00");
+    await ledger.deposit("DE-0001", "EUR", "1000");
     const { takeFunds, releaseFunds, balance } = ledger;
     const declined = {
       intent: intentOf("DE-0002", "5.00"),

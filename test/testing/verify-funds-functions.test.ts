@@ -34,6 +34,17 @@ interface Mistakes {
   readonly returnsIdAfterRelease?: boolean;
   readonly reconsiders?: boolean;
   readonly neverDeclines?: boolean;
+  readonly takesNothing?: boolean;
+  readonly tellsMicroseconds?: boolean;
+  readonly returnsWhetherItGave?: boolean;
+  readonly writesWhatItRead?: boolean;
+  readonly writesWhatItReadOnRelease?: boolean;
+  readonly looksBeforeItReleases?: boolean;
+  readonly declinesLate?: boolean;
+  readonly knowsIntents?: boolean;
+  readonly cutsKeys?: number;
+  readonly trimsKeys?: boolean;
+  readonly idOf?: () => string;
 }
 
 type FundsContext = Parameters<FundsFunctions["takeFunds"]>[0];
@@ -46,39 +57,62 @@ function gateway(mistakes: Mistakes = {}) {
   const declinedKeys = new Set<string>();
   let balance = 1_000;
   let limit = 100;
-  const nextId = () => (mistakes.oneId ? "transaction" : `transaction-${taken.size + 1}`);
+  const nextId = () => mistakes.idOf?.() ?? (mistakes.oneId ? "transaction" : `transaction-${taken.size + 1}`);
+  /** As others come in between where a ledger reads in one statement, and writes in another one. */
+  const otherStatement = () => new Promise((resolve) => setImmediate(resolve));
+  const book = async (amount: number, isSlow: boolean | undefined) => {
+    const read = balance;
+    if (isSlow) await otherStatement();
+    if (!mistakes.takesNothing) balance = (isSlow ? read : balance) + amount;
+  };
+  const keyOf = ({ key, intent: { id } }: FundsContext) => {
+    const known = mistakes.knowsIntents ? `${key} ${id}` : key;
+    return mistakes.trimsKeys ? known.trim() : known.slice(0, mistakes.cutsKeys);
+  };
   const isFirst = (isNew: boolean) => !mistakes.neverFirst && (isNew || mistakes.alwaysFirst === true);
   const functions = {
     intent,
-    takeFunds: async ({ key, intent: { senderAmount } }: FundsContext) => {
+    takeFunds: async (context: FundsContext) => {
+      const { senderAmount } = context.intent;
+      const key = keyOf(context);
       if (mistakes.declines) return null;
       if (released.has(key) && mistakes.takesAfterRelease) {
         released.delete(key);
         taken.delete(key);
       }
       if (released.has(key) && !mistakes.returnsIdAfterRelease) return null;
-      const isDeclined = declinedKeys.has(key) ? !mistakes.reconsiders : Number(senderAmount) > limit;
+      if (mistakes.declinesLate && !declinedKeys.has(key) && Number(senderAmount) > limit) {
+        if (taken.has(key)) return { senderGatewayTransactionId: taken.get(key) ?? "", replayed: true };
+        taken.set(key, nextId());
+        await otherStatement();
+      }
+      const isDeclined = (declinedKeys.has(key) && !mistakes.reconsiders) || Number(senderAmount) > limit;
       if (isDeclined && !mistakes.neverDeclines) {
         declinedKeys.add(key);
         return null;
       }
       let present = taken.get(key);
-      if (mistakes.looksFirst) await new Promise((resolve) => setImmediate(resolve));
+      if (mistakes.looksFirst) await otherStatement();
       const isNew = present === undefined;
-      if (mistakes.takesAgain || isNew) balance -= Number(senderAmount);
       present ??= nextId();
       taken.set(key, present);
+      if (mistakes.takesAgain || isNew) await book(-Number(senderAmount), mistakes.writesWhatItRead);
       if (mistakes.returnsText) return present as never;
       if (mistakes.saysNothing) return { senderGatewayTransactionId: present } as never;
       const takenAtMs = takenAt.get(key) ?? Date.now();
       takenAt.set(key, mistakes.forgetsWhen ? takenAtMs + 1 : takenAtMs);
-      const when = mistakes.tellsText ? new Date(takenAtMs).toISOString() : takenAtMs;
+      const at = mistakes.tellsMicroseconds ? 1000 * takenAtMs : takenAtMs;
+      const when = mistakes.tellsText ? new Date(takenAtMs).toISOString() : at;
       return { senderGatewayTransactionId: present, replayed: !isFirst(isNew), takenAtMs: when as number };
     },
-    releaseFunds: async ({ key, intent: { senderAmount } }: FundsContext) => {
-      if (released.has(key) && !mistakes.releasesAgain) return;
+    releaseFunds: async (context: FundsContext): Promise<void> => {
+      const { senderAmount } = context.intent;
+      const key = keyOf(context);
+      const nothingLeft = mistakes.returnsWhetherItGave ? (false as never) : undefined;
+      if (released.has(key) && !mistakes.releasesAgain) return nothingLeft;
+      if (mistakes.looksBeforeItReleases) await otherStatement();
       released.add(key);
-      balance += Number(senderAmount);
+      await book(Number(senderAmount), mistakes.writesWhatItReadOnRelease);
     },
     ledger: () => balance,
     declined: {
@@ -93,7 +127,7 @@ function gateway(mistakes: Mistakes = {}) {
 
 it("accepts functions that are idempotent by their key", async () => {
   const report = await verifyFundsFunctions(gateway());
-  expect(report.held).toHaveLength(12);
+  expect(report.held).toHaveLength(13);
   expect(report.notChecked).toEqual([expect.stringContaining("known for ever")]);
 });
 
@@ -110,7 +144,7 @@ it.each([
   ["take money again under the same id", { takesAgain: true }, /takes no more/],
   ["look first and take afterwards", { looksFirst: true }, /at once/],
   ["return one id for all keys", { oneId: true }, /another id for another key/],
-  ["give money back twice", { releasesAgain: true }, /called again/],
+  ["give money back twice", { releasesAgain: true }, /give it back once/],
   ["decline", { declines: true }, /returns an id/],
   ["return the id alone", { returnsText: true }, /returns an id/],
   ["do not say whether the money had been taken before", { saysNothing: true }, /returns an id/],
@@ -122,6 +156,17 @@ it.each([
   ["return the old id after it was given back", { returnsIdAfterRelease: true }, /after releaseFunds/],
   ["accept what they declined before", { reconsiders: true }, /for a key that was declined/],
   ["take what is to be declined", { neverDeclines: true }, /where the sender declines/],
+  ["take nothing", { takesNothing: true }, /the ledger shows it/],
+  ["say when in microseconds", { tellsMicroseconds: true }, /returns an id/],
+  ["return false where there was nothing left to give back", { returnsWhetherItGave: true }, /give it back once/],
+  ["read the balance, and write it then", { writesWhatItRead: true }, /take the money once/],
+  ["read the balance, and write it then, when they give back", { writesWhatItReadOnRelease: true }, /back once/],
+  ["look first and give back afterwards", { looksBeforeItReleases: true }, /give it back once/],
+  ["store the taking, and decline it afterwards", { declinesLate: true }, /where the sender declines/],
+  ["take money again for another intent", { knowsIntents: true }, /takes no more/],
+  ["cut keys", { cutsKeys: 255 }, /another id for another key/],
+  ["trim keys", { trimsKeys: true }, /another id for another key/],
+  ["take the time for an id", { idOf: () => String(Date.now()) }, /another id for another key/],
 ] as const)("finds functions that %s", async (_, mistakes, law) => {
   const found: unknown = await verifyFundsFunctions(gateway(mistakes)).catch((error: unknown) => error);
   expect(found).toBeInstanceOf(BrokenLawError);
@@ -138,6 +183,32 @@ it("finds functions that take two keys for one which differ in case alone", asyn
   };
   await expect(verifyFundsFunctions(functions)).rejects.toMatchObject({
     law: "takeFunds returns another id for another key",
+  });
+});
+
+it("accepts functions that refuse long keys, and calls that others get in the way of", async () => {
+  const { takeFunds, releaseFunds, ...rest } = gateway();
+  const busy = new Set<string>();
+  const alone = async <T>(key: string, work: () => Promise<T>): Promise<T> => {
+    if (key.length > 255) throw new Error("value too long");
+    if (busy.size > 0 && !busy.has(key)) throw new Error("could not serialize access");
+    busy.add(key);
+    await new Promise((resolve) => setImmediate(resolve));
+    return work().finally(() => busy.delete(key));
+  };
+  const { held } = await verifyFundsFunctions({
+    ...rest,
+    takeFunds: (context: FundsContext) => alone(context.key, () => takeFunds(context)),
+    releaseFunds: (context: FundsContext) => alone(context.key, () => releaseFunds(context)),
+  });
+  expect(held).toHaveLength(13);
+});
+
+it("finds a ledger that shows nothing of what is taken", async () => {
+  const account = { balance: 1_000 };
+  const functions = { ...gateway(), ledger: () => account };
+  await expect(verifyFundsFunctions(functions)).rejects.toMatchObject({
+    law: expect.stringMatching(/ledger shows it/),
   });
 });
 

@@ -225,6 +225,26 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     }),
   ],
   [
+    "compares no revisions when it replaces a quote",
+    /refuses what is no quote/,
+    (store) => ({
+      replaceQuote: async (key, seen, ...rest) => {
+        const { revision = 1 } = (await store.read(key)) ?? {};
+        return store.replaceQuote(key, { ...seen, revision }, ...rest);
+      },
+    }),
+  ],
+  [
+    "compares no revisions when it fences a quote",
+    /fenceQuote/,
+    (store) => ({
+      fenceQuote: async (key, seen, nonce) => {
+        const { revision = 1 } = (await store.read(key)) ?? {};
+        return store.fenceQuote(key, { ...seen, revision }, nonce);
+      },
+    }),
+  ],
+  [
     "believes whoever says that a lease is over",
     /as it was observed/,
     (store) => ({
@@ -251,6 +271,20 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     "says how old the newest flow of the backlog is",
     /backlog counts/,
     (store) => ({ backlog: async () => (await store.backlog()).map((count) => ({ ...count, oldestMs: 0 })) }),
+  ],
+  [
+    "says how long ago the backlog was written last",
+    /backlog counts/,
+    (store, clock) => ({
+      backlog: async () => {
+        const counts = (await store.backlog()).map(async ({ service, gateway, phase, ...count }) => {
+          const entries = await store.list({ scope: { service, gateway }, phase, limit: 10_000 });
+          const oldestMs = clock.nowMs - Math.min(...entries.map(({ updatedAtMs }) => updatedAtMs));
+          return { ...count, service, gateway, phase, oldestMs };
+        });
+        return Promise.all(counts);
+      },
+    }),
   ],
   [
     "lets tombstones expire",
@@ -299,7 +333,8 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     (store) => ({
       replaceQuote: async (key, seen, state, lease, expired) => {
         const present = await store.read(key);
-        const isFit = present?.phase === "quoted" && present.nonce === seen.nonce && present.epoch === seen.epoch;
+        const isSame = present?.nonce === seen.nonce && present.epoch === seen.epoch;
+        const isFit = present?.phase === "quoted" && isSame && present.revision === seen.revision;
         if (!isFit || present.isExpired === !(expired ?? present.isExpired)) return undefined;
         await new Promise((resolve) => setImmediate(resolve));
         return (
@@ -453,6 +488,56 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
       prune: (options) =>
         store.prune(options.quotedBeforeMs === undefined ? options : { ...options, quotedBeforeMs: 8.64e15 }),
     }),
+  ],
+  [
+    "deletes quotes by when they began",
+    /prune deletes quotes/,
+    (store) => {
+      const deleted = new Set<string>();
+      return {
+        prune: async (options) => {
+          const { quotedBeforeMs = 0 } = options;
+          const quotes = await store.list({
+            scope: { service: "https://service.example" },
+            phase: "quoted",
+            limit: 1000,
+          });
+          for (const { key, createdAtMs } of quotes) if (createdAtMs < quotedBeforeMs) deleted.add(key);
+          return store.prune(options);
+        },
+        read: async (key) => (deleted.has(key) ? undefined : store.read(key)),
+      };
+    },
+  ],
+  [
+    "looks which quotes have expired, and deletes them then",
+    /replaces a quote meanwhile/,
+    (store) => {
+      const deleted = new Set<string>();
+      return {
+        prune: async (options) => {
+          const { quotedBeforeMs = 0 } = options;
+          const quotes = await store.list({
+            scope: { service: "https://service.example" },
+            phase: "quoted",
+            limit: 1000,
+          });
+          await new Promise((resolve) => setImmediate(resolve));
+          const report = await store.prune(options);
+          for (const { key, expiresAtMs = 0 } of quotes) {
+            const isLeft = (await store.read(key)) !== undefined;
+            if (expiresAtMs < quotedBeforeMs && isLeft) deleted.add(key);
+          }
+          return report;
+        },
+        read: async (key) => (deleted.has(key) ? undefined : store.read(key)),
+      };
+    },
+  ],
+  [
+    "says that nothing was stored where a write fails",
+    /stored exactly/,
+    (store) => ({ write: (...given) => store.write(...given).catch(() => false) }),
   ],
   [
     "takes capital letters for small ones",
@@ -667,13 +752,41 @@ it.each(mistakes)("finds a journal that %s", async (_, law, change) => {
   expect(found).toMatchObject({ law: expect.stringMatching(law), message: expect.stringContaining("Broken: ") });
 });
 
+const untrue: readonly Partial<Journal>[] = [
+  { read: async () => undefined },
+  { list: async () => [] },
+  { renew: async () => false },
+  { write: async () => false },
+];
+
+it.each(untrue)("finds a journal that takes the failure of a closed handle for an answer: %o", async (change) => {
+  const clock = { nowMs: 1_700_000_000_000 };
+  const store = new MemoryJournal({ nowMs: () => clock.nowMs });
+  const open = async () => {
+    let isClosed = false;
+    const close = async () => {
+      isClosed = true;
+    };
+    return new Proxy<Journal>(store, {
+      get: (_, name) =>
+        name === "close" ? close : (isClosed && Reflect.get(change, name)) || Reflect.get(store, name)?.bind(store),
+    });
+  };
+  const wait = async (ms: number) => {
+    clock.nowMs += ms;
+  };
+  await expect(verifyJournal(open, { openSecond: open, reopen: open, wait })).rejects.toMatchObject({
+    law: "a handle that was closed fails, or tells the truth",
+  });
+});
+
 it("says what could not be checked", async () => {
   const { open, options } = broken(() => ({}));
   const full = await verifyJournal(open, options);
   const bare = await verifyJournal(open, { wait: options.wait });
   expect(full.notChecked).toHaveLength(3);
   expect(bare.notChecked).toHaveLength(5);
-  expect(full.held.length).toBe(bare.held.length + 1);
+  expect(full.held.length).toBe(bare.held.length + 2);
 });
 
 it("closes what it opened, also after a broken law", async () => {

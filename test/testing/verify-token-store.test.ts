@@ -97,7 +97,7 @@ const mistakes: Readonly<Record<string, (store: MistakenStore) => Partial<TokenS
       return isRight && right.write(key, value, ttlMs, await currentVersion(right, key)).then(() => true);
     },
   }),
-  "a value is gone after its time, and its version with it": ({ right }) => ({
+  "a value is gone after its time, and its version with it, and one of many stores the next": ({ right }) => ({
     write: (key, value, _ttlMs, version) => right.write(key, value, 1e9, version),
   }),
   "a later write gives the value another time": ({ right }) => {
@@ -116,7 +116,9 @@ const mistakes: Readonly<Record<string, (store: MistakenStore) => Partial<TokenS
   "the holder locks again, which gives the lock another time": ({ right }) => ({
     lock: (key, owner, ms) => right.lock(key, `${owner} ${performance.now()} ${Math.random()}`, ms),
   }),
-  "a lock ends by itself": ({ right }) => ({ lock: (key, owner) => right.lock(key, owner, 1e9) }),
+  "a lock ends by itself, and one of many gets the next": ({ right }) => ({
+    lock: (key, owner) => right.lock(key, owner, 1e9),
+  }),
   "unlock frees a lock at once, for any other owner": () => ({ unlock: async () => {} }),
   "unlock by another owner does nothing, nor does unlocking what is not locked": ({ right }) => {
     const { lock, holderOf } = notingHolders(right);
@@ -142,11 +144,82 @@ const mistakes: Readonly<Record<string, (store: MistakenStore) => Partial<TokenS
   }),
 };
 
-it.each(Object.entries(mistakes))("finds that it is broken: %s", async (law, mistake) => {
+async function brokenLaw(mistake: (store: MistakenStore) => Partial<TokenStore>): Promise<string> {
   const store = new MistakenStore();
   const error = await verifyTokenStore(Object.assign(store, mistake(store)), { wait }).catch(
     (thrown: unknown) => thrown,
   );
   expect(error).toBeInstanceOf(BrokenLawError);
-  expect((error as BrokenLawError).law).toBe(law);
+  return (error as BrokenLawError).law;
+}
+
+it.each(Object.entries(mistakes))("finds that it is broken: %s", async (law, mistake) => {
+  expect(await brokenLaw(mistake)).toBe(law);
+});
+
+it("finds a store whose versions are counted from 1 again once a value is gone", async () => {
+  const law = await brokenLaw(({ right }) => {
+    const first = new Map<string, number>();
+    const shown = (key: string, version = "") => String(Number(version) - (first.get(key) ?? 0));
+    return {
+      async read(key) {
+        const stored = await right.read(key);
+        return stored && { value: stored.value, version: shown(key, stored.version) };
+      },
+      async write(key, value, ttlMs, version) {
+        const present = await currentVersion(right, key);
+        if (version !== (present && shown(key, present))) return false;
+        const isStored = await right.write(key, value, ttlMs, present);
+        if (version === undefined) first.set(key, Number(await currentVersion(right, key)) - 1);
+        return isStored;
+      },
+    };
+  });
+  expect(law).toMatch(/and its version with it/);
+});
+
+it("finds a store that many write to where a value has ended", async () => {
+  const law = await brokenLaw(({ right }) => {
+    const written = new Set<string>();
+    return {
+      async write(key, value, ttlMs, version) {
+        // Its insert is safe. Of a row whose time is over it looks first, and replaces it then.
+        if (version !== undefined || !written.has(key)) {
+          written.add(key);
+          return right.write(key, value, ttlMs, version);
+        }
+        const isOver = (await right.read(key)) === undefined;
+        await new Promise((resolve) => setImmediate(resolve));
+        return isOver && right.write(key, value, ttlMs, await currentVersion(right, key)).then(() => true);
+      },
+    };
+  });
+  expect(law).toMatch(/one of many stores the next/);
+});
+
+it("finds a store that many lock where a lock has ended", async () => {
+  const law = await brokenLaw(({ right }) => {
+    const ends = new Map<string, number>();
+    return {
+      async lock(key, owner, ms) {
+        const isOver = (ends.get(key) ?? Number.POSITIVE_INFINITY) <= performance.now();
+        if (!isOver && !(await right.lock(key, owner, ms))) return false;
+        await new Promise((resolve) => setImmediate(resolve));
+        ends.set(key, performance.now() + ms);
+        return true;
+      },
+    };
+  });
+  expect(law).toMatch(/one of many gets the next/);
+});
+
+it("finds a store whose versions are numbers", async () => {
+  const law = await brokenLaw(({ right }) => ({
+    async read(key) {
+      const stored = await right.read(key);
+      return stored && { value: stored.value, version: Number(stored.version) as never };
+    },
+    write: (key, value, ttlMs, version) => right.write(key, value, ttlMs, version && String(version)),
+  }));
+  expect(law).toMatch(/with the version that was read/);
 });
