@@ -53,13 +53,14 @@ export const laws: readonly JournalLaw[] = [
   ["write with a lease extends it too, unless it was released or ended", writeProlongs],
   ["write names the state that it replaces, and is true for its own repetition, which changes nothing", writesInOrder],
   ["a write that arrives late, after another one, an outcome or a new owner, changes nothing", lateWrites],
+  ["an owner that is taken over meanwhile renews, writes and releases before that, or not at all", takenMeanwhile],
   ["write, renew and release of a flow that is not there do nothing", nothingThere],
   ["a settled state ends the lease, and the flow can still be taken", settledEndsTheLease],
   ["a flow that begins settled has no lease", beginSettled],
   ["a quote expires by the journal's clock", quotesExpire],
   ["replaceQuote stores the next state, with the next epoch and a lease", quoteReplaced],
   ["replaceQuote refuses what is no quote, and a quote that expired or did not", quoteKept],
-  ["of many that replace a quote at once, exactly one does", quoteReplacedOnce],
+  ["of many that replace or fence a quote at once, exactly one does", quoteReplacedOnce],
   ["a quote that is confirmed at the very end of its time is confirmed before it", quoteConfirmedInTime],
   ["fenceQuote lets nothing replace the quote as it was seen, and keeps the quote and its end", quoteFenced],
   ["acquireAbandoned skips leased and settled flows, and nothing is left out where there are many", abandonedOnly],
@@ -198,6 +199,30 @@ async function lateOwner({ journal, prefix, shortMs, outliveShortLease }: LawFix
   assert.equal((await journal.read(prefix))?.data, "late");
   assert.equal(await journal.renew(prefix, entry, longMs), true);
   assert.equal(await journal.acquire(prefix, lease(longMs)), undefined);
+}
+
+async function takenMeanwhile(fixture: LawFixture): Promise<void> {
+  const { journal, second, prefix, shortMs, outliveShortLease, flows } = fixture;
+  const keys = times(3 * flows, (index) => `${prefix}${index}`);
+  const entries = await Promise.all(keys.map((key) => begin(journal, key, open("before"), lease(shortMs))));
+  await outliveShortLease();
+  const race = async (entry: JournalEntry, index: number): Promise<void> => {
+    const { key } = entry;
+    const works = [
+      () => journal.renew(key, entry, longMs + 1000),
+      () => journal.write(key, entry, open("late")),
+      () => journal.release(key, entry),
+    ];
+    const take = () => second.acquire(key, lease(longMs));
+    const early = index % 2 === 0 ? take() : undefined;
+    const [isDone, taken] = await Promise.all([works[index % 3]?.(), early ?? take()]);
+    const now = defined(await journal.read(key));
+    if (taken !== undefined) assertSame(now, taken, "the new owner's flow was changed");
+    if (index % 3 === 0) assert.equal(isDone, taken === undefined, "both have the lease, or neither");
+    if (index % 3 === 1) assert.equal(now.data, isDone === true ? "late" : "before", "a write was lost");
+    assert.equal(await journal.write(key, now, done()), true);
+  };
+  await Promise.all(entries.map(race));
 }
 
 async function renewProlongs({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {

@@ -84,16 +84,20 @@ export async function quoteKept({ journal, second, prefix, shortMs, outliveShort
 }
 
 export async function quoteReplacedOnce({ journal, second, prefix }: LawFixture): Promise<void> {
-  const quoted = await begin(journal, prefix, quote(longMs), lease(longMs));
-  const replaced = await Promise.all(
-    times(20, (index) =>
-      pick(index, journal, second).replaceQuote(prefix, quoted, open(String(index)), lease(longMs), false),
-    ),
-  );
-  const [winner, ...others] = replaced.filter(isEntry);
-  assertSame(others, []);
-  assertSame(await journal.read(prefix), winner);
-  await settleAll(journal, [prefix]);
+  for (const first of [0, 1]) {
+    const quoted = await begin(journal, `${prefix}${first}`, quote(longMs), lease(longMs));
+    const { key } = quoted;
+    const replaced = await Promise.all(
+      times(20, (index) => {
+        const handle = pick(index, journal, second);
+        if (index % 5 === first) return handle.fenceQuote(key, quoted, randomUUID());
+        return handle.replaceQuote(key, quoted, quote(longMs, String(index)), lease(longMs), false);
+      }),
+    );
+    const [winner, ...others] = replaced.filter(isEntry);
+    assertSame(others, []);
+    assertSame(await journal.read(key), winner);
+  }
 }
 
 export async function quoteConfirmedInTime({ journal, second, prefix, shortMs, wait }: LawFixture): Promise<void> {

@@ -33,6 +33,9 @@ async function keysOf(store: MemoryJournal, service = "https://service.example")
   return (await store.list({ scope: { service }, limit: 10_000 })).map(({ key }) => key);
 }
 
+/** Others come in between where a journal reads in one statement, and writes in another one. */
+const otherStatement = () => new Promise((resolve) => setImmediate(resolve));
+
 const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeof broken>[0]][] = [
   [
     "overwrites on begin",
@@ -51,7 +54,7 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     (store) => ({
       begin: async (key, scope, state, lease) => {
         const present = await store.read(key);
-        await new Promise((resolve) => setImmediate(resolve));
+        await otherStatement();
         const { entry } = await store.begin(key, scope, state, lease);
         return { entry, created: present === undefined };
       },
@@ -64,7 +67,7 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
       write: async (key, id, state, leaseMs) => {
         const present = await store.read(key);
         if (present?.revision !== id.revision) return store.write(key, id, state, leaseMs);
-        await new Promise((resolve) => setImmediate(resolve));
+        await otherStatement();
         const { revision = 1 } = (await store.read(key)) ?? {};
         return store.write(key, { ...id, revision }, state, leaseMs);
       },
@@ -205,7 +208,7 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
       },
     }),
   ],
-  ["fences nothing", /fenceQuote/, (store) => ({ fenceQuote: async (key) => store.read(key) })],
+  ["fences nothing", /fence a quote/, (store) => ({ fenceQuote: async (key) => store.read(key) })],
   [
     "prolongs a quote that it fences",
     /fenceQuote/,
@@ -222,6 +225,71 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     /another nonce|fenceQuote/,
     (store) => ({
       replaceQuote: async (key, seen, ...rest) => store.replaceQuote(key, (await store.read(key)) ?? seen, ...rest),
+    }),
+  ],
+  [
+    "looks whose lease it is, and renews then",
+    /is taken over meanwhile/,
+    (store) => ({
+      renew: async (key, id, leaseMs) => {
+        const present = await store.read(key);
+        if (present?.nonce !== id.nonce || present.epoch !== id.epoch) return false;
+        await otherStatement();
+        return store.renew(key, (await store.read(key)) ?? id, leaseMs);
+      },
+    }),
+  ],
+  [
+    "looks whose lease it is, and releases then",
+    /is taken over meanwhile/,
+    (store) => ({
+      release: async (key, id) => {
+        const present = await store.read(key);
+        if (present?.nonce !== id.nonce || present.epoch !== id.epoch) return;
+        await otherStatement();
+        await store.release(key, (await store.read(key)) ?? id);
+      },
+    }),
+  ],
+  [
+    "looks whose flow it is, and writes then",
+    /is taken over meanwhile/,
+    (store) => ({
+      write: async (key, id, state, leaseMs) => {
+        const present = await store.read(key);
+        const isOwn = present?.nonce === id.nonce && present.epoch === id.epoch && present.revision === id.revision;
+        if (!isOwn) return store.write(key, id, state, leaseMs);
+        await otherStatement();
+        return store.write(key, (await store.read(key)) ?? id, state, leaseMs);
+      },
+    }),
+  ],
+  [
+    "looks whether a lease is over, and takes it by its epoch then",
+    /is taken over meanwhile/,
+    (store, clock) => ({
+      acquire: async (key, lease, observed) => {
+        const present = await store.read(key);
+        if (observed !== undefined || (present?.leaseUntilMs ?? 0) > clock.nowMs) {
+          return store.acquire(key, lease, observed);
+        }
+        await otherStatement();
+        const now = await store.read(key);
+        if (now === undefined || now.epoch !== present?.epoch) return undefined;
+        return store.acquire(key, lease, { ...now, leaseUntilMs: now.leaseUntilMs ?? 1 });
+      },
+    }),
+  ],
+  [
+    "looks which quote it is, and fences then",
+    /replace or fence a quote at once/,
+    (store) => ({
+      fenceQuote: async (key, seen, nonce) => {
+        const present = await store.read(key);
+        if (present?.nonce !== seen.nonce || present.revision !== seen.revision) return undefined;
+        await otherStatement();
+        return store.fenceQuote(key, (await store.read(key)) ?? seen, nonce);
+      },
     }),
   ],
   [
@@ -336,7 +404,7 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
         const isSame = present?.nonce === seen.nonce && present.epoch === seen.epoch;
         const isFit = present?.phase === "quoted" && isSame && present.revision === seen.revision;
         if (!isFit || present.isExpired === !(expired ?? present.isExpired)) return undefined;
-        await new Promise((resolve) => setImmediate(resolve));
+        await otherStatement();
         return (
           (await store.replaceQuote(key, seen, state, lease, expired)) ?? {
             ...present,
@@ -522,7 +590,7 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
             phase: "quoted",
             limit: 1000,
           });
-          await new Promise((resolve) => setImmediate(resolve));
+          await otherStatement();
           const report = await store.prune(options);
           for (const { key, expiresAtMs = 0 } of quotes) {
             const isLeft = (await store.read(key)) !== undefined;
@@ -686,7 +754,7 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
       acquireAbandoned: async (scope, lease, after) => {
         const entries = await store.list({ scope, after, limit: 10_000 });
         const first = entries.find(({ settled, leaseUntilMs = 0 }) => !settled && leaseUntilMs <= clock.nowMs);
-        await new Promise((resolve) => setImmediate(resolve));
+        await otherStatement();
         return first && store.acquire(first.key, lease);
       },
     }),
