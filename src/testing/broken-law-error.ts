@@ -14,3 +14,18 @@ export class BrokenLawError extends Error {
     this.law = law;
   }
 }
+
+/** Laws that are checked one after the other, up to the first that is broken. */
+export class Laws {
+  readonly held: string[] = [];
+
+  async law<T>(law: string, keeps: () => Promise<T>): Promise<T> {
+    try {
+      const result = await keeps();
+      this.held.push(law);
+      return result;
+    } catch (error) {
+      throw new BrokenLawError(law, error);
+    }
+  }
+}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { BacklogCount, FlowScope, Journal, JournalEntry, JournalState } from "../flows/journal.js";
-import { contention, histories } from "./competing-laws.js";
+import { histories } from "./competing-laws.js";
 import {
   abandon,
   assertSame,
@@ -83,13 +83,13 @@ export const laws: readonly JournalLaw[] = [
   ["keys are compared byte by byte", keysApart],
   ["strings that can't be stored exactly are refused or stored exactly, long ones too", oddTexts],
   ["data and evidence come back exactly as they were given, even 1 MiB of them", exactData],
-  ["no flow has two owners at once, and no write is lost", contention],
   ["what competing clients are told of a flow has one order that explains it", histories],
 ];
 
 async function beginStores({ journal, second, prefix }: LawFixture): Promise<void> {
   const request = lease(longMs);
   const state = { ...open("data", "claimed"), evidence: "evidence" };
+  assert.equal(await second.read(prefix), undefined);
   const { entry, created } = await journal.begin(prefix, scopeOf(prefix), state, request);
   assert.equal(created, true);
   const { createdAtMs, updatedAtMs, leaseUntilMs, expiresAtMs, prunedAtMs, ...rest } = entry;
@@ -142,6 +142,8 @@ async function acquireRefuses({ journal, second, prefix }: LawFixture): Promise<
 async function takeover({ journal, second, prefix, shortMs, outliveShortLease }: LawFixture): Promise<void> {
   const entry = await begin(journal, prefix, open("kept"), lease(shortMs));
   await outliveShortLease();
+  const begun = await second.begin(prefix, scopeOf(prefix), open("again"), lease(longMs));
+  assertSame(begun, { entry, created: false }, "begin takes nothing over");
   const request = lease(shortMs, "a successor");
   const taken = await second.acquire(prefix, request);
   assertSame(stateOf(taken), stateOf(entry));
@@ -208,19 +210,18 @@ async function takenMeanwhile(fixture: LawFixture): Promise<void> {
   await outliveShortLease();
   const race = async (entry: JournalEntry, index: number): Promise<void> => {
     const { key } = entry;
-    const works = [
+    const late = [
       () => journal.renew(key, entry, longMs + 1000),
       () => journal.write(key, entry, open("late")),
       () => journal.release(key, entry),
-    ];
+    ][index % 3];
     const take = () => second.acquire(key, lease(longMs));
     const early = index % 2 === 0 ? take() : undefined;
-    const [isDone, taken] = await Promise.all([works[index % 3]?.(), early ?? take()]);
-    const now = defined(await journal.read(key));
+    const [isDone, taken] = await Promise.all([late?.(), early ?? take()]);
+    const now = await journal.read(key);
     if (taken !== undefined) assertSame(now, taken, "the new owner's flow was changed");
     if (index % 3 === 0) assert.equal(isDone, taken === undefined, "both have the lease, or neither");
-    if (index % 3 === 1) assert.equal(now.data, isDone === true ? "late" : "before", "a write was lost");
-    assert.equal(await journal.write(key, now, done()), true);
+    if (index % 3 === 1) assert.equal(isDone, now?.data === "late", "a write was lost");
   };
   await Promise.all(entries.map(race));
 }
@@ -760,9 +761,6 @@ async function oddTexts({ journal, prefix }: LawFixture): Promise<void> {
   assertSame([entry.phase, entry.nonce], [long(128), long(64)]);
   assert.equal(await journal.write(entry.key, entry, { ...done(), incarnationMark: long(128) }), true);
   assert.equal((await journal.read(entry.key))?.incarnationMark, long(128));
-  const written = await journal.write(entry.key, { ...entry, revision: 2 }, done("\0")).catch(() => undefined);
-  const kept = written === undefined ? undefined : (await journal.read(entry.key))?.data;
-  if (written !== undefined) assertSame([written, kept], [true, "\0"], "what can't be stored is refused by an error");
   assert.equal(await journal.read(`${prefix}a`), undefined, "no string was cut off at U+0000");
 }
 

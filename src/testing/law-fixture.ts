@@ -89,7 +89,7 @@ export function times<T>(count: number, make: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
-export function pick(index: number, one: Journal, other: Journal): Journal {
+export function pick<T>(index: number, one: T, other: T): T {
   return index % 2 === 0 ? one : other;
 }
 

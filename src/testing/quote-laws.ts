@@ -156,8 +156,7 @@ export async function quotePrunedMeanwhile(fixture: LawFixture): Promise<void> {
   );
   await pruning;
   for (const entry of replaced.filter(isEntry)) {
-    assertSame(await journal.read(entry.key), entry, "what had replaced a quote was deleted with it");
-    assert.equal(await journal.write(entry.key, entry, done()), true);
+    assertSame(await journal.read(entry.key), entry);
   }
 }
 

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { InvalidArgumentError } from "../errors/errors.js";
-import type { Journal, JournalState } from "../flows/journal.js";
+import type { Journal } from "../flows/journal.js";
 import { assertOptions, type CheckTable, isFunction, isPositiveInteger } from "../options/option-table.js";
 import { clock } from "../timing/clock.js";
-import { BrokenLawError } from "./broken-law-error.js";
+import { Laws } from "./broken-law-error.js";
 import { laws } from "./journal-laws.js";
-import { assertSame, begin, done, lease, longMs, open } from "./law-fixture.js";
+import { assertSame, begin, defined, done, lease, longMs, open } from "./law-fixture.js";
 
 export interface VerifyJournalOptions {
   /**
@@ -72,16 +72,8 @@ export async function verifyJournal(
     "the options",
     (message) => new InvalidArgumentError(`verifyJournal: ${message}`),
   );
-  const held: string[] = [];
+  const checked = new Laws();
   const leftOpen: string[] = [];
-  const attempt = async (law: string, check: () => Promise<void>): Promise<void> => {
-    try {
-      await check();
-    } catch (error) {
-      throw new BrokenLawError(law, error);
-    }
-    held.push(law);
-  };
   const journal = await open();
   const opened = [journal];
   try {
@@ -92,19 +84,21 @@ export async function verifyJournal(
     for (const [index, [name, check]] of laws.entries()) {
       const prefix = `${run} ${String(index).padStart(2, "0")} `;
       const fixture = toFixture(journal, second, prefix, options);
-      await attempt(name, () => check({ ...fixture, leaveOpen: (what) => void leftOpen.push(what) }));
+      await checked.law(name, () => check({ ...fixture, leaveOpen: (what) => void leftOpen.push(what) }));
     }
     const { reopen } = options;
     if (reopen !== undefined) {
-      await attempt("states, epochs and leases outlive their handle", () => outlive(opened, reopen, `${run} reopen `));
-      await attempt("a handle that was closed fails, or tells the truth", () =>
+      await checked.law("states, epochs and leases outlive their handle", () =>
+        outlive(opened, reopen, `${run} reopen `),
+      );
+      await checked.law("a handle that was closed fails, or tells the truth", () =>
         closed(journal, opened, `${run} closed`),
       );
     }
   } finally {
     for (const handle of opened) await handle.close();
   }
-  return { held, notChecked: [...leftOpen, ...notChecked(options)] };
+  return { held: checked.held, notChecked: [...leftOpen, ...notChecked(options)] };
 }
 
 function toFixture(journal: Journal, second: Journal, prefix: string, options: VerifyJournalOptions) {
@@ -117,26 +111,22 @@ function toFixture(journal: Journal, second: Journal, prefix: string, options: V
 }
 
 async function outlive(opened: Journal[], reopen: () => Promise<Journal>, prefix: string): Promise<void> {
-  const lease = { owner: "a worker", leaseMs: 600_000, nonce: randomUUID() };
-  const state: JournalState = { phase: "claimed", settled: false, data: "the claim", evidence: "its evidence" };
-  const scope = { service: "https://service.example", gateway: prefix };
+  const state = open("the claim", "claimed");
   const [journal] = opened;
   assert.ok(journal);
-  const { entry: first } = await journal.begin(prefix, scope, { ...state, data: "" }, lease);
+  const first = await begin(journal, prefix, open(), lease(longMs));
   await journal.release(prefix, first);
-  const taken = await journal.acquire(prefix, { ...lease, nonce: randomUUID() });
-  assert.ok(taken);
+  const taken = defined(await journal.acquire(prefix, lease(longMs)));
   await journal.write(prefix, taken, state);
   const before = await journal.read(prefix);
   for (const handle of opened.splice(0)) await handle.close();
   const again = await reopen();
   opened.push(again);
-  assert.deepEqual(await again.read(prefix), before);
-  assert.equal(await again.acquire(prefix, lease), undefined, "the lease outlives the handle");
+  assertSame(await again.read(prefix), before);
+  assert.equal(await again.acquire(prefix, lease(longMs)), undefined, "the lease outlives the handle");
   assert.equal(await again.write(prefix, first, state), false, "the epoch outlives the handle");
-  const settled = { ...state, settled: true };
-  assert.equal(await again.write(prefix, taken, settled), false, "the revision outlives the handle");
-  assert.equal(await again.write(prefix, { ...taken, revision: 2 }, settled), true);
+  assert.equal(await again.write(prefix, taken, done()), false, "the revision outlives the handle");
+  assert.equal(await again.write(prefix, { ...taken, revision: 2 }, done()), true);
 }
 
 /** What swallows its errors takes every flow for one that is not there, or is somebody else's. */
@@ -149,7 +139,6 @@ async function closed(journal: Journal, [again]: readonly Journal[], prefix: str
   };
   await assertTold(() => journal.read(prefix), entry);
   await assertTold(() => journal.list({ scope: entry.scope, limit: 1 }), [entry]);
-  await assertTold(() => journal.renew(prefix, entry, longMs), true);
   await assertTold(() => journal.write(prefix, entry, done()), true);
   // Some open a connection again.
   await journal.close().catch(() => undefined);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isTokenStore, type TokenStore } from "../auth/token-store.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import { assertOptions, type CheckTable, isFunction, isPositiveInteger } from "../options/option-table.js";
-import { BrokenLawError } from "./broken-law-error.js";
+import { Laws } from "./broken-law-error.js";
 import { tokenStoreLaws } from "./token-store-laws.js";
 
 export interface VerifyTokenStoreOptions {
@@ -53,21 +53,16 @@ export async function verifyTokenStore(
     (message) => new InvalidArgumentError(`verifyTokenStore: ${message}`),
   );
   const { second = store, shortMs = 250, wait = sleep, workers = 20 } = options;
-  const held: string[] = [];
+  const laws = new Laws();
   // Clocks of databases tick apart from timers.
   const outlive = async (): Promise<void> => {
     await wait(shortMs + 50);
   };
   for (const [law, check] of tokenStoreLaws) {
     const key = `verify-${randomUUID()}`;
-    try {
-      await check({ store, second, key, otherKey: `${key}-other`, shortMs, outlive, workers });
-    } catch (error) {
-      throw new BrokenLawError(law, error);
-    }
-    held.push(law);
+    await laws.law(law, () => check({ store, second, key, otherKey: `${key}-other`, shortMs, outlive, workers }));
   }
-  return { held, notChecked: notChecked(options) };
+  return { held: laws.held, notChecked: notChecked(options) };
 }
 
 function notChecked({ second }: VerifyTokenStoreOptions): string[] {

@@ -603,9 +603,30 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     },
   ],
   [
-    "says that nothing was stored where a write fails",
-    /stored exactly/,
-    (store) => ({ write: (...given) => store.write(...given).catch(() => false) }),
+    "takes a flow over when it is begun again after its lease",
+    /an expired lease can be taken over/,
+    (store, clock) => ({
+      begin: async (key, scope, state, lease) => {
+        const begun = await store.begin(key, scope, state, lease);
+        const { leaseUntilMs = Number.POSITIVE_INFINITY } = begun.entry;
+        const taken = leaseUntilMs <= clock.nowMs ? await store.acquire(key, lease) : undefined;
+        return taken === undefined ? begun : { entry: taken, created: true };
+      },
+    }),
+  ],
+  [
+    "remembers that there is no such flow",
+    /begin stores/,
+    (store) => {
+      const absent = new Set<string>();
+      return {
+        read: async (key) => {
+          const entry = absent.has(key) ? undefined : await store.read(key);
+          if (entry === undefined) absent.add(key);
+          return entry;
+        },
+      };
+    },
   ],
   [
     "takes capital letters for small ones",
@@ -823,7 +844,6 @@ it.each(mistakes)("finds a journal that %s", async (_, law, change) => {
 const untrue: readonly Partial<Journal>[] = [
   { read: async () => undefined },
   { list: async () => [] },
-  { renew: async () => false },
   { write: async () => false },
 ];
 
