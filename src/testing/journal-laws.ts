@@ -27,7 +27,6 @@ import {
   quoteConfirmedInTime,
   quoteFenced,
   quoteKept,
-  quoteOfAnotherLife,
   quotePrunedMeanwhile,
   quoteReplaced,
   quoteReplacedOnce,
@@ -44,7 +43,10 @@ export const laws: readonly JournalLaw[] = [
   ["an expired lease can be taken over, with the next epoch", takeover],
   ["of many that take over one flow at once, exactly one gets it", takeoverOnce],
   ["an owner whose flow was taken over can't write, renew or release", fencing],
-  ["an owner with the epoch but another nonce can't write, renew, release or replace a quote", fencingByNonce],
+  [
+    "an owner with the epoch but another nonce can't write, renew, release, or replace or fence a quote",
+    fencingByNonce,
+  ],
   ["an expired lease that nobody took over still writes and renews", lateOwner],
   ["renew extends a lease", renewProlongs],
   ["release frees a flow at once, and ends renewing but not writing", releaseFrees],
@@ -78,7 +80,6 @@ export const laws: readonly JournalLaw[] = [
   ["prune keeps evidence when it is told to", pruneKeepsEvidence],
   ["prune deletes quotes that have long expired, and no others", pruneQuotes],
   ["prune deletes nothing that replaces a quote meanwhile", quotePrunedMeanwhile],
-  ["what would have replaced a quote that was pruned replaces no later quote of its key", quoteOfAnotherLife],
   ["a lease that is still as it was observed can be taken over, and no other", observedLease],
   ["keys are compared byte by byte", keysApart],
   ["strings that can't be stored exactly are refused or stored exactly, long ones too", oddTexts],
@@ -190,7 +191,9 @@ async function fencingByNonce({ journal, second, prefix }: LawFixture): Promise<
   assert.equal(await second.acquire(entry.key, lease(longMs)), undefined, "the owner's lease is kept");
   const quoted = await begin(journal, `${prefix}quote`, quote(longMs), lease(longMs));
   const stale = { ...quoted, nonce: randomUUID() };
+  // As of a quote of this key that was pruned.
   assert.equal(await second.replaceQuote(quoted.key, stale, open(), lease(longMs), undefined), undefined);
+  assert.equal(await second.fenceQuote(quoted.key, stale, randomUUID()), undefined);
   assertSame(await journal.read(quoted.key), quoted);
 }
 

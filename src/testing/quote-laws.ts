@@ -159,16 +159,3 @@ export async function quotePrunedMeanwhile(fixture: LawFixture): Promise<void> {
     assertSame(await journal.read(entry.key), entry);
   }
 }
-
-export async function quoteOfAnotherLife(fixture: LawFixture): Promise<void> {
-  const { journal, second, prefix, shortMs, outliveShortLease } = fixture;
-  const first = await begin(journal, prefix, quote(shortMs, "first"), lease(longMs));
-  await outliveShortLease();
-  await journal.prune({ quotedBeforeMs: (first.expiresAtMs ?? 0) + 1 });
-  const again = await begin(journal, prefix, quote(longMs, "second"), lease(longMs));
-  assertSame([again.epoch, again.revision], [first.epoch, first.revision]);
-  const late = await second.replaceQuote(prefix, first, open("late"), lease(longMs), undefined);
-  assert.equal(late, undefined, "revisions repeat, and nonces do not");
-  assert.equal(await second.fenceQuote(prefix, first, randomUUID()), undefined);
-  assertSame(await journal.read(prefix), again);
-}
