@@ -1,10 +1,68 @@
 import assert from "node:assert/strict";
-import { clock } from "../timing/clock.js";
+import { clock, sleep } from "../timing/clock.js";
 import { checkHistory, describeUnexplained } from "./history/check-history.js";
 import { CompetingClient } from "./history/competing-client.js";
 import { type HistoryEvent, toOperations } from "./history/history.js";
 import { recordedJournal } from "./history/recorded-journal.js";
-import { type LawFixture, pick, scopeOf, times } from "./law-fixture.js";
+import {
+  abandon,
+  assertSame,
+  defined,
+  done,
+  type LawFixture,
+  lease,
+  longMs,
+  open,
+  pick,
+  scopeOf,
+  times,
+} from "./law-fixture.js";
+
+/** For all competing workers together, in real time. */
+const patienceMs = 60_000;
+
+export async function contention({ journal, second, prefix, workers, flows }: LawFixture): Promise<void> {
+  const rounds = 5;
+  const keys = times(Math.max(1, Math.ceil(flows / 10)), (index) => `${prefix}${index}`);
+  for (const key of keys) await abandon(journal, key, scopeOf(prefix), "0");
+  const owners = new Map<string, number>();
+  const epochs = new Set<string>();
+  const work = async (worker: number, key: string): Promise<boolean> => {
+    const handle = pick(worker, journal, second);
+    const entry = await handle.acquire(key, lease(longMs));
+    if (entry === undefined) return false;
+    assert.equal(owners.get(key), undefined, "a flow has two owners");
+    owners.set(key, worker);
+    assert.equal(epochs.has(`${entry.epoch} ${key}`), false, "an epoch was given twice");
+    epochs.add(`${entry.epoch} ${key}`);
+    const now = await handle.read(key);
+    assertSame([now?.epoch, now?.nonce, now?.data], [entry.epoch, entry.nonce, entry.data]);
+    assert.equal(await handle.write(key, entry, open(String(Number(entry.data) + 1))), true);
+    owners.delete(key);
+    await handle.release(key, entry);
+    return true;
+  };
+  let giveUpAt = clock.monotonicMs() + patienceMs;
+  const workMuch = async (worker: number): Promise<void> => {
+    for (const key of times(rounds, () => keys).flat()) {
+      while (!(await work(worker, key))) {
+        assert.equal(clock.monotonicMs() < giveUpAt, true, "nobody gets a released flow");
+        await sleep(1);
+      }
+    }
+  };
+  try {
+    await Promise.all(times(workers, workMuch));
+  } finally {
+    // When one has failed, the others stop waiting for it.
+    giveUpAt = 0;
+  }
+  for (const key of keys) {
+    const entry = defined(await journal.read(key));
+    assertSame([entry.data, entry.epoch], [String(rounds * workers), rounds * workers + 1]);
+    assert.equal(await journal.write(key, entry, done()), true);
+  }
+}
 
 export async function histories({
   journal,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { BacklogCount, FlowScope, Journal, JournalEntry, JournalState } from "../flows/journal.js";
-import { histories } from "./competing-laws.js";
+import { contention, histories } from "./competing-laws.js";
 import {
   abandon,
   assertSame,
@@ -84,6 +84,7 @@ export const laws: readonly JournalLaw[] = [
   ["keys are compared byte by byte", keysApart],
   ["strings that can't be stored exactly are refused or stored exactly, long ones too", oddTexts],
   ["data and evidence come back exactly as they were given, even 1 MiB of them", exactData],
+  ["no flow has two owners at once, and no write is lost", contention],
   ["what competing clients are told of a flow has one order that explains it", histories],
 ];
 
