@@ -11,6 +11,7 @@ import {
 import { Agent, buildConnector, type Dispatcher } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { keyPairOf } from "../support/key-pairs.js";
+import { stretched } from "../support/patience.js";
 import { isThorough } from "../support/thorough.js";
 import { intent, payment } from "./calls.js";
 import { startWireFaultServer, type WireFaultServer, type WireFaultServerOptions } from "./wire-fault-server.js";
@@ -118,11 +119,13 @@ describe("the deadline of a create", () => {
 
   it("holds where the connection comes after it", async () => {
     const service = await start();
+    // Enough for the request to be with the dispatcher by then.
+    const timeoutMs = stretched(250);
     const connect = buildConnector({});
     const connected: Promise<void>[] = [];
     const slow = new Agent({
       connect: (options, callback) => {
-        const later = new Promise((resolve) => setTimeout(resolve, 400));
+        const later = new Promise((resolve) => setTimeout(resolve, 4 * timeoutMs));
         connected.push(later.then(() => connect(options, callback)));
       },
     });
@@ -130,7 +133,7 @@ describe("the deadline of a create", () => {
     const client = clientOf(service, service, {
       dispatcher: slow,
       auth: { accessToken: () => "the-access-token" },
-      timeoutMs: 100,
+      timeoutMs,
     });
     // This dispatcher has not shown yet that it tells when a request starts.
     expect(await errorOf(client.payments.create(payment))).toMatchObject({ effect: "possible" });

@@ -62,7 +62,7 @@ describe("over the fetch of this runtime", () => {
 
   it("settles at the deadline and drops the connection", async () => {
     const server = await startWireServer({});
-    expect(await failureOf(send(post(server.origin), within(50)))).toMatchObject({
+    expect(await failureOf(send(post(server.origin), within(stretched(100))))).toMatchObject({
       name: "Ended",
       kind: "timeout",
       sent: true,
@@ -148,8 +148,10 @@ describe("over a fetch that behaves in its own way", () => {
         cancelled = true;
       },
     });
-    const fetch: FetchLike = () => new Promise((resolve) => setTimeout(() => resolve(new Response(late)), 60));
-    const failure = await failureOf(send(request, within(20), fetch));
+    const timeoutMs = stretched(50);
+    const fetch: FetchLike = () =>
+      new Promise((resolve) => setTimeout(() => resolve(new Response(late)), 3 * timeoutMs));
+    const failure = await failureOf(send(request, within(timeoutMs), fetch));
     expect(failure).toMatchObject({ name: "Ended", kind: "timeout", sent: true });
     await until(() => cancelled);
   });
@@ -202,7 +204,7 @@ describe("over a fetch that behaves in its own way", () => {
   });
 
   it("has responded in time where the last of it came before the deadline's timer could fire", async () => {
-    const deadline = within(30);
+    const deadline = within(stretched(50));
     const body = new ReadableStream<Uint8Array>({
       pull(controller) {
         while (deadline.remainingMs() > 0);
@@ -314,7 +316,7 @@ it.each<[string, () => unknown]>([
   const body = { getReader: () => reader, cancel: cancelled };
   const response = { status: 200, type: "basic", url: "", headers: new Headers(), body };
   const fetch = (redirected: boolean) => (async () => ({ ...response, redirected })) as unknown as FetchLike;
-  expect(await send(post("http://service.test"), within(30), fetch(false))).toMatchObject({ broken: "timeout" });
+  expect(await send(post("http://service.test"), within(stretched(50)), fetch(false))).toMatchObject({ broken: "timeout" });
   const redirected = await failureOf(send(post("http://service.test"), within(), fetch(true)));
   expect(redirected).toMatchObject({ reason: "REDIRECTED_BY_FETCH" });
   expect(cancelled).toHaveBeenCalledTimes(2);

@@ -245,6 +245,12 @@ export const journals: readonly KnownSurvivor[] = [
   },
   {
     file: pool,
+    line: 'pool.on("release", (_, client) => Object(client).unref?.());',
+    replacement: "Object(client).unref()",
+    why: "Clients of pg have it. Those of pg-native, which NODE_PG_FORCE_NATIVE puts in their place, have not.",
+  },
+  {
+    file: pool,
     line: "return pg.default ?? pg;",
     replacement: "pg.default && pg",
     why: "Which of the two has the names depends on the version of `pg`: the one that is tested has both.",
