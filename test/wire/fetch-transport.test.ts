@@ -316,7 +316,9 @@ it.each<[string, () => unknown]>([
   const body = { getReader: () => reader, cancel: cancelled };
   const response = { status: 200, type: "basic", url: "", headers: new Headers(), body };
   const fetch = (redirected: boolean) => (async () => ({ ...response, redirected })) as unknown as FetchLike;
-  expect(await send(post("http://service.test"), within(stretched(50)), fetch(false))).toMatchObject({ broken: "timeout" });
+  expect(await send(post("http://service.test"), within(stretched(50)), fetch(false))).toMatchObject({
+    broken: "timeout",
+  });
   const redirected = await failureOf(send(post("http://service.test"), within(), fetch(true)));
   expect(redirected).toMatchObject({ reason: "REDIRECTED_BY_FETCH" });
   expect(cancelled).toHaveBeenCalledTimes(2);
