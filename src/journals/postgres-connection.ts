@@ -56,9 +56,9 @@ export function outsideTransactions(
  * Closes the connection where the work failed, as `pool.query` of `pg` does: a transaction that it has left is rolled back then. And one that
  * leads to a replica: by now, another may lead to the primary.
  */
-export async function onConnection<T>(
-  pool: Pick<PostgresPool, "connect">,
-  work: (connection: PostgresConnection) => Promise<T>,
+export async function onConnection<T, Connection extends PostgresConnection>(
+  pool: { connect(): Promise<Connection> },
+  work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
   const connection = await pool.connect();
   let mustClose = true;

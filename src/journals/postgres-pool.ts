@@ -1,8 +1,8 @@
-import type { Pool, PoolClient } from "pg";
+import type { Pool, PoolClient, QueryResult } from "pg";
 import { ConfigError, JournalError } from "../errors/errors.js";
 import { sha256Hex } from "../flows/state/sha256.js";
-import { outsideTransactions, type PostgresPool } from "./postgres-connection.js";
-import { isOfReplica, sqlStateOf } from "./postgres-failure.js";
+import { onConnection, outsideTransactions, type PostgresPool } from "./postgres-connection.js";
+import { sqlStateOf } from "./postgres-failure.js";
 
 type Query = PostgresPool["query"];
 
@@ -54,24 +54,14 @@ function queries(pool: Pool, timeoutMs: number): Pick<OpenedPool, "query" | "que
   const names = new Map<string, string>();
   const direct = new WeakMap<PoolClient, boolean>();
   let mayPrepare = true;
-  const send = async (isPrepared: boolean, text: string, values: Parameters<Query>[1] = []) => {
-    const client = await pool.connect();
-    let mustClose = true;
-    try {
+  const send = (isPrepared: boolean, text: string, values: Parameters<Query>[1] = []) =>
+    onConnection<QueryResult, PoolClient>(pool, async (client) => {
       const isOfOneProcess = await isDirect(client);
+      if (!isPrepared || !isOfOneProcess) return client.query(text, values);
       const name = names.get(text) ?? nameOf(text);
       names.set(text, name);
-      const result = await (isPrepared && isOfOneProcess
-        ? client.query({ name, text, values })
-        : client.query(text, values));
-      // By now, another connection may lead to the primary.
-      mustClose = isOfReplica(result.rows[0]);
-      return result;
-    } finally {
-      // As `pool.query` does after a failure.
-      client.release(mustClose);
-    }
-  };
+      return client.query({ name, text, values });
+    });
   const isDirect = async (client: PoolClient): Promise<boolean> => {
     const known = direct.get(client);
     if (known !== undefined) return known;

@@ -6,7 +6,7 @@ import { foreignPool, openPool } from "../../src/journals/postgres-pool.js";
 function fakePool() {
   const released: unknown[] = [];
   const connection = Object.assign(new EventEmitter(), {
-    query: async () => ({ rows: [] }),
+    query: async (_text: string) => ({ rows: [] }),
     release: (destroy?: boolean) => released.push(destroy),
   });
   return { connection, released, connect: async () => connection };

@@ -36,6 +36,22 @@ async function keysOf(store: MemoryJournal, service = "https://service.example")
 /** Others come in between where a journal reads in one statement, and writes in another one. */
 const otherStatement = () => new Promise((resolve) => setImmediate(resolve));
 
+/** What is there in a second statement, of a flow that was as it was seen in the first one: a change that names it always applies. */
+async function afterLooking(
+  store: MemoryJournal,
+  key: string,
+  seen: Partial<StateId>,
+): Promise<JournalEntry | undefined> {
+  const present = Object(await store.read(key));
+  if (Object.entries(seen).some(([name, value]) => Reflect.get(present, name) !== value)) return undefined;
+  await otherStatement();
+  return store.read(key);
+}
+
+function quotesOf(store: MemoryJournal): Promise<readonly JournalEntry[]> {
+  return store.list({ scope: { service: "https://service.example" }, phase: "quoted", limit: 1000 });
+}
+
 const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeof broken>[0]][] = [
   [
     "overwrites on begin",
@@ -231,11 +247,9 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     "looks whose lease it is, and renews then",
     /is taken over meanwhile/,
     (store) => ({
-      renew: async (key, id, leaseMs) => {
-        const present = await store.read(key);
-        if (present?.nonce !== id.nonce || present.epoch !== id.epoch) return false;
-        await otherStatement();
-        return store.renew(key, (await store.read(key)) ?? id, leaseMs);
+      renew: async (key, { epoch, nonce }, leaseMs) => {
+        const now = await afterLooking(store, key, { epoch, nonce });
+        return now !== undefined && store.renew(key, now, leaseMs);
       },
     }),
   ],
@@ -243,11 +257,9 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     "looks whose lease it is, and releases then",
     /is taken over meanwhile/,
     (store) => ({
-      release: async (key, id) => {
-        const present = await store.read(key);
-        if (present?.nonce !== id.nonce || present.epoch !== id.epoch) return;
-        await otherStatement();
-        await store.release(key, (await store.read(key)) ?? id);
+      release: async (key, { epoch, nonce }) => {
+        const now = await afterLooking(store, key, { epoch, nonce });
+        if (now !== undefined) await store.release(key, now);
       },
     }),
   ],
@@ -256,11 +268,9 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     /is taken over meanwhile/,
     (store) => ({
       write: async (key, id, state, leaseMs) => {
-        const present = await store.read(key);
-        const isOwn = present?.nonce === id.nonce && present.epoch === id.epoch && present.revision === id.revision;
-        if (!isOwn) return store.write(key, id, state, leaseMs);
-        await otherStatement();
-        return store.write(key, (await store.read(key)) ?? id, state, leaseMs);
+        const { epoch, nonce, revision } = id;
+        const now = await afterLooking(store, key, { epoch, nonce, revision });
+        return store.write(key, now ?? id, state, leaseMs);
       },
     }),
   ],
@@ -285,10 +295,8 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
     /replace or fence a quote at once/,
     (store) => ({
       fenceQuote: async (key, seen, nonce) => {
-        const present = await store.read(key);
-        if (present?.nonce !== seen.nonce || present.revision !== seen.revision) return undefined;
-        await otherStatement();
-        return store.fenceQuote(key, (await store.read(key)) ?? seen, nonce);
+        const now = await afterLooking(store, key, { nonce: seen.nonce, revision: seen.revision });
+        return now && store.fenceQuote(key, now, nonce);
       },
     }),
   ],
@@ -565,12 +573,7 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
       return {
         prune: async (options) => {
           const { quotedBeforeMs = 0 } = options;
-          const quotes = await store.list({
-            scope: { service: "https://service.example" },
-            phase: "quoted",
-            limit: 1000,
-          });
-          for (const { key, createdAtMs } of quotes) if (createdAtMs < quotedBeforeMs) deleted.add(key);
+          for (const { key, createdAtMs } of await quotesOf(store)) if (createdAtMs < quotedBeforeMs) deleted.add(key);
           return store.prune(options);
         },
         read: async (key) => (deleted.has(key) ? undefined : store.read(key)),
@@ -585,11 +588,7 @@ const mistakes: readonly [mistake: string, law: RegExp, change: Parameters<typeo
       return {
         prune: async (options) => {
           const { quotedBeforeMs = 0 } = options;
-          const quotes = await store.list({
-            scope: { service: "https://service.example" },
-            phase: "quoted",
-            limit: 1000,
-          });
+          const quotes = await quotesOf(store);
           await otherStatement();
           const report = await store.prune(options);
           for (const { key, expiresAtMs = 0 } of quotes) {

@@ -116,9 +116,7 @@ const mistakes: Readonly<Record<string, (store: MistakenStore) => Partial<TokenS
   "the holder locks again, which gives the lock another time": ({ right }) => ({
     lock: (key, owner, ms) => right.lock(key, `${owner} ${performance.now()} ${Math.random()}`, ms),
   }),
-  "a lock ends by itself": ({ right }) => ({
-    lock: (key, owner) => right.lock(key, owner, 1e9),
-  }),
+  "a lock ends by itself": ({ right }) => ({ lock: (key, owner) => right.lock(key, owner, 1e9) }),
   "unlock frees a lock at once, for any other owner": () => ({ unlock: async () => {} }),
   "unlock by another owner does nothing, nor does unlocking what is not locked": ({ right }) => {
     const { lock, holderOf } = notingHolders(right);
