@@ -14,7 +14,11 @@ it("takes what docs/simulation.md shows", () => {
   });
   expect(simulateCommand(["--guided", "--seed", "0", "--schedules", "1"])).toMatchObject({ isGuided: true, seed: 0 });
   const worlds = Object.keys(smallWorlds);
-  expect(simulateCommand(["--enumerate", "all", "--faults", "2"])).toEqual({ worlds, faults: 2 });
+  expect(simulateCommand(["--enumerate", "all", "--faults", "2", "--cores", "3"])).toEqual({
+    worlds,
+    faults: 2,
+    cores: 3,
+  });
 });
 
 it.each([
@@ -43,6 +47,7 @@ it.each([
   ["--choices [1] --guided", /^--guided means nothing beside --choices$/],
   ["--enumerate typo", /^--enumerate is all, or one of: payment/],
   ["--enumerate all --faults x", /^--faults must be/],
+  ["--enumerate all --cores 0", /^--cores must be/],
   ["--enumerate all --profile quotes", /^--profile means nothing beside --enumerate$/],
   ["--enumerate all --choices [1]", /^--choices means nothing beside --enumerate$/],
   ["--faults 2", /^--faults means nothing without --enumerate$/],

@@ -31,6 +31,7 @@ export interface RunCommand {
 export interface EnumerateCommand {
   readonly worlds: readonly SmallWorldName[];
   readonly faults: number;
+  readonly cores: number;
   readonly reportTo: string | undefined;
 }
 
@@ -40,7 +41,7 @@ const text = { type: "string" } as const;
 const world = { flows: text, processes: text, profile: text, "false-facts": flag };
 const random = { schedules: text, seed: text, first: text, cores: text, guided: flag, "as-found": flag };
 const report = { "all-marks": flag, "report-to": text };
-const enumeration = { faults: text, "report-to": text };
+const enumeration = { faults: text, cores: text, "report-to": text };
 const options = { ...world, ...random, ...report, ...enumeration, choices: text, enumerate: text };
 
 /** @throws {OptionError} for an option that is not there, is not what it has to be, or would change nothing. */
@@ -51,9 +52,10 @@ export function simulateCommand(args: readonly string[]): SimulateCommand {
     (name: "schedules" | "first" | "flows" | "processes" | "cores" | "faults", byDefault: number) =>
     (least: number, most?: number) =>
       wholeOption(name, values[name] ?? String(byDefault), least, most);
+  const cores = () => whole("cores", availableParallelism())(1, 256);
   if (enumerate !== undefined) {
     assertOnly(values, "enumerate", enumeration);
-    return { worlds: worldsOf(enumerate), faults: whole("faults", 1)(0, 9), reportTo };
+    return { worlds: worldsOf(enumerate), faults: whole("faults", 1)(0, 9), cores: cores(), reportTo };
   }
   if (choices === undefined) assertOnly(values, undefined, { ...world, ...random, ...report });
   else assertOnly(values, "choices", world);
@@ -67,7 +69,7 @@ export function simulateCommand(args: readonly string[]): SimulateCommand {
     seed: wholeOption("seed", values.seed ?? String(Math.floor(Math.random() * 2 ** 31))),
     flows: whole("flows", 3)(1, 20),
     processes: whole("processes", 3)(1, 20),
-    cores: choices === undefined ? whole("cores", availableParallelism())(1, 256) : 1,
+    cores: choices === undefined ? cores() : 1,
     choices: choices === undefined ? undefined : choicesOf(choices),
     profile,
     isGuided: values.guided === true,

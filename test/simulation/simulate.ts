@@ -12,9 +12,16 @@ import { profiles } from "./profiles.js";
 import type { RuleBranches } from "./rule-branches.js";
 import { addUp, describeReport, partsOf, type ShardReport } from "./shard-report.js";
 import { type EnumerateCommand, type RunCommand, simulateCommand } from "./simulate-options.js";
-import { describeEnumeration, type Enumeration, enumerate, smallWorlds } from "./small-worlds.js";
+import { describeEnumeration, type Enumeration, enumerate, type Part, smallWorlds, wholeOf } from "./small-worlds.js";
 
 /** `npm run simulate`: many schedules on all cores. See docs/simulation.md. */
+
+/** What one process runs: schedules at random, or a part of small worlds. */
+type Task = Shard | WorldsPart;
+
+interface WorldsPart extends Pick<EnumerateCommand, "worlds" | "faults"> {
+  readonly part: Part;
+}
 
 interface Shard extends SimulateFlowsOptions {
   readonly schedules: number;
@@ -26,9 +33,9 @@ interface Shard extends SimulateFlowsOptions {
 
 type Message = { readonly report: ShardReport } | { readonly violation: string };
 
-const shardText = process.env.CBP_SIMULATION_SHARD;
-if (shardText === undefined) process.exitCode = await runCommand();
-else await runShard(JSON.parse(shardText) as Shard);
+const taskText = process.env.CBP_SIMULATION_TASK;
+if (taskText === undefined) process.exitCode = await runCommand();
+else await runTask(JSON.parse(taskText) as Task);
 
 async function runCommand(): Promise<number> {
   try {
@@ -50,7 +57,7 @@ async function runAll(command: RunCommand): Promise<number> {
     console.log(`Seed ${seed}: schedules ${first} to ${first + schedules - 1}${world}, on ${cores}.`);
   }
   const startMs = performance.now();
-  const messages = await Promise.all(shards.map(runInProcess));
+  const messages = await Promise.all(shards.map((shard) => inProcess<Message>(shard)));
   const violations = messages.flatMap((message) => ("violation" in message ? [message.violation] : []));
   for (const violation of violations) console.error(`\n${violation}`);
   if (violations.length > 0) {
@@ -82,17 +89,15 @@ function shardsOf(command: RunCommand): readonly Shard[] {
   return partsOf(first, choices === undefined ? schedules : 1, cores).map((part) => ({ ...shared, ...part }));
 }
 
-async function runSmallWorlds({ worlds, faults, reportTo }: EnumerateCommand): Promise<number> {
-  // Thousands of errors are thrown, and nobody reads where.
-  Error.stackTraceLimit = 0;
-  const results: Enumeration[] = [];
-  for (const name of worlds) {
-    const world = smallWorlds[name];
-    const result = await enumerate(world, faults);
-    console.log(describeEnumeration(world, faults, result));
-    if (result.broken !== undefined) return 1;
-    results.push(result);
-  }
+async function runSmallWorlds({ worlds, faults, cores, reportTo }: EnumerateCommand): Promise<number> {
+  const parts = Array.from({ length: cores }, (_, at) => ({ at, of: cores }));
+  const found = await Promise.all(parts.map((part) => inProcess<readonly Enumeration[]>({ worlds, faults, part })));
+  const results = worlds.map((name, index) => {
+    const result = wholeOf(found.flatMap((ofPart) => ofPart[index] ?? []));
+    console.log(describeEnumeration(smallWorlds[name], faults, result));
+    return result;
+  });
+  if (results.some(({ broken }) => broken !== undefined)) return 1;
   writeReport(reportTo, results);
   return 0;
 }
@@ -102,26 +107,39 @@ function writeReport(file: string | undefined, report: unknown): void {
   if (file !== undefined) writeFileSync(file, `${JSON.stringify(report)}\n`);
 }
 
-function runInProcess(shard: Shard): Promise<Message> {
+/** What a process of its own found. */
+function inProcess<Result>(task: Task): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const env = { ...process.env, CBP_SIMULATION_SHARD: JSON.stringify(shard) };
+    const env = { ...process.env, CBP_SIMULATION_TASK: JSON.stringify(task) };
     const child = fork(fileURLToPath(import.meta.url), { env });
-    child.on("message", (message) => resolve(message as Message));
+    child.on("message", (message) => resolve(message as Result));
     child.on("exit", (code) => reject(new Error(`a process of the simulation ended with ${code}`)));
   });
 }
 
-async function runShard(shard: Shard): Promise<void> {
+async function runTask(task: Task): Promise<void> {
+  send("worlds" in task ? await enumerateWorlds(task) : await runShard(task));
+}
+
+async function enumerateWorlds({ worlds, faults, part }: WorldsPart): Promise<readonly Enumeration[]> {
+  // Thousands of errors are thrown, and nobody reads where.
+  Error.stackTraceLimit = 0;
+  const found: Enumeration[] = [];
+  for (const name of worlds) found.push(await enumerate(smallWorlds[name], faults, part));
+  return found;
+}
+
+async function runShard(shard: Shard): Promise<Message> {
   try {
     const { profile, isGuided, ...options } = shard;
     const emphasis = profile === undefined ? undefined : profiles[profile];
     const observer = observerOf(isGuided ? new Guide(shard.seed + shard.first) : undefined);
     const { marks, ...report } = await simulateWith(emphasis, options, observer);
     const { user, system } = process.cpuUsage();
-    send({ report: { ...report, marks: { ...marks, ...observer.rules }, cpuSeconds: (user + system) / 1e6 } });
+    return { report: { ...report, marks: { ...marks, ...observer.rules }, cpuSeconds: (user + system) / 1e6 } };
   } catch (error) {
     if (!(error instanceof SimulationError)) throw error;
-    send({ violation: error.message });
+    return { violation: error.message };
   }
 }
 
@@ -151,6 +169,6 @@ function readRules(): RuleBranches {
   return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as RuleBranches) : {};
 }
 
-function send(message: Message): void {
-  process.send?.(message, () => process.disconnect());
+function send(result: Message | readonly Enumeration[]): void {
+  process.send?.(result, () => process.disconnect());
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { describeEnumeration, enumerate, type SmallWorld, smallWorlds } from "./small-worlds.js";
+import { describeEnumeration, enumerate, type SmallWorld, smallWorlds, wholeOf } from "./small-worlds.js";
 
 const calm: SmallWorld = { about: "nothing fails", profile: {}, leases: 1 };
 
@@ -16,6 +16,14 @@ it("reaches with two faults what one does not", async () => {
   const [one, two] = [await enumerate(bank, 1), await enumerate(bank, 2)];
   expect(two.schedules).toBeGreaterThan(one.schedules);
   expect(Object.keys(two.marks).length).toBeGreaterThan(Object.keys(one.marks).length);
+});
+
+it("runs each schedule in one part, and no other", async () => {
+  const bank: SmallWorld = { about: "the bank fails", profile: { bankFailsBefore: 1, bankFailsAfter: 1 }, leases: 1 };
+  const whole = await enumerate(bank, 2);
+  const parts = [];
+  for (const at of [0, 1, 2]) parts.push(await enumerate(bank, 2, { at, of: 3 }));
+  expect(wholeOf(parts)).toEqual({ ...whole, seconds: expect.any(Number) });
 });
 
 it("shows the schedule that breaks a law", async () => {

@@ -2,6 +2,7 @@ import { type ChoiceRange, Choices } from "../../src/simulation/choices.js";
 import { prepareClients } from "../../src/simulation/cluster.js";
 import { drawProfile, type Profile } from "../../src/simulation/profile.js";
 import { runSchedule, type ScheduleOptions } from "../../src/simulation/run-schedule.js";
+import { sumOfMarks } from "./mark-report.js";
 
 /** A world so small that all its schedules with a few faults can be run. */
 export interface SmallWorld {
@@ -83,12 +84,22 @@ export interface Enumeration {
   readonly seconds: number;
 }
 
+/** One of so many parts, counted from 0. Each schedule is in one of them. */
+export interface Part {
+  readonly at: number;
+  readonly of: number;
+}
+
 /**
  * Runs every schedule of a small world that differs from the one in which nothing goes wrong in so many places at most. A place is a fault,
  * or a choice that goes otherwise, such as which process a call reaches. How long a fault lasts is part of it: the shortest time and the longest
- * are tried.
+ * are tried. A part has every so-manieth place of the first fault, and what follows it; the first one has the schedule without a fault, too.
  */
-export async function enumerate({ profile, leases }: SmallWorld, mostFaults: number): Promise<Enumeration> {
+export async function enumerate(
+  { profile, leases }: SmallWorld,
+  mostFaults: number,
+  part: Part = { at: 0, of: 1 },
+): Promise<Enumeration> {
   await prepareClients();
   const startMs = performance.now();
   const calm = drawProfile(Choices.replay([]), { flows: 1, processes: 2, hasFalseFacts: false });
@@ -105,21 +116,38 @@ export async function enumerate({ profile, leases }: SmallWorld, mostFaults: num
   const marks: Record<string, number> = {};
   let schedules = 0;
   let points = 0;
-  const stack: Prefix[] = [{ choices: [], faults: 0 }];
+  const stack: Prefix[] = [unfaulted];
   for (let prefix = stack.pop(); prefix !== undefined; prefix = stack.pop()) {
     const choices = Choices.replay(prefix.choices);
     const { violation, marks: reached } = await runSchedule(choices, options);
-    schedules += 1;
-    for (const mark of reached.keys()) marks[mark] = (marks[mark] ?? 0) + 1;
+    const isFirst = prefix === unfaulted;
+    if (!isFirst || part.at === 0) {
+      schedules += 1;
+      for (const mark of reached.keys()) marks[mark] = (marks[mark] ?? 0) + 1;
+    }
     if (violation !== undefined) {
       const { trace } = await runSchedule(Choices.replay(choices.made), { ...options, isTraced: true });
       const broken = { choices: choices.made, trace };
       return { schedules, points, marks, broken, seconds: secondsSince(startMs) };
     }
-    if (schedules === 1) points = choices.made.length;
-    stack.push(...further(prefix, choices, mostFaults));
+    const next = further(prefix, choices, mostFaults);
+    if (isFirst) points = choices.made.length;
+    stack.push(...(isFirst ? next.filter((_, index) => index % part.of === part.at) : next));
   }
   return { schedules, points, marks, broken: undefined, seconds: secondsSince(startMs) };
+}
+
+/** What the parts of a world come to. */
+export function wholeOf(parts: readonly Enumeration[]): Enumeration {
+  const [first] = parts;
+  if (first === undefined) throw new Error("there is no part");
+  return {
+    schedules: parts.reduce((sum, { schedules }) => sum + schedules, 0),
+    points: first.points,
+    marks: sumOfMarks(parts.map(({ marks }) => marks)),
+    broken: parts.find(({ broken }) => broken !== undefined)?.broken,
+    seconds: Math.max(...parts.map(({ seconds }) => seconds)),
+  };
 }
 
 export function describeEnumeration({ about }: SmallWorld, mostFaults: number, result: Enumeration): string {
@@ -145,6 +173,8 @@ interface Prefix {
   readonly choices: readonly number[];
   readonly faults: number;
 }
+
+const unfaulted: Prefix = { choices: [], faults: 0 };
 
 /** Every schedule that begins as this one does, and has one choice more that goes otherwise. */
 function further(prefix: Prefix, { made, ranges }: Choices, mostFaults: number): readonly Prefix[] {
