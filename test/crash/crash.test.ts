@@ -40,10 +40,10 @@ describe.each(journals)("with $kind", (journal) => {
 
   it("pays nothing twice, takes nothing twice and settles everything while four processes are killed and stopped", async () => {
     say(`${journal.kind}: seed ${seed}`);
-    const counts = { flows: 120, kills: 12, stops: 4, workers: 4, concurrency: 32 };
-    const result = await runKills({ ...journal, ...counts, leaseMs: 400, seed, flowsPerRound: 120, parallel: 1 });
+    const counts = { flows: 80, kills: 8, stops: 3, workers: 4, concurrency: 32 };
+    const result = await runKills({ ...journal, ...counts, leaseMs: 400, seed, flowsPerRound: 80, parallel: 1 });
     say(`${journal.kind}: ${describeKills(result)}`);
-    expect(result).toMatchObject({ ...kept, flows: 120, kills: 12, stops: 4 });
+    expect(result).toMatchObject({ ...kept, flows: 80, kills: 8, stops: 3 });
     expect(result.confirmedElsewhere).toBeGreaterThan(0);
   });
 

@@ -22,8 +22,8 @@ describe("a PostgreSQL server of the test's own", () => {
 
   it("pays nothing twice and settles everything while its back ends are stopped, its statements delayed, and it is killed", async () => {
     say(`seed ${seed}`);
-    const counts = { flows: 80, kills: 6, stops: 2, backendStops: 5, delays: 8, serverKills: 2 };
-    const bounds = { workers: 4, concurrency: 8, leaseMs: 1500, timeoutMs: 500, flowsPerRound: 80, parallel: 1 };
+    const counts = { flows: 60, kills: 5, stops: 2, backendStops: 4, delays: 6, serverKills: 2 };
+    const bounds = { workers: 4, concurrency: 8, leaseMs: 1500, timeoutMs: 500, flowsPerRound: 60, parallel: 1 };
     const result = await runKills({ kind: "postgres", ...counts, ...bounds, seed });
     say(describeKills(result));
     expect(result).toMatchObject({ ...kept, ...counts });

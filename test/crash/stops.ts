@@ -102,8 +102,8 @@ async function stopAt({ owner, heir }: Pair, key: string, { crashes, way = "run"
 
 export function describeStops(result: StopsResult): string {
   const { points, stops, unexpected, seconds } = result;
-  const ends = `ended unexpectedly ${unexpected.size}, ${seconds.toFixed(1)} s`;
-  return `points ${points}, stops ${stops}, ${describeLaws(result)}, ${ends}`;
+  const ends = [`ended unexpectedly ${unexpected.size}`, ...unexpected.values()].join("; ");
+  return `points ${points}, stops ${stops}, ${describeLaws(result)}, ${ends}, ${seconds.toFixed(1)} s`;
 }
 
 async function main(): Promise<number> {

@@ -33,8 +33,8 @@ describe.each(journals)("with $kind", (journal) => {
 
   it("pays nothing twice and settles everything while clocks jump by hours", async () => {
     say(`${journal.kind}: seed ${seed}`);
-    const counts = { flows: 60, kills: 5, stops: 2, clockJumps: 8 };
-    const bounds = { workers: 4, concurrency: 8, leaseMs: 500, flowsPerRound: 60, parallel: 1 };
+    const counts = { flows: 40, kills: 4, stops: 2, clockJumps: 6 };
+    const bounds = { workers: 4, concurrency: 8, leaseMs: 500, flowsPerRound: 40, parallel: 1 };
     const result = await runKills({ ...journal, ...counts, ...bounds, seed });
     say(`${journal.kind}: ${describeKills(result)}`);
     expect(result).toMatchObject({ ...kept, ...counts });

@@ -17,8 +17,8 @@ describe.each(journals)("with $kind", (journal) => {
     },
     async () => {
       say(`${journal.kind}: seed ${seed}`);
-      const counts = { flows: 60, kills: 6, stops: 2 };
-      const bounds = { workers: 6, concurrency: 6, leaseMs: 500, flowsPerRound: 60, parallel: 1 };
+      const counts = { flows: 40, kills: 4, stops: 2 };
+      const bounds = { workers: 6, concurrency: 6, leaseMs: 500, flowsPerRound: 40, parallel: 1 };
       const result = await runVersions({ ...journal, ...counts, ...bounds, seed });
       say(`${journal.kind}: ${describeKills(result)}`);
       expect(result).toMatchObject({ ...kept, ...counts });

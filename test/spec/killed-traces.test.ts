@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { expect, it } from "vitest";
 
 it("takes flows of processes that are killed and stopped for behaviours of the specification", async () => {
-  expect(await run("--flows", "200", "--kills", "40", "--stops", "10", "--lease", "1000")).toContain(
+  expect(await run("--flows", "120", "--kills", "24", "--stops", "6", "--lease", "1000")).toContain(
     "all are behaviours of spec/flow.tla",
   );
 });
