@@ -203,10 +203,9 @@ export class JournalRestore {
     const entry = await journal.read(key);
     if (`${entry?.phase} ${entry?.nonce}` === known) return;
     const keyTruth = truth.of(key);
-    keyTruth.wasLost = true;
+    keyTruth.lose();
     if (world.marks.isOpen(key))
       world.marks.happened(key, this.#isSudden ? "the journal fails over" : "the journal is restored");
-    keyTruth.toldNothing = undefined;
     // The caller of a flow that is gone asks for it again.
     if (entry === undefined && world.choices.chance(500)) callers.runAgain(key);
   }

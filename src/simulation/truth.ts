@@ -81,6 +81,13 @@ export class KeyTruth {
   constructor(key: string) {
     this.key = key;
   }
+
+  /** The journal has lost it, and what its callers were told with it: a refused confirmation whose write is still on its way may come true. */
+  lose(): void {
+    this.wasLost = true;
+    this.toldNothing = undefined;
+    for (const call of this.calls) call.isRefused = false;
+  }
 }
 
 /** The world's own record of what happened, and the laws that are held against it. */

@@ -59,6 +59,20 @@ class Story {
   }
 }
 
+it.each([
+  ["breaks a law", false, "told"],
+  ["is what may happen once the journal has lost the refusal", true, undefined],
+] as const)("a payment after its confirmation was refused %s", (_, isLost, law) => {
+  const story = new Story();
+  const call = story.truth.began(key, "confirm", false, "intent-1");
+  story.truth.failed(call, new CrossBorderError("it has expired", { code: "quote_expired", effect: "none" }));
+  call.isOver = true;
+  if (isLost) story.truth.of(key).lose();
+  story.take();
+  story.pay();
+  expect(story.law).toBe(law);
+});
+
 const lies: readonly [string, Law, (story: Story) => void][] = [
   [
     "a second payment",
