@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { CrossBorderClient } from "cross-border-payments";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { commands } from "../../../src/cli/commands.js";
 import { all } from "../../flows/results.js";
 import { postgresRelease02, sqliteRelease02 } from "../../journals/release-0-2.js";
 import { nodeSqlite, openHandle } from "../../journals/sqlite-fixture.js";
@@ -15,6 +16,9 @@ import { recordsIn, run } from "../run.js";
 import { type FlowsFixture, journalKinds, openFlowsFixture, postgresUrl, request } from "./flows-fixture.js";
 
 const folder = temporaryFolder();
+
+/** Those that end by themselves. */
+const flowsCommands = commands.filter(({ name }) => name.startsWith("flows ") && name !== "flows desk");
 
 const grounds = ["--by", "Olga Operator", "--why", "ticket 4711"];
 
@@ -68,6 +72,22 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     const { stdout: counts } = await fixture.run(["flows", "list", "--counts"]);
     expect(JSON.parse(counts)).toEqual(await fixture.flow.counts());
   });
+
+  it.skipIf(!isHere).each(flowsCommands)(
+    "are sent nothing that writes by the examples of $name",
+    async ({ examples }) => {
+      await hold("order-42");
+      const before = fixture.sandbox.requests.length;
+      const moved = [fixture.bank.calls, ...fixture.bank.released];
+      for (const example of examples) {
+        const line = example.replace(/ --(?:journal|config) \S+/g, "").split(" ");
+        for (const more of [[], ["--yes"]]) await fixture.run([...line, ...more]);
+      }
+      const requests = fixture.sandbox.requests.slice(before).filter(({ operation }) => operation !== "token");
+      expect(requests.filter(({ method, path }) => method !== "GET" && !path.endsWith("/logout"))).toEqual([]);
+      expect([fixture.bank.calls, ...fixture.bank.released]).toEqual(moved);
+    },
+  );
 
   it.skipIf(!isHere)("are a table that fits a narrow window, whatever their keys hold", async () => {
     const key = "order \u001b[2J\u009b31m\u202e 東京";
