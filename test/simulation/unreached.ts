@@ -56,7 +56,7 @@ export const reasons: readonly Reason[] = [
   },
   {
     cells: /^funds-requested: .*: refused$/,
-    why: "an operator has to release a flow that is stuck before its payment is claimed",
+    why: "an operator has to release a flow that is stuck, and those of the simulation decide about held ones alone",
   },
   {
     cells: /^funds-requested: takeFunds declines: (goes on|claimed)$/,
