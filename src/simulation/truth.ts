@@ -67,6 +67,8 @@ export class KeyTruth {
   /** What `takeFunds` returned first. */
   transactionId: string | undefined;
   sendings = 0;
+  /** How often operators had asked for a `resend` before each sending. */
+  readonly resends: number[] = [];
   /** Payments that are on their way to the service, and releases on theirs to the bank. */
   open = 0;
   /** Whether the journal lost something that it had stored of this flow. */
@@ -263,6 +265,7 @@ export class Truth {
     const truth = this.of(key);
     truth.open += 1;
     truth.sendings += 1;
+    truth.resends.push(truth.calls.filter(({ kind }) => kind === "resend").length);
     if (truth.funds !== "taken" && !isAllowed(truth, "release")) {
       this.#broken("funds", `a payment was sent for ${key}, whose money is ${truth.funds}`);
     }
@@ -272,8 +275,12 @@ export class Truth {
   paid(payment: MadePayment): void {
     const truth = this.of(payment.key);
     truth.payments.push(payment);
-    const sendings = new Set(truth.payments.map(({ sending }) => sending)).size;
-    if (sendings > 1 && !isAllowed(truth, "resend")) this.#broken("once", `${payment.key} was paid twice`);
+    const sendings = new Set(truth.payments.map(({ sending }) => sending));
+    // Each resend allows one payment more.
+    const resends = new Set([...sendings].map((sending) => truth.resends[sending - 1]));
+    if (resends.size < sendings.size || (sendings.size > 1 && !isAllowed(truth, "resend"))) {
+      this.#broken("once", `${payment.key} was paid twice`);
+    }
     const isConfirmed = ({ kind, intentId, isRefused }: SimulatedCall) =>
       kind === "run" || (intentId === payment.intentId && !isRefused);
     if (!truth.calls.some(isConfirmed)) {

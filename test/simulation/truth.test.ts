@@ -96,6 +96,18 @@ const lies: readonly [string, Law, (story: Story) => void][] = [
     },
   ],
   [
+    "two payments after one resend",
+    "once",
+    (story) => {
+      story.call();
+      story.take();
+      story.truth.sent(key);
+      story.call("resend", true);
+      story.pay("payment-1");
+      story.pay("payment-2");
+    },
+  ],
+  [
     "money given back for a payment",
     "release",
     (story) => {
