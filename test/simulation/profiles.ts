@@ -113,6 +113,8 @@ export const profiles = {
     stopQuarters: [4],
     unsent: choices.of([0, 300]),
     slowMs: 900,
+    // An owner that stood still and whose wall clock was set back meanwhile can't know that its time is over.
+    clockJumpsOnWaking: 0,
     passingRefusals: 600,
     sparesOthers: true,
   }),
