@@ -50,6 +50,19 @@ async function quotedFixture() {
 
 type Replace = Parameters<Journal["replaceQuote"]>;
 
+it("keeps the price of a quote that is fresh again once the journal's clock was set back", async () => {
+  const { flow, via, store, setClock } = await quotedFixture();
+  const { intent } = await flow().quote("k", request);
+  setClock(ttlMs + 1);
+  const late = via({
+    replaceQuote: async (...args) => {
+      setClock(0);
+      return store.replaceQuote(...args);
+    },
+  });
+  expect((await late().quote("k", request)).intent.id).toBe(intent.id);
+});
+
 describe("confirm", () => {
   it("says that the flow owns the payment where no copy was answered, and it does once the first one arrives", async () => {
     const { via, confirm, store, bank, flow, sandbox, phase } = await quotedFixture();
