@@ -93,7 +93,7 @@ export interface Part {
 /**
  * Runs every schedule of a small world that differs from the one in which nothing goes wrong in so many places at most. A place is a fault,
  * or a choice that goes otherwise, such as which process a call reaches. How long a fault lasts is part of it: the shortest time and the longest
- * are tried. A part has every so-manieth place of the first fault, and what follows it; the first one has the schedule without a fault, too.
+ * are tried. Parts take the first faults in turn, each with what follows it; the first part has the schedule without a fault, too.
  */
 export async function enumerate(
   { profile, leases }: SmallWorld,
