@@ -38,6 +38,6 @@ describe.each([...operations.values()])("the comment of the method of $name", (r
   it("says how many fields it takes as they are counted in its row", () => {
     const said = /\ball (\w+) fields\b/.exec(comment)?.[1];
     const counted = numbers[Object.keys(row.body?.fields ?? {}).length];
-    if (said !== undefined) expect(said).toBe(counted);
+    expect([undefined, counted]).toContain(said);
   });
 });
