@@ -28,7 +28,7 @@ export const alias = [
   { find: /^#platform$/, replacement: source("platform/node.ts") },
   { find: /^#sandbox$/, replacement: source("sandbox/index.ts") },
   { find: /^#undici$/, replacement: "undici" },
-  { find: /^#schemas$/, replacement: source("http/compiled-schemas.ts") },
+  { find: /^#schemas$/, replacement: source("http/installed-schemas.ts") },
   ...Object.entries(entries).map(([name, path]) => ({
     find: new RegExp(`^cross-border-payments${name}$`),
     replacement: source(path),

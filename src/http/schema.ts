@@ -4,6 +4,7 @@ import type { Operation } from "../api/operation.js";
 import { describeValue, looksLikeName } from "../errors/describe-value.js";
 import { loadedLate } from "../errors/loaded-late.js";
 import { decimalNumeral } from "../money.js";
+import type { Zod } from "./compiled-schemas.js";
 
 /** A field that is not what the description says; never with its value. */
 export interface Mismatch {
@@ -13,15 +14,13 @@ export interface Mismatch {
   readonly found: string;
 }
 
-/** What is used of zod: compiled on Node, interpreted on the web. */
-type Zod = typeof import("#schemas");
-
 /** Loads zod with the first call. */
 export class SchemaLoader {
   loaded: Schemas | undefined;
 
   async load(): Promise<Schemas> {
-    const zod = await loadedLate(import("#schemas"), "what reads records");
+    const loading = import("#schemas").then(({ loadZod }) => loadZod());
+    const zod = await loadedLate(loading, "what reads records");
     this.loaded ??= new Schemas(zod);
     return this.loaded;
   }

@@ -152,7 +152,7 @@ export const importTable: ImportTable = {
 
   /** A package or a module of Node, and the folders or files of `src/` that may import it. */
   packages: {
-    "a computed name": ["cli/flows/load-cipher.ts"],
+    "a computed name": ["http/installed-schemas.ts", "cli/flows/load-cipher.ts"],
     "@opentelemetry/api": ["opentelemetry"],
     "better-sqlite3": ["cli/flows/sqlite-file.ts"],
     "cloudflare:workers": ["platform/workerd.ts", "platform/cloudflare-workers.d.ts"],
@@ -160,7 +160,7 @@ export const importTable: ImportTable = {
     pg: ["journals/postgres-pool.ts"],
     "#undici": ["platform/undici-agent.ts"],
     undici: ["platform/undici-agent.ts", "platform/fresh-agent.ts", "settings/proxy-dispatcher.ts"],
-    zod: ["http/schema.ts", "http/compiled-schemas.ts", "http/plain-schemas.ts"],
+    zod: ["http/schema.ts", "http/compiled-schemas.ts", "http/installed-schemas.ts", "http/plain-schemas.ts"],
     "node:assert": ["testing"],
     "node:crypto": ["platform", "verification", "sandbox", "testing", "cli/lists", "cli/flows", "cli/probe"],
     "node:fs": [
@@ -175,7 +175,7 @@ export const importTable: ImportTable = {
     "node:events": ["cli/lists"],
     "node:http": ["sandbox/server.ts", "cli/doctor", "cli/flows"],
     "node:https": ["cli/doctor"],
-    "node:module": ["cli/flows/sqlite-file.ts"],
+    "node:module": ["http/installed-schemas.ts", "cli/flows/sqlite-file.ts"],
     "node:net": ["sandbox/server.ts", "cli/doctor", "cli/lists", "cli/flows"],
     "node:os": ["reconcile/temporary-file.ts", "settings", "cli/sandbox", "cli/lists", "cli/flows"],
     "node:path": ["reconcile/temporary-file.ts", "settings", "cli"],

@@ -1,12 +1,17 @@
+import { createRequire } from "node:module";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import * as compiled from "../../src/http/compiled-schemas.js";
-import * as plain from "../../src/http/plain-schemas.js";
+import * as bundled from "../../src/http/compiled-schemas.js";
+import * as installed from "../../src/http/installed-schemas.js";
+import * as web from "../../src/http/plain-schemas.js";
 import { SchemaLoader, Schemas } from "../../src/http/schema.js";
 import { operations } from "../../src/resources/catalogue.js";
 import { payments } from "../../src/resources/payments.js";
 import { transfers } from "../../src/resources/transfers.js";
 import { withdrawals } from "../../src/resources/withdrawals.js";
 import { recordOf } from "./scripted-transport.js";
+
+const compiled = installed.loadZod();
+const plain = web.loadZod();
 
 it("says so where what reads records can't be loaded, and tries again with the next call", async () => {
   vi.resetModules();
@@ -59,8 +64,54 @@ it("has zod compile every schema on Node: it would interpret one that it can't c
   }
 });
 
-it("takes the same of zod for Node and for the web", () => {
-  expect(Object.keys(plain).sort()).toEqual(Object.keys(compiled).sort());
+it("takes the same of zod for Node, for bundles and for the web", () => {
+  const names = Object.keys(compiled).sort();
+  expect(Object.keys(bundled.loadZod()).sort()).toEqual(names);
+  expect(Object.keys(plain).sort()).toEqual(names);
+});
+
+describe("zod as it is installed", () => {
+  const require = createRequire(import.meta.url);
+  /** A package of zod with other files: `loaded` is what was asked for. */
+  function packageOf(fileOf: installed.Load) {
+    const loaded: string[] = [];
+    const load = (name: string) => {
+      loaded.push(name.replace(/^.*\/(?=v4\/core\/)/, ""));
+      return fileOf(name);
+    };
+    return { loaded, require: Object.assign(load, { resolve: require.resolve }) };
+  }
+
+  it("is loaded by its own files, without its entry", () => {
+    const { loaded, require: fromFiles } = packageOf(require);
+    expect(installed.loadZod(fromFiles)).toEqual(compiled);
+    expect(loaded).toHaveLength(4);
+    expect(loaded).not.toContain("zod/v4/core");
+  });
+
+  it.each<[string, installed.Load]>([
+    [
+      "has no such files",
+      (name) => {
+        if (name !== "zod/v4/core") throw new Error("Cannot find module");
+        return require(name);
+      },
+    ],
+    ["has other things in them", (name) => (name === "zod/v4/core" ? require(name) : {})],
+    [
+      "has names of them that are no functions",
+      (name) => (name === "zod/v4/core" ? require(name) : { ...require(name), validate: 7 }),
+    ],
+  ])("is loaded by its entry where it %s", (_where, fileOf) => {
+    const { loaded, require: other } = packageOf(fileOf);
+    const zod = installed.loadZod(other);
+    expect(loaded.at(-1)).toBe("zod/v4/core");
+    expect(new Schemas(zod).mismatches(payments.create, recordOf(payments.create.record), 100)).toEqual([]);
+  });
+
+  it("says what it lacks where its entry is another's too", () => {
+    expect(() => installed.loadZod(packageOf(() => ({})).require)).toThrow("zod has no $ZodCheckRegex");
+  });
 });
 
 describe.each([

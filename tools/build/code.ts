@@ -9,6 +9,7 @@ const inner = {
   login: "src/auth/openid-grant.ts",
   "platform/node": "src/platform/node.ts",
   "schemas/compiled": "src/http/compiled-schemas.ts",
+  "schemas/installed": "src/http/installed-schemas.ts",
 };
 const modulesOnly = {
   /** What package.json names in `bin`. */
@@ -132,6 +133,10 @@ function sources(format: "es" | "cjs"): Plugin {
         charset: "utf8",
       });
       return { code, map: null };
+    },
+    /** What Rollup writes looks for a document first, which Jest may have. */
+    resolveImportMeta(property) {
+      return format === "cjs" && property === "url" ? 'require("node:url").pathToFileURL(__filename).href' : null;
     },
     renderChunk(code, { name }) {
       // Rollup has used it by then, and no bundler shakes CommonJS, or the command.
