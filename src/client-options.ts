@@ -1,8 +1,7 @@
 import { maxRetriesOption, requestOptions, timeoutMsOption } from "./api/request-options.js";
-import { type AuthOptions, parseAuthOptions } from "./auth/auth-options.js";
+import { type AuthOptions, parseAuthOptions, tokenLeewayOption } from "./auth/auth-options.js";
 import { tokenSourceKey } from "./auth/token-source.js";
 import { isTokenStore, type TokenStore } from "./auth/token-store.js";
-import { isTokenLeeway } from "./auth/token-timing.js";
 import { describeValue, looksLikeName } from "./errors/describe-value.js";
 import { ConfigError } from "./errors/errors.js";
 import { type ClientEvents, readClientHooks } from "./events/client-events.js";
@@ -191,8 +190,7 @@ export const clientOptions = {
     logins: ["client", "ServerLogin"],
   },
   tokenLeewayMs: {
-    accepts: isTokenLeeway,
-    wanted: "a number of milliseconds, 0 or more",
+    ...tokenLeewayOption,
     documentedDefault: "5,000, at most a tenth of the lifetime",
     documentation: "how long before its expiry a token is renewed",
     logins: ["client", "ServerLogin"],

@@ -77,16 +77,12 @@ function parseSort(sort: unknown, refuse: (message: string) => Error): readonly 
 }
 
 const isTerm = (value: unknown): boolean => typeof value === "string" && /^[^.,\s]{1,64}\.(?:asc|desc)$/.test(value);
-const token = (documentation: string) => ({
-  accepts: isText,
-  wanted: "a paging token: a string that is not empty",
-  documentation,
-});
+const token = { accepts: isText, wanted: "a paging token: a string that is not empty" };
 
 const listQueryOptions: OptionTable<ListQuery<unknown, object>> = {
   size: { accepts: isPositiveInteger, wanted: "a whole number above 0", documentation: "records on a page" },
-  after: token("only records after this paging token"),
-  before: token("only records before this paging token"),
+  after: { ...token, documentation: "only records after this paging token" },
+  before: { ...token, documentation: "only records before this paging token" },
   sort: {
     accepts: (value) => typeof value === "string" || Array.isArray(value),
     wanted: 'a term such as "createdAt.desc", several with commas (and no spaces) between them, or an array of terms',

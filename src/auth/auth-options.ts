@@ -159,6 +159,12 @@ export const formText: Check = {
 const requiredText = { ...formText, isRequired: true } as const;
 const flag = { accepts: isBoolean, wanted: "true or false" };
 
+/** Of the client and of a `ServerLogin`. */
+export const tokenLeewayOption = {
+  accepts: (value: unknown) => typeof value === "number" && value >= 0,
+  wanted: "a number of milliseconds, 0 or more",
+} satisfies Check;
+
 /** What a login of any kind needs. */
 export const identityProviderOptions: CheckTable<IdentityProviderAuth> = {
   // `parseAuthUrl` checks it, with a message for each mistake.

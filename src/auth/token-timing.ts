@@ -12,11 +12,6 @@ export interface Token {
   readonly leewayMs: number;
 }
 
-/** Whether a number of milliseconds can be the `leewayMs` that a caller gives. */
-export function isTokenLeeway(value: unknown): boolean {
-  return typeof value === "number" && value >= 0;
-}
-
 /**
  * A token whose lifetime counts from before its request was sent: the server's own count can only have started later.
  *

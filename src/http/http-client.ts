@@ -4,13 +4,14 @@ import { encodeId } from "../api/path.js";
 import { type ApiPromise, parseRequestOptions, type RequestOptions } from "../api/request-options.js";
 import type { TokenHold } from "../auth/token-hold.js";
 import { InvalidArgumentError } from "../errors/errors.js";
+import { loadedLate } from "../errors/loaded-late.js";
 import type { Reporter } from "../events/reporter.js";
 import type { Timestamp } from "../timing/timestamp.js";
 import { serverAttributes } from "../tracing/server-attributes.js";
 import { toApiPromise } from "./api-promise.js";
 import { Call, type CallSource } from "./call.js";
 import type { CallContext } from "./call-context.js";
-import { checkHealth, checkTimeoutMs, type HealthReport } from "./check-health.js";
+import type { HealthReport } from "./check-health.js";
 import { ensureToken, tokenRequest } from "./ensure-token.js";
 import { checkHeaders } from "./headers.js";
 import { InFlight } from "./in-flight.js";
@@ -116,6 +117,7 @@ export class HttpClient implements ApiClient {
   /** Reads one record of a list, once, and tells how that went. */
   async checkHealth(list: Operation, given?: RequestOptions): Promise<HealthReport> {
     const options = parseRequestOptions(list, given);
+    const { checkHealth, checkTimeoutMs } = await loadedLate(import("./check-health.js"), "what checks the service");
     const timeoutMs = options.timeoutMs ?? Math.min(checkTimeoutMs, this.#context.timeoutMs);
     const input = { paging: { _size: 1 }, lenient: true } as const;
     const source = { ids: [], input, signed: this.#isSigned(list) };

@@ -3,7 +3,7 @@ import type { Zod } from "./compiled-schemas.js";
 
 type Exports = Readonly<Record<string, unknown>>;
 
-/** Loads a file or a package. */
+/** Loads a file. */
 export type Load = (name: string) => Exports;
 
 export type Require = Load & { readonly resolve: (name: string) => string };
@@ -13,13 +13,15 @@ const thisFile = import.meta.url;
 
 /**
  * What `compiled-schemas.ts` takes of zod, of the package that is installed: by its own files, since its entry takes three times as long, most of
- * it for languages that nobody asks for. zod promises nothing about those files, so whatever is wrong with them, the entry is used instead.
+ * it for languages that nobody asks for. zod promises nothing about those files, so whatever is wrong with them, the entry is used instead, as
+ * in a bundle whose maker does not know the condition `module`.
  */
-export function loadZod(require: Require = createRequire(thisFile)): Zod {
+export async function loadZod(require?: Require): Promise<Zod> {
   try {
-    return partsOf(Object.assign({}, ...filesOf(require)));
+    return partsOf(filesOf(require ?? createRequire(thisFile)));
   } catch {
-    return partsOf(require("zod/v4/core"));
+    const entry = await import("./compiled-schemas.js");
+    return entry.loadZod();
   }
 }
 
@@ -30,17 +32,19 @@ function filesOf(require: Require): readonly Exports[] {
   return ["checks", "compile", "parse", "schemas"].map((name) => require(`${folder}${name}.${ending}`));
 }
 
-function partsOf(zod: Exports): Zod {
-  const { $ZodCheckRegex, $ZodNumberFormat, $ZodObjectJIT, $ZodString, $ZodUnknown, compile, validate } = zod;
-  const parts = {
+/** @throws {TypeError} where something is not there. */
+function partsOf(files: readonly Exports[]): Zod {
+  const zod: Exports = Object.assign({}, ...files);
+  const {
     $ZodCheckRegex,
     $ZodNumberFormat,
-    $ZodObject: $ZodObjectJIT,
+    $ZodObjectJIT: $ZodObject,
     $ZodString,
     $ZodUnknown,
     compile,
     validate,
-  };
+  } = zod;
+  const parts = { $ZodCheckRegex, $ZodNumberFormat, $ZodObject, $ZodString, $ZodUnknown, compile, validate };
   for (const [name, part] of Object.entries(parts)) {
     if (typeof part !== "function") throw new TypeError(`zod has no ${name}`);
   }

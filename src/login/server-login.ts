@@ -1,8 +1,8 @@
 import type { IdentityProviderAuth, UserAuth } from "../auth/auth-options.js";
+import { tokenLeewayOption } from "../auth/auth-options.js";
 import type { UserClaims } from "../auth/openid-grant.js";
 import { type OpenTokenSource, tokenSourceKey } from "../auth/token-source.js";
 import { isTokenStore, type TokenStore } from "../auth/token-store.js";
-import { isTokenLeeway } from "../auth/token-timing.js";
 import { describeValue } from "../errors/describe-value.js";
 import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
 import { type CheckTable, isFunction } from "../options/option-table.js";
@@ -204,7 +204,7 @@ export const serverLoginOptions: CheckTable<ServerLoginOptions> = {
     accepts: isTokenStore,
     wanted: "a token store: an object with the methods read, lock, unlock and write",
   },
-  tokenLeewayMs: { accepts: isTokenLeeway, wanted: "a number of milliseconds, 0 or more" },
+  tokenLeewayMs: tokenLeewayOption,
   // `parseTlsOptions` checks it, and `parseAppInfo` the program.
   tls: { accepts: () => true, wanted: "certificates" },
   fetch: { accepts: isFunction, wanted: "a function" },

@@ -32,6 +32,12 @@ it("finds no file in src that nothing imports, such as a command that is not amo
   expect(unimported.sort()).toEqual(begins.sort());
 });
 
+it("finds nothing in src that reads what is left out of the package: the options' lines in the documents", () => {
+  const reading =
+    /\.(?:documentation|documentedDefault|logins)\b|(?<!#)\b(?:documentation|documentedDefault|logins)\s*[,}]/;
+  expect([...sources].filter(([, text]) => reading.test(text.replace(/^\s*\*.*$/gm, "")))).toEqual([]);
+});
+
 /** What these files, put beside the real ones, add to the problems. */
 function problemsOf(planted: Record<string, string>): string[] {
   const all = importProblems(new Map([...sources, ...Object.entries(planted)]), importTable, subpaths);

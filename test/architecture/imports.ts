@@ -160,7 +160,7 @@ export const importTable: ImportTable = {
     pg: ["journals/postgres-pool.ts"],
     "#undici": ["platform/undici-agent.ts"],
     undici: ["platform/undici-agent.ts", "platform/fresh-agent.ts", "settings/proxy-dispatcher.ts"],
-    zod: ["http/schema.ts", "http/compiled-schemas.ts", "http/installed-schemas.ts", "http/plain-schemas.ts"],
+    zod: ["http/schema.ts", "http/compiled-schemas.ts", "http/plain-schemas.ts"],
     "node:assert": ["testing"],
     "node:crypto": ["platform", "verification", "sandbox", "testing", "cli/lists", "cli/flows", "cli/probe"],
     "node:fs": [

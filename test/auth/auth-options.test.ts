@@ -6,6 +6,7 @@ import {
   type PasswordAuth,
   parseAuthOptions,
   tokenEndpointAddress,
+  tokenLeewayOption,
 } from "../../src/auth/auth-options.js";
 import { tokenSourceKey } from "../../src/auth/token-source.js";
 import { ConfigError } from "../../src/errors/errors.js";
@@ -177,3 +178,14 @@ it("writes the realm as one segment of the path", () => {
   expect(path).toBe("/auth/realms/a%2Fb%3Fc%23d%20e%252f/protocol/openid-connect/token");
   expect(new URL(origin + path).pathname).toBe(path);
 });
+
+it.each([0, 1, 0.5, 3_600_000, Number.POSITIVE_INFINITY])("can use a leeway of %d", (leewayMs) => {
+  expect(tokenLeewayOption.accepts(leewayMs)).toBe(true);
+});
+
+it.each([-1, Number.NaN, Number.NEGATIVE_INFINITY, "5000", "", null, undefined, true, [], {}])(
+  "can't use a leeway of %j",
+  (leewayMs) => {
+    expect(tokenLeewayOption.accepts(leewayMs)).toBe(false);
+  },
+);

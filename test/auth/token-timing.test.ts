@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import {
   backOffMs,
-  isTokenLeeway,
   leftOfToken,
   refusedHoldMs,
   rejectedHoldMs,
@@ -25,17 +24,6 @@ it("takes a given leeway, 0 included", () => {
   expect(toToken("t", sentAt, 300_000, 0).leewayMs).toBe(0);
   expect(toToken("t", sentAt, 300_000, 60_000).leewayMs).toBe(60_000);
 });
-
-it.each([0, 1, 0.5, 3_600_000, Number.POSITIVE_INFINITY])("can use a leeway of %d", (leewayMs) => {
-  expect(isTokenLeeway(leewayMs)).toBe(true);
-});
-
-it.each([-1, Number.NaN, Number.NEGATIVE_INFINITY, "5000", "", null, undefined, true, [], {}])(
-  "can't use a leeway of %j",
-  (leewayMs) => {
-    expect(isTokenLeeway(leewayMs)).toBe(false);
-  },
-);
 
 it.each([600_000, Number.POSITIVE_INFINITY])("cuts a leeway of %d ms to half of the lifetime", (leewayMs) => {
   expect(toToken("t", sentAt, 300_000, leewayMs).leewayMs).toBe(150_000);

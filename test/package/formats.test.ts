@@ -54,6 +54,33 @@ it("works over undici's sockets by import", () => {
   expect(run("sockets.mjs", script + overSockets)).toBe("Lina");
 });
 
+it.each([
+  ["import", "mjs", 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);'],
+  ["require", "cjs", ""],
+])("loads no languages of zod by %s", (how, ending, prelude) => {
+  const loads = how === "import" ? 'await import("cross-border-payments")' : 'require("cross-border-payments")';
+  const script = `
+    ${prelude}
+    const { Session } = require("node:inspector");
+    const { startSandbox } = require("cross-border-payments/sandbox");
+    const loaded = [];
+    const session = new Session();
+    session.connect();
+    session.on("Debugger.scriptParsed", ({ params: { url } }) => loaded.push(url));
+    session.post("Debugger.enable");
+    const files = (name) => loaded.filter((url) => url.includes("/node_modules/zod/" + name)).length;
+    (async () => {
+      const server = await startSandbox();
+      const { CrossBorderClient } = ${loads};
+      const client = new CrossBorderClient(server.clientOptions);
+      await client.liquidityProviders.create({ firstName: "Lina" });
+      console.log(files("v4/core/schemas") > 0, files("v4/locales"));
+      await client.close();
+      await server.close();
+    })();`;
+  expect(run(`zod.${ending}`, script)).toBe("true 0");
+});
+
 it("works over undici's sockets by require", () => {
   expect(run("sockets.cjs", requiresOverSockets + overSockets)).toBe("Lina");
 });

@@ -8,7 +8,6 @@ import ts from "typescript";
 const inner = {
   login: "src/auth/openid-grant.ts",
   "platform/node": "src/platform/node.ts",
-  "schemas/compiled": "src/http/compiled-schemas.ts",
   "schemas/installed": "src/http/installed-schemas.ts",
 };
 const modulesOnly = {
@@ -16,6 +15,7 @@ const modulesOnly = {
   cli: "src/cli/cli.ts",
   "platform/web": "src/platform/web.ts",
   "platform/workerd": "src/platform/workerd.ts",
+  "schemas/compiled": "src/http/compiled-schemas.ts",
   "schemas/plain": "src/http/plain-schemas.ts",
 };
 
@@ -124,7 +124,7 @@ function sources(format: "es" | "cjs"): Plugin {
     },
     async transform(text, id) {
       const loader = id.endsWith(".ts") ? "ts" : "js";
-      const stripped = withoutComments(text);
+      const stripped = withoutDocumentation(text);
       // CommonJS is shaken by nobody.
       const { code } = await transform(format === "es" ? withPureConstants(stripped) : stripped, {
         loader,
@@ -146,16 +146,21 @@ function sources(format: "es" | "cjs"): Plugin {
   };
 }
 
-/** What they say is in the types, or in the repository. */
-function withoutComments(text: string): string {
+/** Of the tables of options, what nothing but the documentation is made of. */
+const documented = new Set(["documentation", "documentedDefault", "logins"]);
+
+/** Without comments, and what `documented` names: what they say is in the types, in the documents or in the repository. */
+function withoutDocumentation(text: string): string {
   const ends = new Map<number, number>();
   const visit = (node: ts.Node) => {
     for (const { pos, end } of ts.getLeadingCommentRanges(text, node.pos) ?? []) {
       if (!text.startsWith("#!", pos)) ends.set(pos, end);
     }
-    ts.forEachChild(node, visit);
+    if (ts.isObjectLiteralElementLike(node) && documented.has(node.name?.getText() ?? "")) {
+      ends.set(node.getStart(), text[node.end] === "," ? node.end + 1 : node.end);
+    } else ts.forEachChild(node, visit);
   };
-  visit(ts.createSourceFile("source.ts", text, ts.ScriptTarget.Latest));
+  visit(ts.createSourceFile("source.ts", text, ts.ScriptTarget.Latest, true));
   const starts = [...ends.keys()].sort((one, other) => one - other);
   const kept = [0, ...starts.map((start) => ends.get(start))].map((from, index) => text.slice(from, starts[index]));
   return kept.join("");
