@@ -117,12 +117,12 @@ export class HttpClient implements ApiClient {
   /** Reads one record of a list, once, and tells how that went. */
   async checkHealth(list: Operation, given?: RequestOptions): Promise<HealthReport> {
     const options = parseRequestOptions(list, given);
+    if (!this.#isPreloading) this.#preload();
     const { checkHealth, checkTimeoutMs } = await loadedLate(import("./check-health.js"), "what checks the service");
     const timeoutMs = options.timeoutMs ?? Math.min(checkTimeoutMs, this.#context.timeoutMs);
     const input = { paging: { _size: 1 }, lenient: true } as const;
     const source = { ids: [], input, signed: this.#isSigned(list) };
     const call = this.#open(list, source, { ...options, timeoutMs, maxRetries: options.maxRetries ?? 0 });
-    if (!this.#isPreloading) this.#preload();
     return checkHealth(call);
   }
 
