@@ -8,45 +8,37 @@ export type Load = (name: string) => Exports;
 
 export type Require = Load & { readonly resolve: (name: string) => string };
 
-/** Is `.cjs` in CommonJS. */
-const thisFile = import.meta.url;
-
 /**
  * What `compiled-schemas.ts` takes of zod, of the package that is installed: by its own files, since its entry takes three times as long, most of
  * it for languages that nobody asks for. zod promises nothing about those files, so whatever is wrong with them, the entry is used instead, as
  * in a bundle whose maker does not know the condition `module`.
+ *
+ * @param thisFile ends in `.cjs` in CommonJS.
  */
-export async function loadZod(require?: Require): Promise<Zod> {
+export async function loadZod(thisFile = import.meta.url, require?: Require): Promise<Zod> {
+  return zodOfFiles(thisFile, require) ?? (await import("./compiled-schemas.js")).loadZod();
+}
+
+function zodOfFiles(thisFile: string, given: Require | undefined): Zod | undefined {
   try {
-    return partsOf(filesOf(require ?? createRequire(thisFile)));
+    const require = given ?? createRequire(thisFile);
+    const folder = require.resolve("zod/package.json").replace(/package\.json$/, "v4/core/");
+    // The ES modules wherever Node can `require` them: a program that uses zod has loaded those.
+    const ending = process.features.require_module && !thisFile.endsWith(".cjs") ? "js" : "cjs";
+    const files = ["checks", "compile", "parse", "schemas"].map((name) => require(`${folder}${name}.${ending}`));
+    const zod: Exports = Object.assign({}, ...files);
+    const {
+      $ZodCheckRegex,
+      $ZodNumberFormat,
+      $ZodObjectJIT: $ZodObject,
+      $ZodString,
+      $ZodUnknown,
+      compile,
+      validate,
+    } = zod;
+    const parts = { $ZodCheckRegex, $ZodNumberFormat, $ZodObject, $ZodString, $ZodUnknown, compile, validate };
+    return Object.values(parts).every((part) => typeof part === "function") ? (parts as unknown as Zod) : undefined;
   } catch {
-    const entry = await import("./compiled-schemas.js");
-    return entry.loadZod();
+    return undefined;
   }
-}
-
-function filesOf(require: Require): readonly Exports[] {
-  const folder = require.resolve("zod/package.json").replace(/package\.json$/, "v4/core/");
-  // The ES modules wherever Node can `require` them: a program that uses zod has loaded those.
-  const ending = process.features.require_module && !thisFile.endsWith(".cjs") ? "js" : "cjs";
-  return ["checks", "compile", "parse", "schemas"].map((name) => require(`${folder}${name}.${ending}`));
-}
-
-/** @throws {TypeError} where something is not there. */
-function partsOf(files: readonly Exports[]): Zod {
-  const zod: Exports = Object.assign({}, ...files);
-  const {
-    $ZodCheckRegex,
-    $ZodNumberFormat,
-    $ZodObjectJIT: $ZodObject,
-    $ZodString,
-    $ZodUnknown,
-    compile,
-    validate,
-  } = zod;
-  const parts = { $ZodCheckRegex, $ZodNumberFormat, $ZodObject, $ZodString, $ZodUnknown, compile, validate };
-  for (const [name, part] of Object.entries(parts)) {
-    if (typeof part !== "function") throw new TypeError(`zod has no ${name}`);
-  }
-  return parts as unknown as Zod;
 }

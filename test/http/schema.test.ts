@@ -73,16 +73,31 @@ it("takes the same of zod for Node, for bundles and for the web", () => {
 describe("zod as it is installed", () => {
   const require = createRequire(import.meta.url);
 
-  it("is loaded by its own files", async () => {
+  const here = import.meta.url;
+  const modules = process.features.require_module ? "js" : "cjs";
+
+  it.each([
+    ["an ES module", here, modules],
+    ["CommonJS", here.replace(/ts$/, "cjs"), "cjs"],
+  ])("is loaded by its own files alone into %s", async (_what, file, ending) => {
+    const functions: Record<string, () => void> = {};
     const loaded: string[] = [];
-    const load: installed.Load = (name) => {
-      loaded.push(name.replace(/^.*\/(?=v4\/core\/)/, ""));
-      return require(name);
+    const load: installed.Load = (path) => {
+      loaded.push(path.replace(/^.*\/(?=zod\/)/, ""));
+      const own = Object.keys(require(path)).map((name) => [name, () => {}] as const);
+      Object.assign(functions, Object.fromEntries(own));
+      return Object.fromEntries(own);
     };
-    const zod = await installed.loadZod(Object.assign(load, { resolve: require.resolve }));
+    const zod = await installed.loadZod(file, Object.assign(load, { resolve: require.resolve }));
+    const { $ZodObject, ...others } = zod;
+    expect($ZodObject).toBe(functions.$ZodObjectJIT);
     expect(Object.keys(zod).sort()).toEqual(Object.keys(compiled).sort());
-    const files = ["checks", "compile", "parse", "schemas"].map((name) => `v4/core/${name}`);
-    expect(loaded.map((file) => file.replace(/\.c?js$/, ""))).toEqual(files);
+    for (const [name, part] of Object.entries(others)) expect(part).toBe(functions[name]);
+    expect(loaded).toEqual(["checks", "compile", "parse", "schemas"].map((name) => `zod/v4/core/${name}.${ending}`));
+  });
+
+  it.runIf(process.features.require_module)("is what the program uses of it, too", async () => {
+    expect(await installed.loadZod()).toEqual(compiled);
   });
 
   it.each<[string, installed.Load, (name: string) => string]>([
@@ -92,7 +107,11 @@ describe("zod as it is installed", () => {
     ["has names of them that are no functions", (name) => ({ ...require(name), validate: 7 }), require.resolve],
   ])("is loaded by its entry where it %s", async (_where, load, resolve) => {
     const given = (name: string) => load(name);
-    expect(await installed.loadZod(Object.assign(given, { resolve }))).toEqual(compiled);
+    expect(await installed.loadZod(here, Object.assign(given, { resolve }))).toEqual(compiled);
+  });
+
+  it("is loaded by its entry where the file is none, as in a bundle of some makers", async () => {
+    expect(await installed.loadZod("about:blank")).toEqual(compiled);
   });
 
   function fail(message: string): never {
