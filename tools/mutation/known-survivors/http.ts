@@ -172,6 +172,18 @@ export const http: readonly KnownSurvivor[] = [
     why: "For the compiler: only fields of the table are asked for.",
   },
   {
+    file: "src/http/installed-schemas.ts",
+    line: 'const folder = require.resolve("zod/package.json").replace(/package\\.json$/, "v4/core/");',
+    replacement: "/package\\.json/",
+    why: "No folder is called package.json.",
+  },
+  {
+    file: "src/http/installed-schemas.ts",
+    line: "} catch {",
+    replacement: "{}",
+    why: "Nothing is undefined as well.",
+  },
+  {
     file: "src/http/sign-only.ts",
     line: 'throw report.failed(failureOfThrown(thrown), { kind: "signed", attempts: 0, effect: "none" });',
     replacement: '""',
