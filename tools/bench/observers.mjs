@@ -5,25 +5,30 @@ import { clientFolder } from "./packages.mjs";
 /** Nobody, neither by an option nor by a hook. The channels are there, as always, and have no subscriber. */
 export const unobserved = { on: undefined };
 
-/** Ways to have the client watched, by name: each gives the options of a client. */
+/** Ways to have the client watched, and a service that gives it more to look at, by name: each gives the options of a client. */
 export const observers = {
   none: async () => unobserved,
 
-  "hooks that do nothing": async () => ({
+  "of a service with two fields that are not described": async ({ dispatcherOfMore }) => ({
+    ...unobserved,
+    dispatcher: dispatcherOfMore,
+  }),
+
+  "with hooks that do nothing": async () => ({
     on: { response() {}, success() {}, failure() {}, retry() {}, mismatch() {}, token() {} },
   }),
 
-  "a logger of empty methods": async () => withLogger({ debug() {}, warn() {}, error() {} }),
+  "with a logger of empty methods": async () => withLogger({ debug() {}, warn() {}, error() {} }),
 
-  "pino at info": async () => withLogger(await pinoAt("info")),
+  "with pino at info": async () => withLogger(await pinoAt("info")),
 
-  "pino at debug": async () => withLogger(await pinoAt("debug")),
+  "with pino at debug": async () => withLogger(await pinoAt("debug")),
 
-  "OpenTelemetry without an SDK": async () => withTelemetry(await import("@opentelemetry/api")),
+  "with OpenTelemetry without an SDK": async () => withTelemetry(await import("@opentelemetry/api")),
 
-  "OpenTelemetry, its SDK samples 1 % of traces": async () => withTelemetry(await startSdk(0.01)),
+  "with OpenTelemetry, its SDK samples 1 % of traces": async () => withTelemetry(await startSdk(0.01)),
 
-  "OpenTelemetry, its SDK samples all": async () => withTelemetry(await startSdk(1)),
+  "with OpenTelemetry, its SDK samples all": async () => withTelemetry(await startSdk(1)),
 };
 
 const withLogger = (logger) => ({ ...unobserved, logger });

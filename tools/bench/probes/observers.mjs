@@ -18,17 +18,20 @@ const pageSize = 10;
 /** How often each is done in a turn: 20 to 30 ms of work. */
 const amounts = { get: 3072, sign: 512, page: 512 };
 
-const bodies = {
-  login: bytesOf({ access_token: "bench-token", token_type: "Bearer", expires_in: 36_000 }),
-  page: bytesOf(Array.from({ length: pageSize }, (_, index) => record(index + 1))),
-  payment: bytesOf(record(1)),
-  intent: bytesOf(intent),
-};
-const dispatcher = memoryDispatcher(({ path }) => {
-  if (path.endsWith("/token")) return { bytes: bodies.login };
-  if (path.startsWith("/payments?")) return { bytes: bodies.page };
-  return { bytes: path === "/payments" ? bodies.payment : bodies.intent };
-});
+const login = bytesOf({ access_token: "bench-token", token_type: "Bearer", expires_in: 36_000 });
+/** A service whose records have more than others. */
+function dispatcherOf(more) {
+  const page = bytesOf(Array.from({ length: pageSize }, (_, index) => ({ ...record(index + 1), ...more })));
+  const payment = bytesOf({ ...record(1), ...more });
+  const ofIntent = bytesOf({ ...intent, ...more });
+  return memoryDispatcher(({ path }) => {
+    if (path.endsWith("/token")) return { bytes: login };
+    if (path.startsWith("/payments?")) return { bytes: page };
+    return { bytes: path === "/payments" ? payment : ofIntent };
+  });
+}
+const dispatcher = dispatcherOf({});
+const dispatcherOfMore = dispatcherOf({ settlementDate: "2024-05-18", riskScore: 0 });
 const signingKey = signerOfOneText();
 
 async function open(options) {
@@ -83,7 +86,7 @@ function bytesOf(body) {
   return Buffer.from(JSON.stringify(body));
 }
 
-const watched = await open(await observers[name]());
+const watched = await open(await observers[name]({ dispatcherOfMore }));
 const plain = await open(unobserved);
 const results = {};
 for (const work of Object.keys(amounts)) {
