@@ -156,7 +156,7 @@ function withoutDocumentation(text: string): string {
     for (const { pos, end } of ts.getLeadingCommentRanges(text, node.pos) ?? []) {
       if (!text.startsWith("#!", pos)) ends.set(pos, end);
     }
-    if (ts.isObjectLiteralElementLike(node) && documented.has(node.name?.getText() ?? "")) {
+    if (ts.isPropertyAssignment(node) && documented.has(node.name.getText())) {
       ends.set(node.getStart(), text[node.end] === "," ? node.end + 1 : node.end);
     } else ts.forEachChild(node, visit);
   };
