@@ -63,9 +63,13 @@ export const journalMethods: readonly string[] = Object.keys(checks);
 function checked(store: Journal): Journal {
   const methods = Object.entries<readonly ((value: never) => void)[]>(checks).map(([name, assertions]) => [
     name,
-    async (...given: readonly unknown[]): Promise<unknown> => {
-      // The table has an assertion for each argument, of its type.
-      for (const [index, assertIt] of assertions.entries()) assertIt(given[index] as never);
+    (...given: readonly unknown[]): Promise<unknown> => {
+      try {
+        // The table has an assertion for each argument, of its type.
+        for (let index = 0; index < assertions.length; index += 1) assertions[index]?.(given[index] as never);
+      } catch (error) {
+        return Promise.reject(error);
+      }
       return Reflect.apply(Reflect.get(store, name), store, given);
     },
   ]);

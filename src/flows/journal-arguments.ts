@@ -128,12 +128,13 @@ export function assertPrune({ settledBeforeMs, quotedBeforeMs, keep }: PruneOpti
 }
 
 const utf8 = new TextEncoder();
+const ascii = /^\p{ASCII}*$/u;
 
 function assertText(name: string, value: string, minLength: 0 | 1, maxBytes: number): void {
   assertStorable(name, value);
   if (value.length < minLength) throw new InvalidArgumentError(`journal: ${name} must not be empty`);
-  // No UTF-16 code unit takes more than three bytes.
-  if (value.length * 3 <= maxBytes) return;
+  // No UTF-16 code unit takes more than three bytes, and of ASCII each takes one.
+  if (value.length * 3 <= maxBytes || (value.length <= maxBytes && ascii.test(value))) return;
   const bytes = utf8.encode(value).length;
   if (bytes > maxBytes) {
     throw new InvalidArgumentError(`journal: ${name} has ${bytes} bytes, and at most ${maxBytes} can be stored`);

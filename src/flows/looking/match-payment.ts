@@ -43,9 +43,10 @@ export function paymentMatcher(flow: Recognisable): (payment: ListedPayment) => 
 /** Whether the record that came in response to a claim is another payment's: its body is another one, with a signature of its own. */
 export function isAnothers(payment: ListedPayment, claim: Pick<Claim, "signature" | "body">): boolean {
   if (payment.creationRequestBody === claim.body) return false;
+  // The signature first: to parse two bodies takes longer.
+  if (!isOther(signatureOf(claim), decode(payment.creationRequestSignatureBase64))) return false;
   const stored = bodyOf(payment);
-  if (Object.keys(stored).length === 0 || isSameBody(parseJsonObject(claim.body), stored)) return false;
-  return isOther(signatureOf(claim), decode(payment.creationRequestSignatureBase64));
+  return Object.keys(stored).length > 0 && !isSameBody(parseJsonObject(claim.body), stored);
 }
 
 function signatureOf({ signature }: Pick<Claim, "signature">): string {
