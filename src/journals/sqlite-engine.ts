@@ -18,10 +18,7 @@ export interface SqliteStatement {
 export type SqliteParameters = readonly (string | number | null)[];
 
 /** Statements by name, one after the other. All or none of it is stored. */
-export interface SqliteOperation {
-  readonly steps: readonly (readonly [statement: string, parameters: SqliteParameters])[];
-  readonly isRead: boolean;
-}
+export type SqliteOperation = readonly (readonly [statement: string, parameters: SqliteParameters])[];
 
 /** What an operation returned, and how many rows it changed; or why it failed, with nothing stored unless the disk failed. */
 export type SqliteReply = { readonly rows: readonly unknown[]; readonly changes: number } | { readonly error: unknown };
@@ -88,7 +85,7 @@ export function openSqliteEngine(database: SqliteDatabase): SqliteEngine {
     transaction(operations: readonly SqliteOperation[]): SqliteReply[] {
       engine.assertNoTransaction();
       engine.assertSameFile();
-      if (operations.every((operation) => operation.isRead)) return operations.map(engine.reply);
+      if (operations.every(engine.onlyReads)) return operations.map(engine.reply);
       database.exec("BEGIN IMMEDIATE");
       try {
         const replies = operations.map(engine.reply);
@@ -102,10 +99,14 @@ export function openSqliteEngine(database: SqliteDatabase): SqliteEngine {
       }
     },
 
+    onlyReads(operation: SqliteOperation): boolean {
+      return operation.every((step) => /^SELECT/.test(String(sql[step[0]])));
+    },
+
     reply(operation: SqliteOperation): SqliteReply {
       const rows: unknown[] = [];
       let changes = 0;
-      operation.steps.forEach((step) => {
+      operation.forEach((step) => {
         const known = prepared.get(step[0]) || engine.prepare(step[0]);
         const statement = known.statement;
         const parameters = step[1] as (string | number | null)[];

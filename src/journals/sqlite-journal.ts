@@ -79,11 +79,10 @@ class SqliteStore implements Journal {
     this.#incarnation = incarnation;
   }
 
-  async begin(key: string, scope: FlowScope, state: JournalState, lease: LeaseRequest) {
-    const [phase, settled, ...texts] = stateParameters(state);
-    const { nonce, owner, leaseMs } = lease;
-    const owned = [nonce, owner, nonce, settled, leaseMs, leaseMs];
-    const parameters = [key, scope.service, scope.gateway, ...owned, phase, settled, ...texts];
+  async begin(key: string, scope: FlowScope, state: JournalState, { nonce, owner, leaseMs }: LeaseRequest) {
+    const stored = stateParameters(state);
+    const owned = [nonce, owner, nonce, stored[1], leaseMs, leaseMs] as const;
+    const parameters = [key, scope.service, scope.gateway, ...owned, ...stored];
     const { rows, changes } = await this.#run([
       ["begin", parameters],
       ["read", [key]],
@@ -115,14 +114,13 @@ class SqliteStore implements Journal {
     return this.#change("renew", [leaseMs, leaseMs, ...ownedParameters(key, id)]);
   }
 
-  async write(key: string, id: StateId, state: JournalState, leaseMs?: number): Promise<boolean> {
-    const { scope, incarnationMark = null, settled } = state;
-    const moved = [incarnationMark, scope?.service ?? null, scope?.gateway ?? null];
-    const stored = [...stateParameters(state), ...moved, settled ? 1 : 0];
-    const replaced = [...ownedParameters(key, id), id.revision];
+  write(key: string, { epoch, nonce, revision }: StateId, state: JournalState, leaseMs?: number): Promise<boolean> {
+    const { scope, incarnationMark = null } = state;
+    const stored = stateParameters(state);
+    const moved = [incarnationMark, scope?.service ?? null, scope?.gateway ?? null, stored[1]] as const;
     return leaseMs === undefined
-      ? this.#change("write", [...stored, ...replaced])
-      : this.#change("writeAndRenew", [...stored, leaseMs, leaseMs, ...replaced]);
+      ? this.#change("write", [...stored, ...moved, key, epoch, nonce, revision])
+      : this.#change("writeAndRenew", [...stored, ...moved, leaseMs, leaseMs, key, epoch, nonce, revision]);
   }
 
   async replaceQuote(
@@ -210,7 +208,7 @@ class SqliteStore implements Journal {
   }
 
   async #read(name: SqliteStatementName, parameters: SqliteParameters): Promise<readonly Row[]> {
-    return (await this.#run([[name, parameters]], true)).rows;
+    return (await this.#run([[name, parameters]])).rows;
   }
 
   /** Whether it changed its row. */
@@ -241,12 +239,9 @@ class SqliteStore implements Journal {
     return { ...toEntry(row), incarnation: this.#incarnation };
   }
 
-  async #run(
-    steps: readonly [Step, ...Step[]],
-    isRead = false,
-  ): Promise<{ readonly rows: readonly Row[]; readonly changes: number }> {
+  async #run(steps: readonly [Step, ...Step[]]): Promise<{ readonly rows: readonly Row[]; readonly changes: number }> {
     if (this.#isClosed) throw new JournalError("SqliteJournal: the journal is closed.");
-    const reply = await this.#connection.run({ steps, isRead });
+    const reply = await this.#connection.run(steps);
     if ("error" in reply) throw sqliteFailure(reply.error, sqliteWork[steps[0][0]]);
     return { rows: reply.rows as Row[], changes: reply.changes };
   }

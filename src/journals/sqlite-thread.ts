@@ -64,10 +64,10 @@ export class SqliteThread implements SqliteConnection {
   }
 
   run(operation: SqliteOperation): Promise<SqliteReply> {
-    return this.#ask(["run", operation]).then(
-      (reply) => reply as SqliteReply,
-      (error: unknown) => ({ error }),
-    );
+    return new Promise((resolve) => {
+      const settle = resolve as (result: unknown) => void;
+      this.#enqueue({ request: ["run", operation], resolve: settle, reject: (error) => resolve({ error }) });
+    });
   }
 
   async close(): Promise<void> {
@@ -75,11 +75,16 @@ export class SqliteThread implements SqliteConnection {
   }
 
   #ask(request: ThreadRequest): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      if (this.#hasEnded) return reject(endedError("nothing"));
-      this.#waiting.push({ request, resolve, reject });
-      if (this.#sent.length < mostAhead) this.#schedule();
-    });
+    return new Promise((resolve, reject) => this.#enqueue({ request, resolve, reject }));
+  }
+
+  #enqueue(pending: Pending): void {
+    if (this.#hasEnded) {
+      pending.reject(endedError("nothing"));
+      return;
+    }
+    this.#waiting.push(pending);
+    if (this.#sent.length < mostAhead) this.#schedule();
   }
 
   /** At the end of this turn of the event loop: what else it asks for goes too. */

@@ -10,10 +10,10 @@ it.skipIf(nodeSqlite === undefined)(
     await connection.exec("PRAGMA journal_mode = WAL; CREATE TABLE numbers (number INTEGER)");
     await connection.start({ add: "INSERT INTO numbers VALUES (?)" });
     for (const number of [1, 2]) {
-      const reply = await connection.run({ steps: [["add", [number]]], isRead: false });
+      const reply = await connection.run([["add", [number]]]);
       expect(reply).toEqual({ rows: [], changes: 1 });
     }
-    const replies = [3, 4].map((number) => connection.run({ steps: [["add", [number]]], isRead: false }));
+    const replies = [3, 4].map((number) => connection.run([["add", [number]]]));
     await connection.close();
     expect(await connection.all("SELECT number FROM numbers")).toEqual([1, 2, 3, 4].map((number) => ({ number })));
     database.close();
@@ -29,6 +29,6 @@ it.skipIf(nodeSqlite === undefined)(
     const connection = connectHandle(openHandle(newFile()));
     await connection.exec("CREATE TABLE numbers (number INTEGER)");
     await connection.start({ add: "INSERT INTO numbers VALUES (?)" });
-    expect(await connection.run({ steps: [["add", [1]]], isRead: false })).toEqual({ rows: [], changes: 1 });
+    expect(await connection.run([["add", [1]]])).toEqual({ rows: [], changes: 1 });
   },
 );

@@ -8,10 +8,7 @@ const statements = {
   other: "UPDATE 'SELECT'",
 };
 type Name = keyof typeof statements;
-const does = (...names: Name[]): SqliteOperation => ({
-  steps: names.map((name) => [name, [name, 1]]),
-  isRead: names.every((name) => name === "read"),
-});
+const does = (...names: Name[]): SqliteOperation => names.map((name) => [name, [name, 1]]);
 
 /** What was asked of the handle, what fails there, and which inode each file has. */
 let asked: string[] = [];

@@ -11,8 +11,8 @@ const statements = {
   count: "SELECT count(*) AS numbers FROM numbers",
   readNone: "SELECT none FROM numbers",
 };
-const add = (number: number): SqliteOperation => ({ steps: [["add", [number]]], isRead: false });
-const count: SqliteOperation = { steps: [["count", []]], isRead: true };
+const add = (number: number): SqliteOperation => [["add", [number]]];
+const count: SqliteOperation = [["count", []]];
 const counted = (numbers: number) => ({ rows: [{ numbers }], changes: 0 });
 const added = { rows: [], changes: 1 };
 
@@ -84,7 +84,7 @@ describe.skipIf(nodeSqlite === undefined)("the thread", () => {
     const constraint = { code: "ERR_SQLITE_ERROR", errcode: 2067, message: expect.stringContaining("UNIQUE") };
     const syntax = { code: "ERR_SQLITE_ERROR", errcode: 1, message: expect.stringContaining("syntax error") };
     expect(await Promise.all(work)).toMatchObject([added, { error: constraint }, { error: syntax }, added]);
-    const failed = await thread.run({ steps: [["readNone", []]], isRead: true });
+    const failed = await thread.run([["readNone", []]]);
     expect(failed).toMatchObject({ error: { message: expect.stringContaining("no such column") } });
   });
 
