@@ -25,8 +25,8 @@ interface Pending {
 export class SqliteThread implements SqliteConnection {
   readonly #worker: Worker;
   #waiting: Pending[] = [];
-  /** What was sent in a message each, in the order of the replies that will come. */
-  readonly #sent: (readonly Pending[])[] = [];
+  /** What was sent, in one message, in the order of the replies that will come; empty where none is under way. */
+  #sent: readonly Pending[] = [];
   #isScheduled = false;
   #hasEnded = false;
 
@@ -84,7 +84,7 @@ export class SqliteThread implements SqliteConnection {
       return;
     }
     this.#waiting.push(pending);
-    if (this.#sent.length < mostAhead) this.#schedule();
+    if (this.#sent.length === 0) this.#schedule();
   }
 
   /** At the end of this turn of the event loop: what else it asks for goes too. */
@@ -100,31 +100,28 @@ export class SqliteThread implements SqliteConnection {
   }
 
   #send(): void {
-    const waiting = this.#waiting;
+    this.#sent = this.#waiting;
     this.#waiting = [];
-    this.#sent.push(waiting);
-    this.#worker.postMessage(waiting.map(({ request }) => request));
+    this.#worker.postMessage(this.#sent.map(({ request }) => request));
   }
 
   #receive(replies: readonly ThreadReply[]): void {
-    const answered = this.#sent.shift();
+    const answered = this.#sent;
+    this.#sent = [];
     for (const [index, [result, failure]] of replies.entries()) {
-      if (failure === undefined) answered?.[index]?.resolve(result);
-      else answered?.[index]?.reject(errorOf(failure));
+      if (failure === undefined) answered[index]?.resolve(result);
+      else answered[index]?.reject(errorOf(failure));
     }
     if (this.#waiting.length > 0) this.#schedule();
-    else if (this.#sent.length === 0) this.#worker.unref();
+    else this.#worker.unref();
   }
 
   #end(): void {
     this.#hasEnded = true;
-    for (const { reject } of this.#sent.splice(0).flat()) reject(endedError("unknown"));
+    for (const { reject } of this.#sent) reject(endedError("unknown"));
     for (const { reject } of this.#waiting.splice(0)) reject(endedError("nothing"));
   }
 }
-
-/** How many messages may be under way: while one is being worked on, the next one is already there. */
-const mostAhead = 2;
 
 function startWorker(): Worker {
   const { Worker } = process.getBuiltinModule("node:worker_threads");

@@ -158,26 +158,14 @@ export const journals: readonly KnownSurvivor[] = [
   },
   {
     file: thread,
-    line: "if (failure === undefined) answered?.[index]?.resolve(result);",
-    replacement: "answered?.[index].resolve",
+    line: "if (failure === undefined) answered[index]?.resolve(result);",
+    replacement: "answered[index].resolve",
     why: oneAnswer,
   },
   {
     file: thread,
-    line: "if (failure === undefined) answered?.[index]?.resolve(result);",
-    replacement: "answered[index]",
-    why: oneAnswer,
-  },
-  {
-    file: thread,
-    line: "else answered?.[index]?.reject(errorOf(failure));",
-    replacement: "answered?.[index].reject",
-    why: oneAnswer,
-  },
-  {
-    file: thread,
-    line: "else answered?.[index]?.reject(errorOf(failure));",
-    replacement: "answered[index]",
+    line: "else answered[index]?.reject(errorOf(failure));",
+    replacement: "answered[index].reject",
     why: oneAnswer,
   },
   {
