@@ -2,7 +2,14 @@ import { setImmediate } from "node:timers";
 import type { Row } from "./entry-of-row.js";
 import { assertPrimary, isOfOneStatement, isRolledBack, maxAttempts, postgresFailure } from "./postgres-failure.js";
 import type { OpenedPool } from "./postgres-pool.js";
-import { type KeyedInput, type KeyedName, type PostgresStatements, postgresWork } from "./postgres-statements.js";
+import {
+  type KeyedInput,
+  type KeyedName,
+  type PostgresStatements,
+  postgresWork,
+  type TextColumn,
+  textSeparator,
+} from "./postgres-statements.js";
 
 /** Statements of many keys at a time. What arrives meanwhile gathers, and goes together: each costs the server a plan and a commit. */
 const mostBatches = 2;
@@ -23,7 +30,7 @@ export class PostgresBatches {
   readonly #query: OpenedPool["queryOften"];
   readonly #statements: PostgresStatements["keyed"];
   #queue: Pending[] = [];
-  /** What a batch left out or failed with. */
+  /** What a batch left out or failed with, or can't take. */
   readonly #alone: Pending[] = [];
   readonly #inFlight = { batches: 0, alone: 0 };
   #isScheduled = false;
@@ -36,7 +43,8 @@ export class PostgresBatches {
   /** The row that the statement returns for this key, after its commit. */
   run<Name extends KeyedName>(name: Name, input: KeyedInput<Name>): Promise<Row | undefined> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ name, input, resolve, reject });
+      const pending: Pending = { name, input, resolve, reject };
+      (canGoTogether(pending) ? this.#queue : this.#alone).push(pending);
       if (this.#isScheduled) return;
       this.#isScheduled = true;
       // At the end of this turn of the event loop: what else it asks for goes in the same statement.
@@ -96,9 +104,9 @@ export class PostgresBatches {
 
   async #sendTogether(batch: readonly Pending[]): Promise<void> {
     const name = batch[0]?.name ?? "read";
-    const { together, skipsLocked } = this.#statements[name];
+    const { together, texts, skipsLocked } = this.#statements[name];
     try {
-      const rows = (await this.#query(together, [JSON.stringify(batch.map(({ input }) => input))])).rows as Row[];
+      const rows = (await this.#query(together, inputTogether(batch, texts))).rows as Row[];
       assertPrimary(rows[0], postgresWork[name]);
       const byKey = new Map(rows.map((row) => [row.free_key ?? row.key, row]));
       for (const pending of batch) {
@@ -112,6 +120,16 @@ export class PostgresBatches {
       for (const { reject } of batch) reject(failure);
     }
   }
+}
+
+function canGoTogether({ input: { data, evidence } }: Pending): boolean {
+  return ![data, evidence].some((text) => String(text).includes(textSeparator));
+}
+
+function inputTogether(batch: readonly Pending[], texts: readonly TextColumn[]): string[] {
+  const short = batch.map(({ input: { data: _, evidence: __, ...rest } }) => rest);
+  const lists = texts.map((column) => batch.map(({ input }) => textSeparator + input[column]).join(""));
+  return [JSON.stringify(short), ...lists];
 }
 
 /** A row without a key says that its statement did not apply, or that there is no such flow. */

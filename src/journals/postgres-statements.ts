@@ -27,6 +27,12 @@ const inputs = {
   release: { key: "text", epoch: "bigint", nonce: "text" },
 } satisfies Record<string, Readonly<Record<string, string>>>;
 
+const textColumns = ["data", "evidence"] as const;
+export type TextColumn = (typeof textColumns)[number];
+/** What no JSON contains as it is. */
+export const textSeparator = "\u0001";
+const separator = `chr(${textSeparator.charCodeAt(0)})`;
+
 export type KeyedName = keyof typeof inputs;
 export type KeyedInput<Name extends KeyedName> = Readonly<
   Record<keyof (typeof inputs)[Name], string | number | boolean | null | undefined>
@@ -37,10 +43,13 @@ export interface KeyedStatement {
   readonly alone: string;
   readonly columns: readonly string[];
   /**
-   * For many keys, none of them twice: takes a JSON array of inputs, and returns a row for each key whose row was there and not locked by
-   * somebody else, with its `key` where the statement applied to it. It never waits for a row, and so never for another one of its kind.
+   * For many keys, none of them twice: takes a JSON array of inputs without their `texts`, and for each of these columns the texts of all inputs,
+   * with a separator before each. It returns a row for each key whose row was there and not locked by somebody else, with its `key` where the
+   * statement applied to it. It never waits for a row, and so never for another one of its kind.
    */
   readonly together: string;
+  /** Columns of long texts, which hold JSON themselves: in the JSON of an input, each of their quotes would be escaped, and read again. */
+  readonly texts: readonly TextColumn[];
   /** Whether a key without a row in the result of `together` may have been locked. */
   readonly skipsLocked: boolean;
 }
@@ -234,6 +243,7 @@ function updateOf(flows: string, name: KeyedName, [set, where, returning]: Updat
         ORDER BY f.key FOR NO KEY UPDATE SKIP LOCKED),
       done AS (${update("i JOIN free USING (key)")})
       SELECT done.*, free.key AS free_key FROM free LEFT JOIN done ON done.key = free.key`,
+    texts: textsOf(name),
     skipsLocked: true,
   };
 }
@@ -251,12 +261,14 @@ function others(flows: string, incarnation: string): Record<"begin" | "read", Ke
       columns: Object.keys(inputs.begin),
       alone: `WITH i AS (${inputAlone("begin")}) ${insert}`,
       together: `WITH i AS (${inputTogether("begin")}) ${insert}`,
+      texts: textsOf("begin"),
       skipsLocked: false,
     },
     read: {
       columns: Object.keys(inputs.read),
       alone: select("f.key = $1"),
       together: select(`f.key = ANY (ARRAY(SELECT i.key FROM (${inputTogether("read")}) AS i))`),
+      texts: [],
       skipsLocked: false,
     },
   };
@@ -268,6 +280,14 @@ function inputAlone(name: KeyedName): string {
 }
 
 function inputTogether(name: KeyedName): string {
-  const types = Object.entries(inputs[name]).map(([column, type]) => `${column} ${type}`);
-  return `SELECT * FROM json_to_recordset($1::json) AS input(${types.join(", ")})`;
+  const texts = textsOf(name);
+  const others = Object.entries<string>(inputs[name]).filter(([column]) => !texts.some((text) => text === column));
+  const record = `json_to_recordset($1::json) AS (${others.map((column) => column.join(" ")).join(", ")})`;
+  const lists = texts.map((_, index) => `unnest((string_to_array($${index + 2}::text, ${separator}))[2:])`);
+  const names = [...others.map(([column]) => column), ...texts];
+  return `SELECT * FROM ROWS FROM (${[record, ...lists].join(", ")}) AS input(${names.join(", ")})`;
+}
+
+function textsOf(name: KeyedName): readonly TextColumn[] {
+  return textColumns.filter((column) => column in inputs[name]);
 }

@@ -87,6 +87,32 @@ it("begins no longer a statement than one that has a million characters of data 
   expect((await replies).map((row) => row?.key)).toEqual(named(5));
 });
 
+it("sends long texts beside the JSON, and alone what has in it what separates them", async () => {
+  const begin = (key: string, data: string, evidence: string) =>
+    batches.run("begin", {
+      ...{ key, service: "s", gateway: "g", nonce: "n", owner: "o", lease_ms: 1 },
+      ...{ phase: "p", settled: false, data, evidence, ttl_ms: null },
+    });
+  const replies = Promise.all([
+    begin("a", '{"a":1}', ""),
+    begin("b", "", '"'),
+    begin("c", "1\u00012", ""),
+    begin("d", "", "\u0001"),
+  ]);
+  await turn();
+  expect(sent.map(({ text, keys }) => [text, keys])).toEqual([
+    [keyed.begin.alone, ["c"]],
+    [keyed.begin.alone, ["d"]],
+    [keyed.begin.together, ["a", "b"]],
+  ]);
+  expect(sent[0]?.values).toContain("1\u00012");
+  const [json, ...texts] = sent[2]?.values ?? [];
+  expect(texts).toEqual(['\u0001{"a":1}\u0001', '\u0001\u0001"']);
+  expect(String(json)).not.toMatch(/data|evidence/);
+  await replyAll();
+  expect((await replies).map((row) => row?.key)).toEqual(["a", "b", "c", "d"]);
+});
+
 it("sends by the simple statement what comes while nothing else is under way, and only that", async () => {
   const first = read("a");
   await turn();

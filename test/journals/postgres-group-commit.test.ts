@@ -65,6 +65,24 @@ describe.skipIf(url === "")("with a server", () => {
     expect(statements).toHaveLength(4);
   });
 
+  it("stores texts as they are, whatever is in them and whatever comes with them", async () => {
+    const { journal } = await openJournal();
+    const texts = ["", '{"a":"\\"\\\\"}', "\u0001", "a\u0001b", "é😀\n", "NULL", "{,}", '"'];
+    const stateOf = (index: number) => ({
+      ...state,
+      data: String(texts[index]),
+      evidence: String(texts[texts.length - 1 - index]),
+    });
+    const begun = texts.map((_, index) => journal.begin(`t${index}`, scope, stateOf(index), newLease()));
+    const entries = (await Promise.all(begun)).map(({ entry }) => entry);
+    const read = () => Promise.all(entries.map(({ key }) => journal.read(key)));
+    expect(await read()).toMatchObject(texts.map((_, index) => stateOf(index)));
+    const next = (index: number) => stateOf((index + 3) % texts.length);
+    const written = entries.map((entry, index) => journal.write(entry.key, entry, next(index)));
+    expect(await Promise.all(written)).toEqual(texts.map(() => true));
+    expect(await read()).toMatchObject(texts.map((_, index) => next(index)));
+  });
+
   it("keeps few statements in flight, so that what comes meanwhile gathers", async () => {
     const { journal, statements } = await openJournal();
     const many = Array.from({ length: 2_000 }, (_, index) => `many ${index}`);
