@@ -133,9 +133,8 @@ const ascii = /^\p{ASCII}*$/u;
 function assertText(name: string, value: string, minLength: 0 | 1, maxBytes: number): void {
   assertStorable(name, value);
   if (value.length < minLength) throw new InvalidArgumentError(`journal: ${name} must not be empty`);
-  // No UTF-16 code unit takes more than three bytes, and of ASCII each takes one.
-  if (value.length * 3 <= maxBytes || (value.length <= maxBytes && ascii.test(value))) return;
-  const bytes = utf8.encode(value).length;
+  // To encode a text takes ten times as long as to see that it is ASCII.
+  const bytes = ascii.test(value) ? value.length : utf8.encode(value).length;
   if (bytes > maxBytes) {
     throw new InvalidArgumentError(`journal: ${name} has ${bytes} bytes, and at most ${maxBytes} can be stored`);
   }

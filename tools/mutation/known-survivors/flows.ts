@@ -1,7 +1,7 @@
 import type { KnownSurvivor } from "../known-survivor.js";
 
 const noIds = "An operation whose path has no ids looks at none.";
-const countsBytes = "Only speed: the bytes of a text that is certainly short enough are counted as well.";
+const countsBytes = "Only speed: the bytes of a text that has one for each character are counted as well.";
 const waitsForNothing = "Where nothing is left, it waits for nothing once more.";
 const lookGoal = "src/flows/looking/look-goal.ts";
 const setByBegin = "Each reading begins with `begin`, which sets it.";
@@ -55,14 +55,8 @@ export const flows: readonly KnownSurvivor[] = [
   },
   {
     file: "src/flows/journal-arguments.ts",
-    line: "if (value.length * 3 <= maxBytes) return;",
+    line: "const bytes = ascii.test(value) ? value.length : utf8.encode(value).length;",
     replacement: "false",
-    why: countsBytes,
-  },
-  {
-    file: "src/flows/journal-arguments.ts",
-    line: "if (value.length * 3 <= maxBytes) return;",
-    replacement: "value.length * 3 < maxBytes",
     why: countsBytes,
   },
   {
