@@ -67,10 +67,10 @@ function checked(store: Journal): Journal {
       try {
         // The table has an assertion for each argument, of its type.
         for (let index = 0; index < assertions.length; index += 1) assertions[index]?.(given[index] as never);
+        return Reflect.apply(Reflect.get(store, name), store, given);
       } catch (error) {
         return Promise.reject(error);
       }
-      return Reflect.apply(Reflect.get(store, name), store, given);
     },
   ]);
   // Every method of a journal is in the table.
