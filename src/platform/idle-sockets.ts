@@ -8,15 +8,16 @@ export interface IdleSocket {
 
 /** A moment by the clock that nobody sets, which may stand still while the machine is suspended, and by the one that goes on. */
 interface Moment {
-  readonly steadyMs: number;
-  readonly wallMs: number;
+  steadyMs: number;
+  wallMs: number;
 }
 
-/** A connection that was taken for a request. */
-interface Taken {
-  /** Since when it had been idle. */
-  readonly since: Moment;
-  readonly bytesWritten: number;
+interface Watched {
+  readonly socket: IdleSocket;
+  /** Since when it is idle, or was when it was taken for a request, until that is known to have been written. */
+  since: Moment | undefined;
+  /** What had been written when it was taken; `undefined` while it is idle. */
+  writtenBefore: number | undefined;
 }
 
 /**
@@ -24,37 +25,31 @@ interface Taken {
  * hold of it by `ref` with the next one. With an undici that did neither, no connection would count as idle.
  */
 export class IdleSockets {
-  /** Since when, in the order in which they became idle. */
-  readonly #since = new Map<IdleSocket, Moment>();
-  readonly #taken = new Map<IdleSocket, Taken>();
+  readonly #watched = new Set<Watched>();
+  /** None has been idle since before this, by either clock. As long as it is fresh, none has to be looked at. */
+  #earliest = now();
 
   watch(socket: IdleSocket): void {
     const { ref, unref } = socket;
+    const watched: Watched = { socket, since: undefined, writtenBefore: undefined };
+    this.#watched.add(watched);
     socket.unref = () => {
-      this.#since.set(socket, now());
-      this.#taken.delete(socket);
+      watched.since = now();
+      watched.writtenBefore = undefined;
+      // By a clock that was set back meanwhile.
+      this.#earliest.wallMs = Math.min(this.#earliest.wallMs, watched.since.wallMs);
       return unref.call(socket);
     };
     socket.ref = () => {
-      const since = this.#since.get(socket);
-      if (since !== undefined) this.#taken.set(socket, { since, bytesWritten: socket.bytesWritten });
-      this.#since.delete(socket);
+      watched.writtenBefore ??= socket.bytesWritten;
       return ref.call(socket);
     };
-    socket.once("close", () => {
-      this.#since.delete(socket);
-      this.#taken.delete(socket);
-    });
+    socket.once("close", () => this.#watched.delete(watched));
   }
 
   /** Measured here and now: a timer is late where the event loop was blocked, or the process stopped. */
   destroyIdleFor(leastMs: number): void {
-    const end = now();
-    for (const [socket, since] of this.#since) {
-      if (elapsedMs(since, end) < leastMs) return;
-      this.#since.delete(socket);
-      socket.destroy();
-    }
+    this.#destroy(false, leastMs);
   }
 
   /**
@@ -64,16 +59,30 @@ export class IdleSockets {
    * @returns whether there was one.
    */
   destroyTakenAfter(leastMs: number): boolean {
+    return this.#destroy(true, leastMs);
+  }
+
+  #destroy(taken: boolean, leastMs: number): boolean {
     const end = now();
+    if (elapsedMs(this.#earliest, end) < leastMs) return false;
+    const earliest = { ...end };
     let isAny = false;
-    for (const [socket, { since, bytesWritten }] of this.#taken) {
-      if (elapsedMs(since, end) < leastMs) continue;
-      this.#taken.delete(socket);
-      // Asked last, and rarely: Node adds up what it has still to write.
-      if (socket.bytesWritten !== bytesWritten) continue;
-      socket.destroy();
-      isAny = true;
+    for (const watched of this.#watched) {
+      const { socket, since, writtenBefore } = watched;
+      if (since === undefined) continue;
+      const isTaken = writtenBefore !== undefined;
+      if (isTaken && socket.bytesWritten !== writtenBefore) {
+        watched.since = undefined;
+      } else if (isTaken === taken && elapsedMs(since, end) >= leastMs) {
+        watched.since = undefined;
+        socket.destroy();
+        isAny = true;
+      } else {
+        earliest.steadyMs = Math.min(earliest.steadyMs, since.steadyMs);
+        earliest.wallMs = Math.min(earliest.wallMs, since.wallMs);
+      }
     }
+    this.#earliest = earliest;
     return isAny;
   }
 }
