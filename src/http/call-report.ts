@@ -21,7 +21,7 @@ export class CallReport {
   readonly #operation: AnyOperation;
   /** The caller's own: some of them carry credentials. */
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #tokens = new Set<string>();
+  readonly #tokens: string[] = [];
   /** What body and query held, by field. */
   #values: Readonly<Record<string, unknown>> = {};
   readonly #startMs = clock.monotonicMs();
@@ -55,7 +55,7 @@ export class CallReport {
   }
 
   hideToken(token: string): void {
-    this.#tokens.add(token);
+    this.#tokens.push(token);
   }
 
   showableReason(reason: string): string {

@@ -87,7 +87,12 @@ export class Call {
       this.report.hideValues(request.values);
       const loaded = schemas.loaded ?? (await schemas.load());
       const progress: Progress = { signature: request.signature, attempts: 0, effect: "none" };
-      const outcome = await this.#perform(request, loaded, progress, tracing).catch(failureOfThrown);
+      let outcome: Outcome;
+      try {
+        outcome = await this.#perform(request, loaded, progress, tracing);
+      } catch (error) {
+        outcome = failureOfThrown(error);
+      }
       if (!("data" in outcome)) throw await this.#toError(outcome, request, progress);
       this.report.succeeded(progress.attempts);
       return outcome.data;
@@ -181,16 +186,16 @@ export class Call {
     return outcome;
   }
 
-  /** @param trace headers that give way to those of the caller: who passes a trace on passes it on alone. */
-  #send(attempt: Attempt, trace: Readonly<Record<string, string>> = {}): Promise<WireResponse> {
-    return this.#client.transport.send(this.#toWire(attempt, trace), this.#deadline);
+  #send(attempt: Attempt, headers = this.#headers): Promise<WireResponse> {
+    return this.#client.transport.send(this.#toWire(attempt, headers), this.#deadline);
   }
 
   #sendFollowed(attempt: Attempt, tracing: Tracing): Promise<WireResponse> {
     const part = attemptPart(this.#operation, this.#client, attempt.number);
     return tracing.follow(part, async ({ headers, note }) => {
       try {
-        const response = await this.#send(attempt, headers);
+        // Those of the trace give way to the caller's own: who passes a trace on passes it on alone.
+        const response = await this.#send(attempt, { ...headers, ...this.#headers });
         const { status } = response;
         note({ "http.response.status_code": status, "error.type": status >= 400 ? String(status) : undefined });
         return response;
@@ -208,13 +213,12 @@ export class Call {
     return isLenient && validation === "strict" ? "report" : validation;
   }
 
-  #toWire({ request, signature, token }: Attempt, trace: Readonly<Record<string, string>>): WireRequest {
+  #toWire({ request, signature, token }: Attempt, own: Readonly<Record<string, string>>): WireRequest {
     const { origin, maxListBytes, maxRecordBytes, transport } = this.#client;
     const { method, verb } = this.#operation;
     const { path, body } = request;
     const headers: Record<string, string> = {
-      ...trace,
-      ...this.#headers,
+      ...own,
       accept: "application/json",
       authorization: `Bearer ${token}`,
     };

@@ -96,7 +96,8 @@ export function presignedRequest({ signQuery }: RequestSettings, request: Signed
 }
 
 function assertNoKey({ name, path }: AnyOperation, ids: readonly string[]): void {
-  for (const [index, id] of ids.entries()) {
+  for (let index = 0; index < ids.length; index++) {
+    const id: unknown = ids[index];
     if (typeof id !== "string" || id.length < shortestPrivateKey || !holdsPrivateKey(id)) continue;
     throw new InvalidArgumentError(`${name}: ${path.parameters[index]} is a private key, which must never be sent`);
   }

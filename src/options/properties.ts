@@ -10,7 +10,7 @@ export function isPlain(given: object): boolean {
 
 /** A property of an object that the caller gave: of a plain one its own, of an instance of a class any. */
 export function propertyOf(given: object, name: string, isPlain: boolean): unknown {
-  return isPlain && !Object.hasOwn(given, name) ? undefined : Reflect.get(given, name);
+  return isPlain && !Object.hasOwn(given, name) ? undefined : (given as Readonly<Record<string, unknown>>)[name];
 }
 
 /**

@@ -271,8 +271,10 @@ function refusal(message: string): Error {
  * `interceptors.retry` sends a request again whose response broke off, and does not tell its handler.
  */
 function markAsUsed(body: Uint8Array): void {
-  Object.defineProperty(body, Symbol.for("nodejs.stream.disturbed"), { value: true });
+  (body as { [disturbed]?: true })[disturbed] = true;
 }
+
+const disturbed = Symbol.for("nodejs.stream.disturbed");
 
 /** Whether it is a code that only a connection that was not made has. */
 function failsToConnect(reason: string): boolean {
