@@ -4,7 +4,8 @@ export class ReportedFields {
 
   /** Whether the field was not reported before, and is to be now. */
   isNew(operation: string, field: string): boolean {
-    const name = JSON.stringify([operation, field]);
+    // No field that is reported has a space in it.
+    const name = `${field} ${operation}`;
     if (this.#fields.has(name) || this.#fields.size >= mostReported) return false;
     this.#fields.add(name);
     return true;

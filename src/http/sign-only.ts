@@ -11,11 +11,11 @@ import { checkHeaders } from "./headers.js";
 import type { PreparedRequest } from "./prepare-request.js";
 
 /** What a signature is made over, and what no error about it may show. */
-type Signable = Pick<PreparedRequest, "signedPath" | "body" | "values">;
+type Signable = Pick<PreparedRequest, "signedPath" | "text" | "values">;
 
 /** Signs something that is no request, so that a key or a signer that can't sign is found before it is needed. */
 export async function trySigner(client: CallContext, operation: AnyOperation, options: RequestOptions): Promise<void> {
-  await signOnly(client, operation, { signedPath: "/", body: undefined, values: {} }, options);
+  await signOnly(client, operation, { signedPath: "/", text: "", values: {} }, options);
 }
 
 /**
@@ -46,12 +46,12 @@ export async function signOnly(
 /** A call that has ended asks nobody for a signature. */
 export function signatureOf(
   signer: Signer,
-  { signedPath, body = new Uint8Array() }: Signable,
+  { signedPath, text }: Signable,
   deadline: Deadline,
   tracing: Tracing | undefined,
 ): Promise<string> {
   deadline.assertNotEnded();
-  return follow(tracing, signaturePart, () => deadline.race(signer.sign(signedPath, body, deadline)));
+  return follow(tracing, signaturePart, () => deadline.race(signer.sign(signedPath, text, deadline)));
 }
 
 const signaturePart = (): Part => ({ name: "signature", kind: "internal", attributes: {} });

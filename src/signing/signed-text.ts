@@ -13,11 +13,11 @@ export function signedText(path: string, body: string | Uint8Array): Uint8Array 
       `body is ${describeValue(body)}; wanted: the raw body as it is sent, a string or a Uint8Array`,
     );
   }
+  if (typeof body === "string") return encodeUtf8(path + body);
   const pathBytes = encodeUtf8(path);
-  const bodyBytes = typeof body === "string" ? encodeUtf8(body) : body;
-  const text = new Uint8Array(pathBytes.length + bodyBytes.length);
+  const text = new Uint8Array(pathBytes.length + body.length);
   text.set(pathBytes);
-  text.set(bodyBytes, pathBytes.length);
+  text.set(body, pathBytes.length);
   return text;
 }
 

@@ -38,7 +38,7 @@ export interface Signer {
    *
    * @throws {SigningError} when no signature was made, or the one that a `RequestSigner` made does not fit its public key.
    */
-  sign(path: string, body: Uint8Array, context?: SigningContext): Promise<string>;
+  sign(path: string, body: string | Uint8Array, context?: SigningContext): Promise<string>;
   /** What `sign` signs and with which key, for errors. */
   describe(path: string, body: Uint8Array): Promise<SignedText>;
 }

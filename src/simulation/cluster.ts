@@ -192,7 +192,7 @@ function signerOf(key: string): Signer {
     sign: async (path, body) => {
       let one = 0x811c9dc5 ^ key.length;
       let other = path.length;
-      for (const byte of body) {
+      for (const byte of typeof body === "string" ? new TextEncoder().encode(body) : body) {
         one = Math.imul(one ^ byte, 0x01000193);
         other = Math.imul(other + byte, 0x85ebca6b) ^ (other >>> 13);
       }
