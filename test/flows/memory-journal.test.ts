@@ -32,6 +32,16 @@ it("hands on what it has checked to what stores it, to the end", async () => {
   expect(close).toHaveBeenCalledOnce();
 });
 
+it("has a promise fail where what stores it throws at once", async () => {
+  const store = boundJournal(new MemoryJournal(), {
+    read: () => {
+      throw new Error("no disk");
+    },
+  });
+  const reading = new (class extends CheckedJournal {})(store).read("k");
+  await expect(reading).rejects.toThrow("no disk");
+});
+
 it("gives entries that change nothing when they are changed", async () => {
   const journal = new MemoryJournal();
   const entry = await begin(journal, "k");

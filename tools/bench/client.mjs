@@ -13,8 +13,11 @@ export async function openClient(origin, options = {}, load = importClient) {
   });
 }
 
-/** The release before, with the same done by it. */
-export const releaseBeforeContender = (origin) => clientContender(origin, {}, importReleaseBefore);
+/** The release before, with the same done by it: its hook of a response has another name. */
+export const releaseBeforeContender = (origin) => {
+  const on = { answer() {}, failure() {}, retry() {}, mismatch() {}, token() {} };
+  return clientContender(origin, { on }, importReleaseBefore);
+};
 
 /** @param options of its clients, in place of those that `openClient` chooses. */
 export async function clientContender(origin, options = {}, load = importClient) {
