@@ -19,11 +19,17 @@ export class SchemaLoader {
   loaded: Schemas | undefined;
 
   async load(): Promise<Schemas> {
-    const loading = import("#schemas").then(({ loadZod }) => loadZod());
-    const zod = await loadedLate(loading, "what reads records");
+    const zod = await loadedLate(loadWhole(), "what reads records");
     this.loaded ??= new Schemas(zod);
     return this.loaded;
   }
+}
+
+/** Where another zod is forced upon the package, CommonJS takes what it has not for undefined, and would fail once a payment is sent. */
+async function loadWhole(): Promise<Zod> {
+  const zod = await (await import("#schemas")).loadZod();
+  for (const [name, part] of Object.entries(zod)) if (typeof part !== "function") throw new Error(`zod has no ${name}`);
+  return zod;
 }
 
 /** The schemas of records: each is made from a table of fields on first use. */

@@ -55,6 +55,22 @@ it("makes schemas on first use and once, however many calls there are", () => {
   expect(made).toBe(once);
 });
 
+it("says so where the zod that is installed has not all that is needed: CommonJS takes that for undefined, without a word", async () => {
+  vi.resetModules();
+  onTestFinished(() => {
+    vi.doUnmock("#schemas");
+    vi.resetModules();
+  });
+  vi.doMock("#schemas", () => ({ loadZod: () => ({ ...compiled, compile: undefined }) }));
+  const { SchemaLoader } = await import("../../src/http/schema.js");
+  const loader = new SchemaLoader();
+  await expect(loader.load()).rejects.toMatchObject({
+    message: expect.stringContaining("what reads records can't be loaded, so nothing was sent"),
+    cause: { message: expect.stringContaining("zod has no compile") },
+  });
+  expect(loader.loaded).toBeUndefined();
+});
+
 it("has zod compile every schema on Node: it would interpret one that it can't compile, which takes longer", () => {
   const compile: typeof compiled.compile = (schema) => compiled.compile(schema, { strict: true });
   const schemas = new Schemas({ ...compiled, compile });
