@@ -15,13 +15,15 @@ export type Require = Load & { readonly resolve: (name: string) => string };
  *
  * @param thisFile ends in `.cjs` in CommonJS.
  */
-export async function loadZod(thisFile = import.meta.url, require?: Require): Promise<Zod> {
+export async function loadZod(thisFile?: string, require?: Require): Promise<Zod> {
   return zodOfFiles(thisFile, require) ?? (await import("./compiled-schemas.js")).loadZod();
 }
 
-function zodOfFiles(thisFile: string, given: Require | undefined): Zod | undefined {
+function zodOfFiles(given: string | undefined, givenRequire: Require | undefined): Zod | undefined {
   try {
-    const require = given ?? createRequire(thisFile);
+    // Some bundles have no such thing: CommonJS in an ES module.
+    const thisFile = given ?? import.meta.url;
+    const require = givenRequire ?? createRequire(thisFile);
     const folder = require.resolve("zod/package.json").replace(/package\.json$/, "v4/core/");
     // The ES modules wherever Node can `require` them: a program that uses zod has loaded those.
     const ending = process.features.require_module && !thisFile.endsWith(".cjs") ? "js" : "cjs";

@@ -74,6 +74,12 @@ it("runs as an ES module for Node with the documented banner (esbuild)", () => {
   expect(run(bundle(program, esModule, "app.mjs"))).toBe(toldByProgram);
 });
 
+it("runs as an ES module by require, by a bundler that does not know the condition `module` (esbuild)", () => {
+  const requires = program.replace(/import (.*) from (.*);/g, "const $1 = require($2);");
+  const command = esModule.replace("--bundle", "--bundle --conditions=none");
+  expect(run(bundle(requires, command, "app.mjs"))).toBe(toldByProgram);
+});
+
 it("says why where the banner is missing", () => {
   // Without the sandbox, which is CommonJS itself: a bundle with it does not start.
   const alone = `
