@@ -117,13 +117,20 @@ export class HttpClient implements ApiClient {
   /** Reads one record of a list, once, and tells how that went. */
   async checkHealth(list: Operation, given?: RequestOptions): Promise<HealthReport> {
     const options = parseRequestOptions(list, given);
+    this.#assertOpen(list.name);
     if (!this.#isPreloading) this.#preload();
-    const { checkHealth, checkTimeoutMs } = await loadedLate(import("./check-health.js"), "what checks the service");
-    const timeoutMs = options.timeoutMs ?? Math.min(checkTimeoutMs, this.#context.timeoutMs);
-    const input = { paging: { _size: 1 }, lenient: true } as const;
-    const source = { ids: [], input, signed: this.#isSigned(list) };
-    const call = this.#open(list, source, { ...options, timeoutMs, maxRetries: options.maxRetries ?? 0 });
-    return checkHealth(call);
+    this.#inFlight.begin();
+    try {
+      const { checkHealth, checkTimeoutMs } = await loadedLate(import("./check-health.js"), "what checks the service");
+      const timeoutMs = options.timeoutMs ?? Math.min(checkTimeoutMs, this.#context.timeoutMs);
+      const input = { paging: { _size: 1 }, lenient: true } as const;
+      const source = { ids: [], input, signed: this.#isSigned(list) };
+      return await checkHealth(
+        this.#newCall(list, source, { ...options, timeoutMs, maxRetries: options.maxRetries ?? 0 }),
+      );
+    } finally {
+      this.#inFlight.end();
+    }
   }
 
   signingKeyId(): Promise<string | undefined> {
@@ -181,8 +188,12 @@ export class HttpClient implements ApiClient {
   #open(operation: AnyOperation, source: CallSource, options: RequestOptions | undefined): Call {
     const parsed = parseRequestOptions(operation, options);
     this.#assertOpen(operation.name);
-    const { query } = parsed;
-    return new Call(this.#context, operation, query === undefined ? source : { ...source, input: { query } }, parsed);
+    return this.#newCall(operation, source, parsed);
+  }
+
+  #newCall(operation: AnyOperation, source: CallSource, options: ReturnType<typeof parseRequestOptions>): Call {
+    const { query } = options;
+    return new Call(this.#context, operation, query === undefined ? source : { ...source, input: { query } }, options);
   }
 
   #assertOpen(name: string): void {

@@ -180,6 +180,14 @@ describe("a check throws what says nothing of service or token", () => {
   });
 });
 
+it("ends before a client that is closed meanwhile", async () => {
+  const { client, transport } = scriptedClient([json([])]);
+  const checking = client.checkHealth(list);
+  await client.close();
+  expect(transport.sent).toHaveLength(1);
+  expect(await checking).toMatchObject({ ok: true });
+});
+
 it("says so where what checks can't be loaded, and tries again with the next check", async () => {
   const file = "../../src/http/check-health.js";
   onTestFinished(() => {
