@@ -1,5 +1,4 @@
-import type { IdentityProviderAuth, UserAuth } from "../auth/auth-options.js";
-import { tokenLeewayOption } from "../auth/auth-options.js";
+import { type IdentityProviderAuth, tokenLeewayOption, type UserAuth } from "../auth/auth-options.js";
 import type { UserClaims } from "../auth/openid-grant.js";
 import { type OpenTokenSource, tokenSourceKey } from "../auth/token-source.js";
 import { isTokenStore, type TokenStore } from "../auth/token-store.js";
