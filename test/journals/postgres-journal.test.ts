@@ -261,32 +261,6 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     expect(await journal.acquire("k", newLease())).toBeUndefined();
   });
 
-  it("flushes its writes where synchronous_commit is off", async () => {
-    const { schema } = inSchema();
-    const lazy = new URL(url);
-    lazy.searchParams.set("options", "-c synchronous_commit=off");
-    const pool = new pg.Pool({ connectionString: lazy.href, max: 1 });
-    onTestFinished(() => pool.end());
-    const isFlushed = async () => {
-      const { rows } = await admin.query("SELECT pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn() AS flushed");
-      return rows[0].flushed as boolean;
-    };
-    const journal = await openJournal(pool, { schema });
-    const entry = await begin(journal, "k");
-    const afterOther: boolean[] = [];
-    const afterWrite: boolean[] = [];
-    for (let round = 0; round < 10; round++) {
-      await pool.query(`UPDATE ${schema}.cross_border_flows SET owner = $1`, [String(round)]);
-      afterOther.push(await isFlushed());
-      await journal.write("k", { ...entry, revision: round + 1 }, { ...state, data: String(round) });
-      afterWrite.push(await isFlushed());
-    }
-    expect(afterOther).toContain(false);
-    // The server's own background writing may come between, now and then.
-    expect(afterWrite.filter((flushed) => flushed).length).toBeGreaterThanOrEqual(8);
-    expect((await pool.query("SHOW synchronous_commit")).rows).toEqual([{ synchronous_commit: "off" }]);
-  });
-
   it("outlives connections that the server ends, idle or busy", async () => {
     const { schema } = inSchema();
     const own = new URL(url);
