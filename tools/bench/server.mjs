@@ -42,6 +42,8 @@ const prefixes = {
   }),
 };
 const otherPrefix = opened(added);
+const { creationRequestBody: _, creationRequestSignatureBase64: __, ...addedToSigned } = added;
+const signedPrefix = opened(addedToSigned);
 
 const one = answer(JSON.stringify(intent));
 const empty = answer("[]");
@@ -58,6 +60,11 @@ const templates = new Map();
 function answer(body, headers = "") {
   const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n`;
   return Buffer.concat([Buffer.from(head), Buffer.from(body)]);
+}
+
+/** What a payment repeats of the request that created it. */
+function repeatedOf(body, signature) {
+  return `"creationRequestBody":${JSON.stringify(body)},"creationRequestSignatureBase64":"${signature}",`;
 }
 
 /** A record's JSON up to where the posted fields go on. */
@@ -131,12 +138,12 @@ function fullPage(path, search, total, isGzipped) {
 }
 
 /** Answers to lists and creations, by `METHOD target`, as they are asked for again and again. */
-function respond({ method, target, body, acceptsGzip }) {
+function respond({ method, target, signature, body, acceptsGzip }) {
   const { full, delayMs, total, path, query } = readTarget(target);
   if (full !== undefined && lists[path] !== undefined) {
     return { delayMs, bytes: fullPage(path, query, total, full === "/full/gzip" && acceptsGzip) };
   }
-  return { delayMs, bytes: bytesFor(method, path, query, total, body) };
+  return { delayMs, bytes: bytesFor(method, path, query, total, signature, body) };
 }
 
 function readTarget(target) {
@@ -145,10 +152,11 @@ function readTarget(target) {
   return { full, delayMs: Number(ms ?? 0), total: Number(ofTotal ?? 1e12), path, query: search };
 }
 
-function bytesFor(method, path, search, total, body) {
+function bytesFor(method, path, search, total, signature, body) {
   if (method === "POST") {
     if (path.endsWith("/token")) return login;
     const sent = body.startsWith("{") ? body.slice(1) : '"channel":"api"}';
+    if (signature !== undefined) return answer(signedPrefix + repeatedOf(body, signature) + sent);
     return answer((prefixes[path] ?? otherPrefix) + sent);
   }
   if (path === "/cpu") return answer(JSON.stringify(process.cpuUsage()));
@@ -165,10 +173,11 @@ function readRequest(text) {
     const acceptsGzip = target.startsWith("/full") && /\r\naccept-encoding:[^\r]*gzip/i.test(text.slice(0, headEnd));
     return { method, target, body: "", acceptsGzip, end: headEnd + 4 };
   }
+  const signature = /\r\nx-service-signature-base64: *([^\r]*)/i.exec(text.slice(0, headEnd))?.[1];
   const length = /\r\ncontent-length: *(\d+)/i.exec(text)?.[1];
   if (length !== undefined) {
     const end = headEnd + 4 + Number(length);
-    return text.length < end ? undefined : { method, target, body: text.slice(headEnd + 4, end), end };
+    return text.length < end ? undefined : { method, target, signature, body: text.slice(headEnd + 4, end), end };
   }
   return readChunked(text, method, target, headEnd + 4);
 }
