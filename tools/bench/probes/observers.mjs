@@ -22,12 +22,20 @@ const login = bytesOf({ access_token: "bench-token", token_type: "Bearer", expir
 /** A service whose records have more than others. */
 function dispatcherOf(more) {
   const page = bytesOf(Array.from({ length: pageSize }, (_, index) => ({ ...record(index + 1), ...more })));
-  const payment = bytesOf({ ...record(1), ...more });
+  // All payments here are the same, and so is what is repeated of them.
+  let payment;
+  const paymentOf = ({ body, headers }) => {
+    const signature = headers["x-service-signature-base64"];
+    const repeated = { creationRequestBody: String(body), creationRequestSignatureBase64: signature };
+    payment ??= bytesOf({ ...record(1), ...repeated, ...more });
+    return payment;
+  };
   const ofIntent = bytesOf({ ...intent, ...more });
-  return memoryDispatcher(({ path }) => {
+  return memoryDispatcher((request) => {
+    const { path } = request;
     if (path.endsWith("/token")) return { bytes: login };
     if (path.startsWith("/payments?")) return { bytes: page };
-    return { bytes: path === "/payments" ? payment : ofIntent };
+    return { bytes: path === "/payments" ? paymentOf(request) : ofIntent };
   });
 }
 const dispatcher = dispatcherOf({});
