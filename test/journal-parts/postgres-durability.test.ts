@@ -2,9 +2,9 @@ import type { Journal, JournalEntry } from "cross-border-payments/flow";
 import { PostgresJournal } from "cross-border-payments/journal/postgres";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { PostgresServer } from "../crash/postgres-server.js";
 import { begin, newLease, scope, state } from "../journals/journal-fixture.js";
 import { eventually } from "../support/eventually.js";
-import { PostgresServer } from "./postgres-server.js";
 
 const key = "k";
 const settled = { ...state, phase: "paid", settled: true };
