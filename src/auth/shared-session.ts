@@ -1,3 +1,4 @@
+import { uniqueId } from "../platform/unique-id.js";
 import { clock } from "../timing/clock.js";
 import { now } from "../timing/timestamp.js";
 import type { PasswordAuth, SessionAuth } from "./auth-options.js";
@@ -98,7 +99,7 @@ export class SharedSession {
    * Undefined where there is no session, or it is known to have ended. Never rejects.
    */
   async end(): Promise<LastToken | undefined> {
-    const owner = globalThis.crypto.randomUUID();
+    const owner = uniqueId();
     const untilMs = clock.monotonicMs() + this.#lockMs;
     let { refreshToken } = this.#given;
     let isLocked = false;
@@ -168,7 +169,7 @@ export class SharedSession {
 
   /** Another token than the one that the process has. Never rejects. */
   async renew(need: TokenNeed): Promise<SharedResult> {
-    const owner = globalThis.crypto.randomUUID();
+    const owner = uniqueId();
     try {
       return await this.#renewInTurn(owner, need);
     } catch (error) {

@@ -8,6 +8,7 @@ import type { FlowCounts, StuckFlow, WaitingSince } from "../flows/flow-status.j
 import type { FlowsElsewhere } from "../flows/flows-elsewhere.js";
 import type { ResolveAction } from "../flows/state/flow-state.js";
 import { type CheckTable, isFunction, isText, parseOptions } from "../options/option-table.js";
+import { uniqueId } from "../platform/unique-id.js";
 
 export type { FlowDetails, WaitingProposal };
 
@@ -118,5 +119,5 @@ export function readDeskOptions(given: OperatorDeskOptions): CheckedDeskOptions 
 }
 
 function randomSecret(): string {
-  return globalThis.crypto.randomUUID() + globalThis.crypto.randomUUID();
+  return uniqueId() + uniqueId();
 }

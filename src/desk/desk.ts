@@ -3,6 +3,7 @@ import type { GivenResolution } from "../flows/check-resolution.js";
 import type { FlowDetails } from "../flows/flow-details.js";
 import { FlowPausedError } from "../flows/flow-paused-error.js";
 import { foldedName } from "../flows/state/decision-chain.js";
+import { uniqueId } from "../platform/unique-id.js";
 import type { Payment } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
 import { type CheckedDeskOptions, type OperatorDeskOptions, readDeskOptions } from "./desk-options.js";
@@ -51,7 +52,7 @@ class Desk {
 
   /** Never rejects. */
   async respond(request: Request): Promise<Response> {
-    const nonce = globalThis.crypto.randomUUID();
+    const nonce = uniqueId();
     let response: Response;
     try {
       response = await this.#respond(request, nonce);

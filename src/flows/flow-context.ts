@@ -1,6 +1,7 @@
 import type { ApiClient } from "../api/api-client.js";
 import type { Reporter } from "../events/reporter.js";
 import type { SharedReadings } from "../payments/shared-readings.js";
+import { uniqueId } from "../platform/unique-id.js";
 import type { FlowCall } from "./flow-call.js";
 import type { FlowFunds, ReleaseFundsByKey, TakeFundsByKey } from "./funds-functions.js";
 import type { Working } from "./gauges/work-gauges.js";
@@ -80,5 +81,5 @@ export interface StepResult {
 
 /** Each request has a nonce of its own. */
 export function leaseRequest({ owner, leaseMs }: FlowContext): LeaseRequest {
-  return { owner, leaseMs, nonce: globalThis.crypto.randomUUID() };
+  return { owner, leaseMs, nonce: uniqueId() };
 }

@@ -12,6 +12,7 @@ import {
   type WithDefaults,
   withDefaults,
 } from "../options/option-table.js";
+import { uniqueId } from "../platform/unique-id.js";
 import type { FlowClient } from "./flow-client.js";
 import type { FlowContext, ServiceFacts } from "./flow-context.js";
 import { type FlowEvents, readFlowHooks } from "./flow-events.js";
@@ -278,7 +279,7 @@ export function toFlowContext(given: PaymentFlowOptions): FlowContext {
     ...rest,
     journal: timedJournal(options.journal, reporter),
     client,
-    owner: options.owner ?? globalThis.crypto.randomUUID(),
+    owner: options.owner ?? uniqueId(),
     codec: new FlowCodec(cipher, quoteTtlMs),
     scope,
     people: decisions.people,

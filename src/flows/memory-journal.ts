@@ -1,5 +1,6 @@
 import { ConfigError } from "../errors/errors.js";
 import { type CheckTable, isFunction, parseOptions } from "../options/option-table.js";
+import { uniqueId } from "../platform/unique-id.js";
 import { clock } from "../timing/clock.js";
 import { CheckedJournal } from "./checked-journal.js";
 import {
@@ -56,7 +57,7 @@ class MemoryStore implements Journal {
     const refuse = (message: string) => new ConfigError(`MemoryJournal: ${message}`);
     const { nowMs, incarnation }: MemoryJournalOptions = parseOptions(journalOptions, options, "the options", refuse);
     this.#nowMs = nowMs ?? (() => clock.wallMs());
-    this.#incarnation = incarnation ?? globalThis.crypto.randomUUID();
+    this.#incarnation = incarnation ?? uniqueId();
   }
 
   async begin(key: string, scope: FlowScope, state: JournalState, lease: LeaseRequest) {

@@ -1,4 +1,5 @@
 import { CrossBorderError } from "../errors/errors.js";
+import { uniqueId } from "../platform/unique-id.js";
 
 export interface Piece {
   readonly position: number;
@@ -26,7 +27,7 @@ export class TemporaryFile {
   static async open(directory: string | undefined): Promise<TemporaryFile> {
     return translated("opened", async () => {
       const { fs, os, path } = nodeModules();
-      const name = path.join(directory ?? os.tmpdir(), `cross-border-payments-${globalThis.crypto.randomUUID()}`);
+      const name = path.join(directory ?? os.tmpdir(), `cross-border-payments-${uniqueId()}`);
       const file = await fs.open(name, "wx+", 0o600);
       const key = await globalThis.crypto.subtle.generateKey({ name: "AES-GCM", length: 256 }, false, [
         "encrypt",

@@ -1,4 +1,5 @@
 import { JournalError } from "../../errors/errors.js";
+import { uniqueId } from "../../platform/unique-id.js";
 import { sleep } from "../../timing/clock.js";
 import { now, type Timestamp } from "../../timing/timestamp.js";
 import { type FlowContext, leaseRequest } from "../flow-context.js";
@@ -75,7 +76,7 @@ export async function fence({ journal }: FlowContext, seen: JournalEntry): Promi
   try {
     const present = await retryJournal(() => journal.read(seen.key));
     if (!isAsSeen(present, seen)) return present;
-    const nonce = globalThis.crypto.randomUUID();
+    const nonce = uniqueId();
     const fenced = await retryJournal(() => journal.fenceQuote(seen.key, seen, nonce));
     if (fenced !== undefined) return fenced;
     // It was changed meanwhile, by this fence or by somebody else.

@@ -1,0 +1,13 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+
+/** What is for tests, and a command that a person starts. */
+const allowed = /^(?:cli|sandbox|simulation|testing)\//;
+
+it("takes ids that nobody else may have from src/platform, and not from bytes that a startup snapshot repeats", () => {
+  const sources = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+  const found = sources.filter((file) => /\brandomUUID\(/.test(readFileSync(join("src", file), "utf8")));
+  expect(found.some((file) => allowed.test(file))).toBe(true);
+  expect(found.filter((file) => !allowed.test(file))).toEqual([]);
+});
