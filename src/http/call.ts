@@ -86,6 +86,7 @@ export class Call {
       const request = this.#prepare();
       this.report.hideValues(request.values);
       const loaded = schemas.loaded ?? (await schemas.load());
+      if (this.#validation() !== "off") loaded.prepare(this.#operation);
       const progress: Progress = { signature: request.signature, attempts: 0, effect: "none" };
       let outcome: Outcome;
       try {

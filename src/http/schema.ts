@@ -1,8 +1,10 @@
 import type { $ZodType } from "zod/v4/core";
 import { type FieldKind, type FieldTable, fieldKinds, kindOfField } from "../api/fields.js";
-import type { Operation } from "../api/operation.js";
+import type { AnyOperation, Operation } from "../api/operation.js";
 import { describeValue, looksLikeName } from "../errors/describe-value.js";
+import { ConfigError } from "../errors/errors.js";
 import { loadedLate } from "../errors/loaded-late.js";
+import { safeCause } from "../errors/safe-cause.js";
 import { decimalNumeral } from "../money.js";
 import type { Zod } from "./compiled-schemas.js";
 
@@ -44,6 +46,25 @@ export class Schemas {
   }
 
   /**
+   * Makes and tries what reads the records of an operation, before its request is sent: what others have done to the process, such as to
+   * `Object.prototype`, is not to be found out by a response.
+   *
+   * @throws {ConfigError} where it does not work.
+   */
+  prepare(operation: AnyOperation): void {
+    if (operation.verb === "request" || operation.verb === "update") return;
+    try {
+      this.#recordSchema(operation.record);
+    } catch (error) {
+      const cause = safeCause(error);
+      throw new ConfigError(
+        `what reads records does not work here (${cause.message}), so nothing was sent; has something added enumerable properties to Object.prototype, or replaced Function? The option validation: "off" does without it`,
+        { cause },
+      );
+    }
+  }
+
+  /**
    * The fields of a response that are not as described, each once; none when all is well. It looks for no more than 20, whatever
    * came.
    *
@@ -55,7 +76,7 @@ export class Schemas {
   mismatches(operation: Operation, value: unknown, length: number, isReporting = false): readonly Mismatch[] {
     const { record } = operation;
     const familiar = isReporting ? this.#familiar.get(operation) : undefined;
-    const schema = remember(this.#records, record, () => this.#recordSchema(record));
+    const schema = this.#recordSchema(record);
     const items: readonly unknown[] = Array.isArray(value) ? value : [value];
     const { isCounted, step } = countedKeys(items.length, length);
     let found: Differences | undefined;
@@ -94,11 +115,17 @@ export class Schemas {
     }
   }
 
+  /** Made and tried when it is first asked for. */
   #recordSchema(record: FieldTable): RecordSchema {
-    const { compile, $ZodObject } = this.#zod;
+    const known = this.#records.get(record);
+    if (known !== undefined) return known;
+    const { compile, validate, $ZodObject } = this.#zod;
     const shape = Object.fromEntries(Object.entries(record).map(([name, kind]) => [name, kinds[kind](this.#zod)]));
     const whole = compile(new $ZodObject({ type: "object", shape }));
-    return { whole, shape, count: Object.keys(shape).length, fields: undefined };
+    validate(whole, {});
+    const schema = { whole, shape, count: Object.keys(shape).length, fields: undefined };
+    this.#records.set(record, schema);
+    return schema;
   }
 }
 
@@ -183,13 +210,4 @@ function wantedOf(fields: FieldTable, field: string): string {
 
 function describeFound(value: unknown): string {
   return typeof value === "string" && value !== "" ? "another string" : describeValue(value);
-}
-
-function remember<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  let value = map.get(key);
-  if (value === undefined) {
-    value = make();
-    map.set(key, value);
-  }
-  return value;
 }

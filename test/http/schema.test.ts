@@ -71,6 +71,19 @@ it("says so where the zod that is installed has not all that is needed: CommonJS
   expect(loader.loaded).toBeUndefined();
 });
 
+it("says before anything is sent that zod does not work, each time, and asks nothing of it for what has no records to read", () => {
+  const validate = () => {
+    throw new TypeError("not a function");
+  };
+  const schemas = new Schemas({ ...compiled, validate } as never);
+  for (const row of operations.values()) {
+    for (let times = 0; times < 2; times++) {
+      if (row.verb === "update") expect(() => schemas.prepare(row)).not.toThrow();
+      else expect(() => schemas.prepare(row)).toThrow(/not a function\), so nothing was sent.*validation: "off"/);
+    }
+  }
+});
+
 it("has zod compile every schema on Node: it would interpret one that it can't compile, which takes longer", () => {
   const compile: typeof compiled.compile = (schema) => compiled.compile(schema, { strict: true });
   const schemas = new Schemas({ ...compiled, compile });

@@ -162,3 +162,24 @@ it("opens nothing and keeps no process alive before the first call", () => {
     process.once("beforeExit", () => console.log("ended by itself", open()));`;
   expect(run("idle.mjs", script)).toBe("ended by itself []");
 });
+
+/** A program whose bank's service counts what it gets. */
+const counted = `
+  const sent = [];
+  const fetch = async (url, { method }) => {
+    if (!url.includes("/token")) sent.push(method);
+    return new Response(JSON.stringify({ access_token: "t", token_type: "Bearer", expires_in: 60, id: "1" }), { headers: { "content-type": "application/json" } });
+  };
+  const auth = { authUrl: "https://b.test", realm: "r", clientId: "c", username: "u", password: "p" };
+  const callOf = (validation) =>
+    new CrossBorderClient({ baseUrl: "https://a.test", auth, fetch, validation }).liquidityProviders.create({ firstName: "Lina" });
+  callOf("report").catch(async (error) => {
+    console.log(error.name, error.effect, error.message.includes('validation: "off"'), sent.length);
+    console.log((await callOf("off")).id, sent.join());
+  });`;
+
+it("finds before it sends anything that something was added to Object.prototype, without which no records can be read", () => {
+  const script = `const { CrossBorderClient } = require("cross-border-payments");
+    Object.prototype.added = "by an old polyfill";${counted}`;
+  expect(run("records.cjs", script).split("\n")).toEqual(["ConfigError none true 0", "1 POST"]);
+});
