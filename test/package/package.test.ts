@@ -56,6 +56,19 @@ it("has no code that only the documents are made of", () => {
   expect(documented).toEqual([]);
 });
 
+it("names no file that is not in it, by any condition that others may set", () => {
+  const { imports, exports } = JSON.parse(
+    readFileSync(join(project, "node_modules/cross-border-payments/package.json"), "utf8"),
+  );
+  const targets = (value: unknown, condition: string): string[] => {
+    if (typeof value === "string") return condition === "cross-border-payments-source" ? [] : [value];
+    return Object.entries(Object(value)).flatMap(([name, inner]) => targets(inner, name));
+  };
+  const named = targets({ imports, exports }, "").filter((target) => target.startsWith("./"));
+  expect(named.length).toBeGreaterThan(40);
+  expect(named.filter((target) => !files.includes(target.slice("./".length)))).toEqual([]);
+});
+
 it("has a command", () => {
   const printed = execFileSync("npx", ["--no-install", "cross-border", "--version"], {
     cwd: project,

@@ -41,7 +41,7 @@ export const programOptions: BuildOptions = {
   format: "esm",
   target: "node20",
   packages: "external",
-  conditions: ["source"],
+  conditions: ["cross-border-payments-source"],
   sourcemap: true,
   logLevel: "error",
 };
