@@ -31,6 +31,8 @@ export interface GrantFailure {
   readonly status?: number;
   /** Why no response arrived, or a function or the token store failed: a code such as `ECONNRESET`. Of an ID token: the claim. */
   readonly reason?: string;
+  /** What keeps this process from sending, and what to do. */
+  readonly problem?: string;
   /** The proxy that made no connection. */
   readonly proxy?: ProxyRefusal;
   /** Nothing was sent: another process has noted the failure. */
@@ -110,7 +112,10 @@ export function isDeadGrant({ class: kind, serviceCode }: GrantFailure): boolean
 
 export function failureOfWire(error: unknown): GrantFailure {
   if (error instanceof Ended) return { class: error.sent ? "maybe-sent" : "unsent", reason: "DEADLINE" };
-  if (error instanceof ConfigError) return { class: "unprepared", reason: "UNDICI_NOT_LOADED" };
+  if (error instanceof ConfigError) {
+    const { message } = error;
+    return { class: "unprepared", problem: message, reason: /[A-Z]+(?:_[A-Z]+){2}/.exec(message)?.[0] ?? "NOT_SENT" };
+  }
   // It is not known where any other error comes from: the request may have been sent.
   if (!(error instanceof WireFailure)) return { class: "maybe-sent", reason: "UNKNOWN" };
   const reason = /^[\w.-]{1,64}$/.test(error.reason) ? error.reason : "UNKNOWN";
@@ -269,11 +274,11 @@ const texts: Readonly<
   },
   unprepared: {
     code: "token_request_failed",
-    says: (_, { reason }) =>
-      reason === undefined
-        ? "the request could not be made; is the package openid-client installed completely?"
-        : `the request could not be made (${reason}); is the package undici installed completely, and does a bundle that is an ` +
-          "ES module for Node have a require (see docs/bundling.md)?",
+    says: (_, { problem }) =>
+      problem === undefined
+        ? "the request could not be made; is the package openid-client installed completely, and are Response, URL and " +
+          "URLSearchParams those of the runtime?"
+        : `the request could not be made: ${problem}`,
   },
 };
 

@@ -17,7 +17,9 @@ export async function loadedLate<Module>(
     new ConfigError(message, { cause }),
 ): Promise<Module> {
   try {
-    return await loading;
+    const loaded = await loading;
+    if (Object.keys(Object(loaded)).length === 0) throw new Error("the file is empty");
+    return loaded;
   } catch (error) {
     throw toError(
       `${what} can't be loaded, so ${outcome}; is the package cross-border-payments installed completely, and are all files there that a bundler made of it?`,

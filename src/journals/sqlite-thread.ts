@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers";
 import type { Worker } from "node:worker_threads";
 import { ConfigError } from "../errors/errors.js";
+import { safeCause } from "../errors/safe-cause.js";
 import type { SqliteConnection } from "./sqlite-connection.js";
 import type { SqliteOperation, SqliteReply } from "./sqlite-engine.js";
 import { sqliteFailure, threadEnded } from "./sqlite-failure.js";
@@ -29,13 +30,17 @@ export class SqliteThread implements SqliteConnection {
   #sent: readonly Pending[] = [];
   #isScheduled = false;
   #hasEnded = false;
+  /** What the thread ended for, where it said so. */
+  #why = "";
 
   private constructor(worker: Worker) {
     this.#worker = worker;
     worker.unref();
     worker.on("message", (replies: readonly ThreadReply[]) => this.#receive(replies));
     // The exit follows, and fails what still waits.
-    worker.on("error", () => {});
+    worker.on("error", (error: unknown) => {
+      this.#why = `: ${safeCause(error).message}`;
+    });
     worker.on("exit", () => this.#end());
   }
 
@@ -80,7 +85,7 @@ export class SqliteThread implements SqliteConnection {
 
   #enqueue(pending: Pending): void {
     if (this.#hasEnded) {
-      pending.reject(endedError("nothing"));
+      pending.reject(endedError("nothing", this.#why));
       return;
     }
     this.#waiting.push(pending);
@@ -118,8 +123,8 @@ export class SqliteThread implements SqliteConnection {
 
   #end(): void {
     this.#hasEnded = true;
-    for (const { reject } of this.#sent) reject(endedError("unknown"));
-    for (const { reject } of this.#waiting.splice(0)) reject(endedError("nothing"));
+    for (const { reject } of this.#sent) reject(endedError("unknown", this.#why));
+    for (const { reject } of this.#waiting.splice(0)) reject(endedError("nothing", this.#why));
   }
 }
 
@@ -149,6 +154,6 @@ function errorOf({ message, code, errcode }: ThreadFailure): Error {
   return Object.assign(new Error(message), { code, errcode });
 }
 
-function endedError(stored: "nothing" | "unknown"): Error {
-  return Object.assign(new Error("the journal's thread ended"), { code: threadEnded, stored });
+function endedError(stored: "nothing" | "unknown", why: string): Error {
+  return Object.assign(new Error(`the journal's thread ended${why}`), { code: threadEnded, stored });
 }

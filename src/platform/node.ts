@@ -1,4 +1,5 @@
 import type { KeyObject } from "node:crypto";
+import { setImmediate } from "node:timers";
 import type { KeyObjectLike } from "./key-object.js";
 import { limitConcurrency } from "./limit-concurrency.js";
 import type { Channel, KeyPairDer, Platform, PrivateKey, PublicKey } from "./platform.js";

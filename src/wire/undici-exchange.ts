@@ -1,4 +1,6 @@
 import { decompression } from "#platform";
+import { ConfigError } from "../errors/errors.js";
+import { safeCause } from "../errors/safe-cause.js";
 import type { Decoder } from "../platform/decompression.js";
 import type { Dispatcher, FreshAgent } from "../platform/undici-agent.js";
 import type { Deadline, EndKind } from "../timing/deadline.js";
@@ -143,7 +145,9 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     if (this.#settled) return;
     this.#isReceived = this.#brokeOff = true;
     const proxy = this.#hasStarted ? undefined : proxyRefusalOf(error, this.#route.dispatcher);
-    if (proxy !== undefined) this.#refuse(proxy);
+    const fault = this.#hasStarted || this.#route.own === undefined ? undefined : faultOfProcess(error);
+    if (fault !== undefined) this.#fail(fault);
+    else if (proxy !== undefined) this.#refuse(proxy);
     else if (this.#status === 0) this.#break(reasonOf(error));
     else if (this.#decoder === undefined || this.#isDecoded) this.#respond("cut-short");
     else this.#decoder.end();
@@ -288,6 +292,21 @@ function isPermanent(reason: string): boolean {
   return /^(CERT_|ERR_TLS_|ERR_SSL_|EPROTO|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_|HOSTNAME_|UND_ERR_INVALID_ARG|ERR_INVALID_)/.test(
     reason,
   );
+}
+
+/** What to do where it is this process that can make no connection, or none by undici: no server is in the way, and another try can't help. */
+function faultOfProcess(error: unknown): ConfigError | undefined {
+  const reason = reasonOf(error);
+  const cause = safeCause(error);
+  if (reason === "ERR_ACCESS_DENIED") {
+    const message =
+      "this process may make no connections (ERR_ACCESS_DENIED), so nothing was sent; start Node with --allow-net";
+    return new ConfigError(message, { cause });
+  }
+  if (!/^(?:Reference|Syntax)Error$/.test(reason)) return undefined;
+  return new ConfigError(`undici does not work in this process (${reason}: ${cause.message}), so nothing was sent`, {
+    cause,
+  });
 }
 
 function flatHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {

@@ -1,6 +1,7 @@
 import { decompression, openAgent } from "#platform";
 import { ConfigError } from "../errors/errors.js";
 import { loadedLate } from "../errors/loaded-late.js";
+import { safeCause } from "../errors/safe-cause.js";
 import type { AgentOptions, FreshAgent } from "../platform/undici-agent.js";
 import type { Transport } from "./transport.js";
 import type { Route } from "./undici-exchange.js";
@@ -24,7 +25,7 @@ export interface UndiciTransportOptions extends AgentOptions {
 
 /** The transport over undici's `dispatch`. What sends is loaded with the first request: a page, which sends by `fetch`, never loads it. */
 export function undiciTransport(options: UndiciTransportOptions): Transport {
-  let own: Promise<FreshAgent | undefined> | undefined;
+  let own: Promise<FreshAgent> | undefined;
   let exchange: Exchange | undefined;
   let route: Route | undefined = options.dispatcher && {
     dispatcher: options.dispatcher as Route["dispatcher"],
@@ -34,14 +35,17 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
 
   const openRoute = async (): Promise<Route> => {
     if (route !== undefined) return route;
-    own ??= openAgent(options).catch(() => {
+    own ??= openAgent(options).catch((error: unknown) => {
       own = undefined;
-      return undefined;
+      throw error;
     });
-    const agent = await own;
-    if (agent === undefined) throw undiciNotLoaded();
-    route ??= { dispatcher: agent, own: agent, showsStart: { read: true, write: true } };
-    return route;
+    try {
+      const agent = await own;
+      route ??= { dispatcher: agent, own: agent, showsStart: { read: true, write: true } };
+      return route;
+    } catch (error) {
+      throw undiciNotLoaded(safeCause(error));
+    }
   };
 
   const open = async (): Promise<readonly [Route, Exchange]> => {
@@ -66,7 +70,7 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
     },
     async close() {
       // An agent that could not be opened needs no closing.
-      await (await own)?.close();
+      await (await own?.catch(() => undefined))?.close();
     },
   };
 }
@@ -74,8 +78,9 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
 type Exchange = typeof import("./undici-exchange.js").exchange;
 
 /** Makes a new error for each call, since flows add facts to theirs. */
-function undiciNotLoaded(): ConfigError {
+function undiciNotLoaded(cause: Error): ConfigError {
   return new ConfigError(
-    "the package undici can't be loaded (UNDICI_NOT_LOADED), so nothing was sent; is it installed completely? A bundle that is an ES module for Node needs a require, by a banner: see docs/bundling.md",
+    `the package undici can't be loaded (UNDICI_NOT_LOADED: ${cause.message}), so nothing was sent; is the package undici installed completely? A bundle that is an ES module for Node needs a require, by a banner: see docs/bundling.md`,
+    { cause },
   );
 }

@@ -199,6 +199,6 @@ export const importTable: ImportTable = {
     "node:url": ["cli"],
     "node:util": ["platform/node.ts", "sandbox/id-tokens.ts", "cli"],
     "node:zlib": ["platform/zlib-decompression.ts"],
-    "node:timers": ["journals", "testing/verify-journal.ts", "testing/verify-token-store.ts"],
+    "node:timers": ["platform/node.ts", "journals", "testing/verify-journal.ts", "testing/verify-token-store.ts"],
   },
 };

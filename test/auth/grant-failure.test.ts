@@ -31,13 +31,15 @@ it.each([
 });
 
 it("fails at once, with what to do, where the transport can't be opened", () => {
-  const found = failureOfWire(new ConfigError("undici can't be loaded"));
+  const found = failureOfWire(new ConfigError("undici can't be loaded (UNDICI_NOT_LOADED); see docs/bundling.md"));
   expect(grantReactions[found.class]).toEqual({ refresh_token: "fail", password: "fail" });
   expect(toTokenError(found, "https://login.test", undefined)).toMatchObject({
     code: "token_request_failed",
     effect: "none",
     message: expect.stringMatching(/UNDICI_NOT_LOADED.*docs\/bundling\.md/),
+    cause: { code: "UNDICI_NOT_LOADED" },
   });
+  expect(failureOfWire(new ConfigError("what sends requests can't be loaded"))).toMatchObject({ reason: "NOT_SENT" });
 });
 
 const origin = "https://login.test";
@@ -77,7 +79,7 @@ it.each<[GrantFailure, string, ...RegExp[]]>([
   [{ class: "session-spent" }, "login_refused", /used already/, /another refreshToken/],
   [{ class: "unshared", reason: "TIMEOUT" }, "token_store_failed", /token store/, /TIMEOUT/],
   [{ class: "unprepared" }, "token_request_failed", /openid-client/],
-  [{ class: "unprepared", reason: "UNDICI_NOT_LOADED" }, "token_request_failed", /undici/],
+  [{ class: "unprepared", problem: "undici can't be loaded" }, "token_request_failed", /could not be made: undici/],
 ])("names what failed on this side, and what to do: %j", (failed, code, ...says) => {
   const error = toTokenError(failed, origin);
   expect(error).toMatchObject({ code, effect: "none" });

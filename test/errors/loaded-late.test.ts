@@ -13,3 +13,9 @@ it("says what can't be loaded, why, and what did not happen without it, in a new
   expect(second).toEqual(first);
   expect(second).not.toBe(first);
 });
+
+it("takes an empty file for none", async () => {
+  const error: unknown = await loadedLate(Promise.resolve({}), "what pays").catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ name: "ConfigError", cause: { message: "the file is empty" } });
+  expect(await loadedLate(Promise.resolve({ pay: 1 }), "what pays")).toEqual({ pay: 1 });
+});

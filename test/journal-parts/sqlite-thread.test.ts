@@ -44,6 +44,15 @@ describe.skipIf(nodeSqlite === undefined)("the thread", () => {
     expect(messages()).toEqual([3]);
   });
 
+  it("says what the thread ended for, where that is known", async () => {
+    const { thread, worker } = await openThread();
+    worker.emit("error", new Error("ENOENT: process.cwd failed, uv_cwd"));
+    await worker.terminate();
+    expect(await failure(thread.exec("SELECT 1"))).toMatchObject({
+      message: "the journal's thread ended: ENOENT: process.cwd failed, uv_cwd",
+    });
+  });
+
   it("runs what it is asked for while somebody's test has the timers in its hands", async () => {
     const { thread } = await openThread();
     vi.useFakeTimers();

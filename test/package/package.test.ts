@@ -31,8 +31,8 @@ it.each(entryPoints)("has code and types for import and for require: %s", (entry
   expect(files).toEqual(expect.arrayContaining(built));
 });
 
-it("stays below 634 kB", () => {
-  expect(statSync(tarball).size).toBeLessThan(634_000);
+it("stays below 635 kB", () => {
+  expect(statSync(tarball).size).toBeLessThan(635_000);
 });
 
 it.each(["core.cjs", "core.js"])(

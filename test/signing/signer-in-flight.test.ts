@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { SigningError } from "../../src/errors/errors.js";
 import { createSigner } from "../../src/signing/signer.js";
 import { verifySignature } from "../../src/signing/verify-signature.js";
@@ -52,6 +52,18 @@ it("makes a lone signature before the call returns", async () => {
   const signature = createSigner(privateKey).sign("/payments", new Uint8Array());
   expect(seen).toMatchObject({ here: 1, calls: 0 });
   await signature;
+});
+
+it("makes one at once in each turn, where a test's environment has taken setImmediate away, as Jest's jsdom does", async () => {
+  const { setImmediate } = await import("node:timers");
+  vi.stubGlobal("setImmediate", undefined);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const signer = createSigner(privateKey);
+  for (let count = 0; count < 2; count++) {
+    await signer.sign("/payments", new Uint8Array());
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(seen).toMatchObject({ here: 2, calls: 0 });
 });
 
 it("keeps the event loop free of a second signature in the same turn", async () => {

@@ -68,7 +68,8 @@ it("says what to do where undici can't be loaded", async () => {
   await expect(transport.send(requestTo("http://127.0.0.1:9"), deadline())).rejects.toMatchObject({
     code: "invalid_config",
     effect: "none",
-    message: expect.stringMatching(/UNDICI_NOT_LOADED.*docs\/bundling\.md/),
+    message: expect.stringMatching(/UNDICI_NOT_LOADED: Dynamic require is not supported\).*docs\/bundling\.md/),
+    cause: { message: "Dynamic require is not supported" },
   });
   await expect(transport.close()).resolves.toBeUndefined();
 });

@@ -153,6 +153,43 @@ it.each([
   expect(await started.outcome).toMatchObject({ sent: true, permanent: false, reason: "Error", proxy: undefined });
 });
 
+describe("a process that can't send", () => {
+  const own = { isTooLate: () => false } as never;
+  const denied = Object.assign(new Error("Access to this API has been restricted"), { code: "ERR_ACCESS_DENIED" });
+  const missing = new ReferenceError("WebAssembly is not defined");
+
+  it.each([
+    [denied, /ERR_ACCESS_DENIED.*nothing was sent; start Node with --allow-net/],
+    [missing, /ReferenceError: WebAssembly is not defined.*nothing was sent/],
+  ])("is told so, and what to do, in place of a connection that failed: %s", async (error, message) => {
+    const { outcome } = play((handler) => handler.onResponseError(none, error), { route: { own } });
+    expect(await outcome).toMatchObject({
+      name: "ConfigError",
+      effect: "none",
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it.each([denied, missing])("is not what a request fails for that has started: %s", async (error) => {
+    const { outcome } = play(
+      (handler, controller) => {
+        handler.onRequestStart(controller, {});
+        handler.onResponseError(controller, error);
+      },
+      { route: { own } },
+    );
+    expect(await outcome).toMatchObject({ name: "WireFailure", sent: true });
+  });
+
+  it.each([denied, missing])(
+    "is not what a dispatcher of the caller's fails for, which may have sent something: %s",
+    async (error) => {
+      const { outcome } = play((handler) => handler.onResponseError(none, error));
+      expect(await outcome).toMatchObject({ name: "WireFailure", sent: true });
+    },
+  );
+});
+
 describe("a response", () => {
   it("has no status, and takes over no connection", async () => {
     const bare = play((handler, controller) => {
