@@ -44,13 +44,14 @@ describe.skipIf(nodeSqlite === undefined)("the thread", () => {
     expect(messages()).toEqual([3]);
   });
 
-  it("says what the thread ended for, where that is known", async () => {
+  it.each([
+    [new Error("ENOENT: process.cwd failed, uv_cwd"), "the journal's thread ended: ENOENT: process.cwd failed, uv_cwd"],
+    [undefined, "the journal's thread ended"],
+  ])("says what the thread ended for, where that is known: %s", async (error, message) => {
     const { thread, worker } = await openThread();
-    worker.emit("error", new Error("ENOENT: process.cwd failed, uv_cwd"));
+    if (error !== undefined) worker.emit("error", error);
     await worker.terminate();
-    expect(await failure(thread.exec("SELECT 1"))).toMatchObject({
-      message: "the journal's thread ended: ENOENT: process.cwd failed, uv_cwd",
-    });
+    expect(await failure(thread.exec("SELECT 1"))).toMatchObject({ message });
   });
 
   it("runs what it is asked for while somebody's test has the timers in its hands", async () => {

@@ -183,12 +183,6 @@ export const journals: readonly KnownSurvivor[] = [
   },
   {
     file: thread,
-    line: 'return Object.assign(new Error("the journal\'s thread ended"), { code: threadEnded, stored });',
-    replacement: '""',
-    why: "The journal's own failure has a text for that code.",
-  },
-  {
-    file: thread,
     line: 'if (program.includes("[native code]")) throw new Error("functions have no text here");',
     original: '"functions have no text here"',
     replacement: '""',
