@@ -113,8 +113,8 @@ export function isDeadGrant({ class: kind, serviceCode }: GrantFailure): boolean
 export function failureOfWire(error: unknown): GrantFailure {
   if (error instanceof Ended) return { class: error.sent ? "maybe-sent" : "unsent", reason: "DEADLINE" };
   if (error instanceof ConfigError) {
-    const { message } = error;
-    return { class: "unprepared", problem: message, reason: /[A-Z]+(?:_[A-Z]+){2}/.exec(message)?.[0] ?? "NOT_SENT" };
+    const reason = /[A-Z]+(?:_[A-Z]+){2}/.exec(error.message)?.[0] ?? "NOT_SENT";
+    return { class: "unprepared", reason, problem: error.message };
   }
   // It is not known where any other error comes from: the request may have been sent.
   if (!(error instanceof WireFailure)) return { class: "maybe-sent", reason: "UNKNOWN" };

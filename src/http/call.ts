@@ -85,11 +85,11 @@ export class Call {
       // Before the first `await`: what the caller changes afterwards does not reach the request.
       const request = this.#prepare();
       this.report.hideValues(request.values);
-      const loaded = schemas.loaded ?? (await schemas.load());
-      if (this.#validation() !== "off") loaded.prepare(this.#operation);
       const progress: Progress = { signature: request.signature, attempts: 0, effect: "none" };
       let outcome: Outcome;
       try {
+        const loaded = schemas.loaded ?? (await schemas.load());
+        if (this.#validation() !== "off") loaded.prepare(this.#operation);
         outcome = await this.#perform(request, loaded, progress, tracing);
       } catch (error) {
         outcome = failureOfThrown(error);

@@ -58,7 +58,7 @@ export class Schemas {
     } catch (error) {
       const cause = safeCause(error);
       throw new ConfigError(
-        `what reads records does not work here (${cause.message}), so nothing was sent; has something added enumerable properties to Object.prototype, or replaced Function? The option validation: "off" does without it`,
+        `records can't be read in this process (${cause.message}), so nothing was sent; has something added enumerable properties to Object.prototype, or replaced Function? The option validation: "off" does without it`,
         { cause },
       );
     }

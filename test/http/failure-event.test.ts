@@ -1,13 +1,15 @@
 import { expect, it } from "vitest";
-import { SigningError, TokenError } from "../../src/errors/errors.js";
+import { ConfigError, SigningError, TokenError } from "../../src/errors/errors.js";
 import type { FailureEvent } from "../../src/events/client-events.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
+import { Schemas } from "../../src/http/schema.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { Ended } from "../../src/timing/deadline.js";
 import { broken, calls, errorOf, json, payment, type Step, scriptedClient, unsent } from "./scripted-transport.js";
 
 const withId = { "x-request-id": "r-7" };
 const tokenRefused = () => Promise.reject(new TokenError("no token", { code: "login_refused", status: 401 }));
+const noZod = () => Promise.reject(new ConfigError("what reads records can't be loaded"));
 const noSignature = () => Promise.reject(new SigningError("the signer failed"));
 
 /** The path of each kind of call, with its parameters unfilled. */
@@ -64,6 +66,20 @@ const failures: Row[] = [
     "signed",
     { code: "signing_failed", effect: "none", attempts: 0 },
     { signer: { sign: noSignature, describe: noSignature } },
+  ],
+  [
+    "a file that reads records, which can't be loaded",
+    [json({})],
+    "signed",
+    { code: "invalid_config", effect: "none", attempts: 0 },
+    { schemas: { loaded: undefined, load: noZod } },
+  ],
+  [
+    "records that can't be read in this process",
+    [json({})],
+    "signed",
+    { code: "invalid_config", effect: "none", attempts: 0 },
+    { schemas: { loaded: undefined, load: async () => new Schemas({} as never) } },
   ],
   [
     "a failure of the client's own",

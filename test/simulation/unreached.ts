@@ -1,4 +1,4 @@
-/** Why some cells may stay unreached in the 5,000 guided schedules of CI. */
+/** Why some cells may stay unreached in the 7,000 guided schedules of CI. */
 export interface Reason {
   readonly cells: RegExp;
   readonly why: string;

@@ -156,11 +156,19 @@ it.each([
 describe("a process that can't send", () => {
   const own = { isTooLate: () => false } as never;
   const denied = Object.assign(new Error("Access to this API has been restricted"), { code: "ERR_ACCESS_DENIED" });
+  const unreadable = Object.assign(new Error("Access to this API has been restricted"), {
+    ...{ code: "ERR_ACCESS_DENIED", permission: "FileSystemRead" },
+  });
+  const lacking = Object.assign(new Error("Cannot find module '../llhttp/llhttp-wasm.js'"), {
+    code: "MODULE_NOT_FOUND",
+  });
   const missing = new ReferenceError("WebAssembly is not defined");
 
   it.each([
-    [denied, /ERR_ACCESS_DENIED.*nothing was sent; start Node with --allow-net/],
-    [missing, /ReferenceError: WebAssembly is not defined.*nothing was sent/],
+    [denied, /ERR_ACCESS_DENIED: Access.*this attempt sent nothing; start Node with --allow-net/],
+    [unreadable, /undici does not work.*ERR_ACCESS_DENIED: Access.*this attempt sent nothing.*may its files be read/],
+    [missing, /ReferenceError: WebAssembly is not defined.*this attempt sent nothing.*is there WebAssembly/],
+    [lacking, /MODULE_NOT_FOUND: Cannot find.*this attempt sent nothing; is it installed completely/],
   ])("is told so, and what to do, in place of a connection that failed: %s", async (error, message) => {
     const { outcome } = play((handler) => handler.onResponseError(none, error), { route: { own } });
     expect(await outcome).toMatchObject({
