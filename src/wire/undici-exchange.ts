@@ -297,18 +297,17 @@ function isPermanent(reason: string): boolean {
 /** Where it is this process that can make no connection, or none by undici: no server is in the way, and another try can't help. */
 function faultOfProcess(error: unknown): ConfigError | undefined {
   const reason = reasonOf(error);
+  if (!ofThisProcess.test(reason)) return undefined;
   const cause = safeCause(error);
   // Where a file of undici's may not be read, it says so.
-  if (reason === "ERR_ACCESS_DENIED" && !/^FileSystem/.test(String(Object(error).permission))) {
-    const message = `this process may make no connections (${reason}: ${cause.message}), so this attempt sent nothing; start Node with --allow-net`;
-    return new ConfigError(message, { cause });
-  }
-  if (!brokenUndici.test(reason)) return undefined;
-  const message = `the package undici does not work in this process (${reason}: ${cause.message}), so this attempt sent nothing; is it installed completely, may its files be read, and is there WebAssembly?`;
+  const isOfNetwork = reason === "ERR_ACCESS_DENIED" && !/^FileSystem/.test(String(Object(error).permission));
+  const message = isOfNetwork
+    ? `this process may make no connections (${reason}: ${cause.message}), so this attempt sent nothing; start Node with --allow-net`
+    : `the package undici does not work in this process (${reason}: ${cause.message}), so this attempt sent nothing; is it installed completely, may its files be read, and is there WebAssembly?`;
   return new ConfigError(message, { cause });
 }
 
-const brokenUndici =
+const ofThisProcess =
   /^(?:ERR_ACCESS_DENIED|ERR_REQUIRE_ESM|(?:ERR_)?MODULE_NOT_FOUND|(?:Reference|Syntax|Compile|Link)Error)$/;
 
 function flatHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {

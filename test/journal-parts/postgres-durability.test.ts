@@ -1,4 +1,4 @@
-import type { Journal, JournalEntry } from "cross-border-payments/flow";
+import type { Journal, JournalEntry, JournalState, LeaseRequest } from "cross-border-payments/flow";
 import { PostgresJournal } from "cross-border-payments/journal/postgres";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -9,8 +9,11 @@ import { eventually } from "../support/eventually.js";
 const key = "k";
 const settled = { ...state, phase: "paid", settled: true };
 const quoted = { ...state, phase: "quoted", settled: true, quoteTtlMs: 60_000 };
-const expired = { ...newLease(), leaseMs: 1 };
 const another = { ...newLease(), owner: "two" };
+const began =
+  (first: JournalState, lease: Partial<LeaseRequest> = {}) =>
+  async (journal: Journal): Promise<JournalEntry> =>
+    (await journal.begin(key, scope, first, { ...newLease(), ...lease })).entry;
 
 /** What the journal confirms, and what must be found after it. */
 const confirmed: readonly {
@@ -22,31 +25,31 @@ const confirmed: readonly {
   { what: "a flow that began", act: (journal) => begin(journal, key, '"began"'), found: { data: '"began"' } },
   {
     what: "a state",
-    before: (journal) => begin(journal, key),
+    before: began(state),
     act: (journal, entry) => journal.write(key, entry, { ...state, data: '"written"' }),
     found: { data: '"written"' },
   },
   {
     what: "a takeover",
-    before: async (journal) => (await journal.begin(key, scope, state, expired)).entry,
+    before: began(state, { leaseMs: 1 }),
     act: (journal) => eventually(async () => expect(await journal.acquire(key, another)).toMatchObject({ epoch: 2 })),
     found: { epoch: 2, owner: "two" },
   },
   {
     what: "a release",
-    before: (journal) => begin(journal, key),
+    before: began(state),
     act: (journal, entry) => journal.release(key, entry),
     found: { leaseUntilMs: undefined },
   },
   {
     what: "a longer lease",
-    before: async (journal) => (await journal.begin(key, scope, state, { ...newLease(), leaseMs: 1000 })).entry,
+    before: began(state, { leaseMs: 1000 }),
     act: (journal, entry) => journal.renew(key, entry, 3_600_000),
     found: { leaseMs: 3_600_000 },
   },
   {
     what: "a takeover of what was abandoned",
-    before: async (journal) => (await journal.begin(key, scope, state, expired)).entry,
+    before: began(state, { leaseMs: 1 }),
     act: (journal) =>
       eventually(async () =>
         expect(await journal.acquireAbandoned(scope, another, undefined)).toMatchObject({ epoch: 2 }),
@@ -55,25 +58,25 @@ const confirmed: readonly {
   },
   {
     what: "what replaced a quote",
-    before: async (journal) => (await journal.begin(key, scope, quoted, newLease())).entry,
+    before: began(quoted),
     act: (journal, entry) => journal.replaceQuote(key, entry, state, another, undefined),
     found: { phase: state.phase, owner: "two" },
   },
   {
     what: "the fence of a quote",
-    before: async (journal) => (await journal.begin(key, scope, quoted, newLease())).entry,
+    before: began(quoted),
     act: (journal, entry) => journal.fenceQuote(key, entry, another.nonce),
     found: { phase: "quoted", nonce: another.nonce },
   },
   {
     what: "that an old quote is gone",
-    before: async (journal) => (await journal.begin(key, scope, { ...quoted, quoteTtlMs: 1 }, newLease())).entry,
+    before: began({ ...quoted, quoteTtlMs: 1 }),
     act: (journal) => journal.prune({ quotedBeforeMs: Date.now() + 60_000 }),
     found: undefined,
   },
   {
     what: "that an old flow was pruned",
-    before: async (journal) => (await journal.begin(key, scope, settled, newLease())).entry,
+    before: began(settled),
     act: (journal) => journal.prune({ settledBeforeMs: Date.now() + 60_000 }),
     found: { data: "", prunedAtMs: expect.any(Number) },
   },
