@@ -39,7 +39,7 @@ export const importTable: ImportTable = {
     ],
     paging: ["errors", "timing", "wire/status.ts", "api"],
     resources: ["api", "paging"],
-    payments: ["errors", "api", "paging", "resources"],
+    payments: ["errors", "wire/status.ts", "api", "paging", "resources"],
     verification: [
       "errors",
       "options",
