@@ -178,16 +178,7 @@ it.runIf(pictures !== undefined)("is drawn", async () => {
   mkdirSync(pictures ?? "", { recursive: true });
   const profile = await browser.newProfile();
   const page = await profile.newPage();
-  for (const address of [
-    "/",
-    "/first-payment",
-    "/durable-flow",
-    "/errors",
-    "/reference/",
-    "/operator",
-    "/command",
-    "/promises",
-  ]) {
+  for (const address of ["/", "/first-payment", "/durable-flow", "/errors", "/reference/", "/operator", "/command"]) {
     for (const width of widths) {
       await page.setViewportSize({ width, height: 900 });
       await visit(page, address);

@@ -28,7 +28,6 @@ it("leads to pages where there are pages, and to the repository otherwise", () =
   expect(read("overview.md")).toContain("[the guide](./durable-flow.md)");
   expect(read("overview.md")).toMatch(/\(https:\/\/github\.com\/.*\/blob\/main\/examples\//);
   expect(read("overview.md")).toContain("(./errors.md#what-to-do)");
-  expect(read("promises.md")).toContain("(./overview.md)");
   expect(read("open-questions.md")).toMatch(/\(https:.*\/docs\/decisions\/0001-/);
   expect(read("index.md")).toContain("(./runtimes.md)");
 });

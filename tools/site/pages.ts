@@ -294,11 +294,6 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       about: "each question, how this library reads it, and the option that changes that",
     },
     {
-      name: "promises",
-      title: "Promises",
-      about: "each sentence of the README and of some pages, and the tests that hold it",
-    },
-    {
       name: "simulation",
       title: "The simulator",
       about: "what is proved of the flow, for which bounds, what is assumed, and what is not covered",

@@ -1,0 +1,54 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+
+/** The titles of tests, by their files. */
+type Tests = Readonly<Record<string, readonly string[]>>;
+
+const text = readFileSync("test/claims.json", "utf8");
+const claims = Object.entries<Tests>(JSON.parse(text));
+
+/** Ids from `<!-- claim: one, another -->` comments. */
+const claimed = ["README.md", ...readdirSync("docs").map((file) => `docs/${file}`)]
+  .filter((file) => file.endsWith(".md"))
+  .flatMap((file) => idsIn(readFileSync(file, "utf8")));
+
+function idsIn(page: string): string[] {
+  const comments = [...page.matchAll(/<!-- claim: ([\s\S]*?) -->/g)];
+  return comments.flatMap(([, ids = ""]) => ids.split(/,\s+/));
+}
+
+/** Every text that a call begins with, including the titles of tests and groups, and every `name` in a table. */
+function titlesIn(path: string): ReadonlySet<string> {
+  const texts = readFileSync(path, "utf8").matchAll(/(?:\(\s*|\bname: )(["`])(.+?)\1/g);
+  return new Set([...texts].map(([, , title = ""]) => title));
+}
+
+it("names each claim once, and each test file once in a claim", () => {
+  const files = claims.flatMap(([, tests]) => Object.keys(tests));
+  expect(text.match(/^ {2}"[^"]+": \{/gm)).toEqual(claims.map(([id]) => `  "${id}": {`));
+  expect(text.match(/^ {4}"[^"]+": \[/gm)).toEqual(files.map((file) => `    "${file}": [`));
+});
+
+it("makes each claim in a page", () => {
+  const ids = claims.map(([id]) => id);
+  expect(ids.filter((id) => !claimed.includes(id))).toEqual([]);
+});
+
+it("knows each claim that a page makes", () => {
+  const ids = new Set(claims.map(([id]) => id));
+  expect(claimed.filter((id) => !ids.has(id))).toEqual([]);
+});
+
+it.each(claims)("names tests of %s that exist", (id, tests) => {
+  expect(id).toMatch(/^[a-z0-9]+(?:-[a-z0-9]+)*$/);
+  expect(Object.keys(tests)).not.toEqual([]);
+  for (const [file, titles] of Object.entries(tests)) {
+    expect(existsSync(file), file).toBe(true);
+    const known = titlesIn(file);
+    expect(titles.length, file).toBeGreaterThan(0);
+    expect(
+      titles.filter((title) => !known.has(title)),
+      `${file} has no such test`,
+    ).toEqual([]);
+  }
+});
