@@ -148,7 +148,6 @@ export const importTable: ImportTable = {
       "events",
       "paging",
       "resources",
-      "payments",
       "verification",
       "flows",
       "journals",

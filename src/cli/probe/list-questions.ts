@@ -1,14 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { counted } from "../../errors/counted.js";
-import { compareTokens, nonEmptyText } from "../../paging/cursor-order.js";
-import { zonedMsOf } from "../../payments/listed-payment.js";
-import { compareTexts } from "../../payments/token-order.js";
 import { operations } from "../../resources/catalogue.js";
 import type { Answer } from "./answer.js";
 import { NoAnswer } from "./no-answer.js";
 import type { Probe } from "./probe.js";
 import type { Question } from "./question.js";
-import { createdAtMs, directionOf, isCached, type Row, rowsOf, takenRows, tokensOf } from "./responses.js";
+import { createdAtMs, isCached, type Row, rowsOf, takenRows, tokensOf } from "./responses.js";
+import { compareTexts, compareTokens, directionOf, nonEmptyText, zonedMsOf } from "./tokens.js";
 
 /** A page that is larger than this is not asked for. */
 const largestAsked = 1000;

@@ -1,10 +1,10 @@
-import { nonEmptyText } from "../../paging/cursor-order.js";
 import type { Connection } from "../../settings/connection.js";
 import type { Answer } from "./answer.js";
 import { NoAnswer } from "./no-answer.js";
 import type { Payments } from "./payments.js";
 import type { Prober, Seen } from "./prober.js";
-import { describe, directionOf, isRefused, type Row, rowsOf, takenRows, tokensOf } from "./responses.js";
+import { describe, isRefused, type Row, rowsOf, takenRows, tokensOf } from "./responses.js";
+import { directionOf, nonEmptyText } from "./tokens.js";
 
 /** What of a question is needed to have its answer. */
 interface Asking {

@@ -1,9 +1,7 @@
-import { nonEmptyText } from "../../paging/cursor-order.js";
-import { zonedMsOf } from "../../payments/listed-payment.js";
-import { TokenOrder } from "../../payments/token-order.js";
 import { isPassingStatus } from "../../wire/status.js";
 import { NoAnswer } from "./no-answer.js";
 import type { Seen } from "./prober.js";
+import { nonEmptyText, zonedMsOf } from "./tokens.js";
 
 /** A record of a list, as it came. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -33,13 +31,6 @@ function notSaid(seen: Seen): NoAnswer {
 
 export function tokensOf(rows: readonly Row[]): readonly string[] {
   return rows.flatMap((row) => nonEmptyText(row.pagingToken) ?? []);
-}
-
-/** Which way texts go, as numbers or as texts; undefined where they go no one way. */
-export function directionOf(tokens: readonly string[]): "up" | "down" | undefined {
-  const order = new TokenOrder();
-  for (const token of tokens) order.add(token);
-  return order.direction;
 }
 
 /** Whether a cache on the way says that it made this response. Some say an `Age` of 0 of what they hand on. */
