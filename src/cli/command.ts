@@ -49,6 +49,8 @@ export interface Command<Options extends CommandOptions = CommandOptions> {
   readonly options: Options;
   /** Command lines, without the name of the program. */
   readonly examples: readonly string[];
+  /** Second words that somebody may type for a command that there can't be, and why there is none. */
+  readonly missing?: { readonly words: readonly string[]; readonly say: (operand: string) => string };
   run(given: Given<Options>, terminal: Terminal): Promise<ExitCode>;
 }
 

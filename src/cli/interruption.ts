@@ -1,4 +1,6 @@
 /** Ctrl-C, a service manager's request to end, or a window that was closed. */
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
 export interface Interruption extends Disposable {
   readonly signal: AbortSignal;
 }
@@ -6,15 +8,28 @@ export interface Interruption extends Disposable {
 /** From now on the first of these signals aborts, in place of ending the process at once; a second one ends it. */
 export function interruption(): Interruption {
   const stop = new AbortController();
+  const listening = onFirstSignal(() => stop.abort());
+  return { signal: stop.signal, [Symbol.dispose]: () => listening[Symbol.dispose]() };
+}
+
+/** Does `work` when one of these signals comes, which then ends the process as it would have without. */
+export function beforeInterruption(work: () => void): Disposable {
+  return onFirstSignal((name) => {
+    work();
+    process.kill(process.pid, name);
+  });
+}
+
+function onFirstSignal(act: (name: NodeJS.Signals) => void): Disposable {
   const remove = (): void => {
     for (const name of signals) process.removeListener(name, onSignal);
   };
-  const onSignal = (): void => {
+  const onSignal = (name: NodeJS.Signals): void => {
     remove();
-    stop.abort();
+    act(name);
   };
   for (const name of signals) process.on(name, onSignal);
-  return { signal: stop.signal, [Symbol.dispose]: remove };
+  return { [Symbol.dispose]: remove };
 }
 
 /**
@@ -32,5 +47,3 @@ export function untilNpxEnds(env: Readonly<Record<string, string | undefined>>):
     }, 250).unref();
   });
 }
-
-const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;

@@ -13,6 +13,11 @@ export function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
 }
 
+/** A path or a token as one word for a shell. */
+export function asWord(text: string): string {
+  return /^[\w./:@%+-]+$/.test(text) ? text : `'${printable(text).replaceAll("'", "'\\''")}'`;
+}
+
 export interface JsonStyle {
   readonly indent?: number;
   /** Fields of kind `secret` are left out otherwise, however deep they stand. */

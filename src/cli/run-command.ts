@@ -47,12 +47,15 @@ function parse({ operands: names, options }: Command, line: readonly string[]): 
   } catch (error) {
     // Node goes on to explain what is hardly ever the reason.
     const message = (error as Error).message.replace(/\. To specify a positional.*/s, "");
-    const unknown = /^Unknown option '--?([^']*)'/.exec(message)?.[1];
-    throw new UsageError(message + (unknown === undefined ? "" : didYouMeanOption(unknown, Object.keys(options))));
+    const [, unknown] = /^Unknown option '(-[^']*)'/.exec(message) ?? [];
+    // Of -format, Node names -f alone.
+    const given = unknown === undefined ? undefined : line.find((word) => word.startsWith(unknown));
+    throw new UsageError(message + (given === undefined ? "" : didYouMeanOption(given, Object.keys(options))));
   }
   const { values, positionals: operands } = parsed;
   for (const [name, { isRequired, value }] of Object.entries(options)) {
     if (isRequired && values[name] === undefined) throw new UsageError(`--${name} ${value} is missing`);
+    if (value === "FILE" && values[name] === "") throw new UsageError(`--${name} ${value} is empty`);
   }
   if (operands.length < names.length) throw new UsageError(`${names[operands.length]} is missing`);
   if (operands.length > names.length) {
@@ -61,8 +64,9 @@ function parse({ operands: names, options }: Command, line: readonly string[]): 
   return { values, operands } as Given<Command["options"]>;
 }
 
-function didYouMeanOption(given: string, options: readonly string[]): string {
-  const meant = nearest(given, options);
+function didYouMeanOption(word: string, options: readonly string[]): string {
+  const given = word.replace(/^-+|=.*$/gs, "");
+  const meant = nearest(given, options) ?? options.find((name) => given.length > 1 && name.startsWith(given));
   return meant === undefined ? "" : `; did you mean --${meant}?`;
 }
 
@@ -77,19 +81,30 @@ function showWhatThereIs(commands: readonly Command[], line: readonly string[], 
     return first === undefined ? exitCodes.usage : exitCodes.done;
   }
   const group = commands.filter(({ name }) => name.startsWith(`${first} `));
-  const names = group.map(({ name }) => name);
-  if (names.length === 0) {
-    const given = line.slice(0, 2).join(" ");
-    const words = commands.flatMap(({ name }) => [name, name.split(" ")[0] ?? ""]);
-    const hint = didYouMean(given, words) || didYouMean(first, words);
-    throw new UsageError(`there is no command ${JSON.stringify(first)}${hint}`);
-  }
+  if (group.length === 0) throw new UsageError(noCommand(commands, line));
   if (line.slice(1).some((word) => word === "--help" || word === "-h")) {
     print(terminal, overview(group, terminal.width));
     return exitCodes.done;
   }
-  const hint = line[1] === undefined ? "" : didYouMean(line.slice(0, 2).join(" "), names);
-  throw new UsageError(`${first} is followed by another word: ${names.join(", ")}${hint}`);
+  throw new UsageError(noCommandOf(group, line));
+}
+
+function noCommand(commands: readonly Command[], [first = "", second = ""]: readonly string[]): string {
+  if (first.startsWith("-")) return `Unknown option '${first}'${didYouMeanOption(first, ["help", "version"])}`;
+  const words = commands.flatMap(({ name }) => [name, name.split(" ")[0] ?? ""]);
+  const given = second.startsWith("-") ? first : `${first} ${second}`.trim();
+  const hint = didYouMean(given, words) || didYouMean(first, words) || didYouMean(`${second} ${first}`, words);
+  return `there is no command ${JSON.stringify(first)}${hint}`;
+}
+
+/** @param group the commands that begin with the first word. */
+function noCommandOf(group: readonly Command[], [first, second = "-", operand = "-"]: readonly string[]): string {
+  const names = group.map(({ name }) => name);
+  if (second.startsWith("-")) return `${first} needs another word: ${names.join(", ")}`;
+  const given = `${first} ${second}`;
+  const missing = group.flatMap((command) => command.missing ?? []).find(({ words }) => words.includes(second));
+  if (missing !== undefined) return `${given}: ${missing.say(operand.startsWith("-") ? "ID" : operand)}`;
+  return `there is no command ${JSON.stringify(given)}${didYouMean(given, names) || `; there are ${names.join(", ")}`}`;
 }
 
 function report(error: unknown, command: Command | undefined, { stderr, showsServiceText }: Terminal): ExitCode {

@@ -1,5 +1,5 @@
 import { type SettingName, type Settings, settingNames, settingTable, variableOf } from "../settings/setting-table.js";
-import { parseSettings, readSettingsFile } from "../settings/settings-file.js";
+import { fromEnvironment, parseSettings, readSettingsFile } from "../settings/settings-file.js";
 import { type CommandOption, UsageError } from "./command.js";
 import { readText } from "./files.js";
 import { printable } from "./printable.js";
@@ -57,7 +57,7 @@ export async function readSomeSettings<Needed extends SettingName>(
   for (const name of settingNames) {
     const { isSecret } = settingTable[name];
     const given = isSecret ? undefined : text(values[optionOf(name)]);
-    const known = given ?? env[variableOf(name)] ?? stored[name];
+    const known = given ?? fromEnvironment(env, variableOf(name)) ?? stored[name];
     const isNeeded = needed.some((one) => one === name);
     const value = known ?? (isNeeded && isSecret ? await terminal.ask?.(questionOf(name, found)) : undefined);
     if (value !== undefined) found[name] = value;

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "../errors/errors.js";
+import { fromEnvironment } from "../settings/settings-file.js";
 import type { SigningKey } from "../signing/keys.js";
 import type { Terminal } from "./terminal.js";
 
@@ -10,7 +11,7 @@ import type { Terminal } from "./terminal.js";
  */
 export async function withPassphrase(pem: string, name: string, { env, ask }: Terminal): Promise<SigningKey> {
   if (!/ENCRYPTED/.test(pem)) return pem;
-  const passphrase = env.CROSS_BORDER_KEY_PASSPHRASE ?? (await ask?.(`Passphrase of ${name}: `));
+  const passphrase = fromEnvironment(env, "CROSS_BORDER_KEY_PASSPHRASE") ?? (await ask?.(`Passphrase of ${name}: `));
   if (passphrase !== undefined) return { key: pem, passphrase };
   throw new InvalidArgumentError(
     `${name} has an encrypted key, and there is no passphrase: give it by CROSS_BORDER_KEY_PASSPHRASE, or type it at a terminal`,

@@ -17,8 +17,6 @@ export interface Terminal {
   readonly width?: number | undefined;
   /** Whether somebody sees `stderr`, and may see what the service said itself. */
   readonly showsServiceText: boolean;
-  /** Whether somebody sees `stderr` while `stdout` goes elsewhere. */
-  readonly showsProgress: boolean;
   /**
    * Asks for a secret without showing it; absent where nobody is there to type one. Resolves to undefined where nothing was typed.
    *
@@ -38,7 +36,6 @@ export function processTerminal(): Terminal {
     // A terminal that does not know its width says 0.
     width: isTerminal ? stdout.columns || 80 : undefined,
     showsServiceText: stderr.isTTY === true,
-    showsProgress: stderr.isTTY === true && !isTerminal,
     ask: stdin.isTTY && stderr.isTTY ? (question) => askSecret(question, stdin, stderr) : undefined,
     untilStopped: () => Promise.race([untilInterrupted(), untilNpxEnds(env)]),
   };

@@ -4,7 +4,7 @@ import { ConfigError } from "../errors/errors.js";
 import { type CheckTable, isText, parseOptions } from "../options/option-table.js";
 import { readConnection } from "./connection.js";
 import { authOf, type SettingName, type Settings, settingNames, settingTable, variableOf } from "./setting-table.js";
-import { readSettingsFile } from "./settings-file.js";
+import { fromEnvironment, readSettingsFile } from "./settings-file.js";
 
 /** Where settings come from. */
 export interface SettingsSource {
@@ -49,7 +49,7 @@ async function collect(source: SettingsSource, env: NodeJS.ProcessEnv): Promise<
   const stored = await foreignErrors(() => readSettingsFile(source, env));
   const found: Partial<Record<SettingName, string>> = {};
   for (const name of settingNames) {
-    const value = env[variableOf(name)] ?? stored[name];
+    const value = fromEnvironment(env, variableOf(name)) ?? stored[name];
     if (value !== undefined) found[name] = value;
   }
   return found;
@@ -57,7 +57,7 @@ async function collect(source: SettingsSource, env: NodeJS.ProcessEnv): Promise<
 
 async function toOptions(settings: Settings, env: NodeJS.ProcessEnv): Promise<ClientOptions> {
   const { baseUrl, signingKey } = settings;
-  const passphrase = env.CROSS_BORDER_KEY_PASSPHRASE;
+  const passphrase = fromEnvironment(env, "CROSS_BORDER_KEY_PASSPHRASE");
   return foreignErrors(async () => {
     const connection = await readConnection(settings, env);
     const key = signingKey === undefined ? undefined : await readFile(signingKey, "utf8");

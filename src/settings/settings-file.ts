@@ -8,6 +8,11 @@ import { type SettingName, type Settings, settingNames, settingTable } from "./s
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** A variable's value. An empty one is unset, as deployments write it. */
+export function fromEnvironment(env: Environment, variable: string): string | undefined {
+  return env[variable] || undefined;
+}
+
 /** Which settings file is meant. */
 export interface FileChoice {
   /** Its path. */
@@ -26,9 +31,10 @@ export async function readSettingsFile(choice: FileChoice, env: Environment): Pr
   if (choice.config !== undefined && choice.profile !== undefined) {
     throw new ConfigError("config and profile exclude each other: both name the file of the settings");
   }
-  const config = choice.config ?? (choice.profile === undefined ? env.CROSS_BORDER_CONFIG : undefined);
+  const config =
+    choice.config ?? (choice.profile === undefined ? fromEnvironment(env, "CROSS_BORDER_CONFIG") : undefined);
   if (config !== undefined) return parseSettings(await readFile(config, "utf8"), config);
-  const profile = choice.profile ?? env.CROSS_BORDER_PROFILE;
+  const profile = choice.profile ?? fromEnvironment(env, "CROSS_BORDER_PROFILE");
   try {
     const path = profilePath(profile ?? "default", env);
     await assertPrivate(path);
@@ -76,7 +82,9 @@ export function parseSettings(text: string, file: string): Partial<Settings> {
       throw new ConfigError(`${file}: there is no setting ${describeName(name)}; there are ${settingNames.join(", ")}`);
     }
     if (typeof value !== "string") throw new ConfigError(`${file}: ${name} is no text`);
-    settings[name] = settingTable[name].isPath ? resolve(dirname(file), value) : value;
+    const { isPath } = settingTable[name];
+    if (isPath && value === "") continue;
+    settings[name] = isPath ? resolve(dirname(file), value) : value;
   }
   return settings;
 }

@@ -1,33 +1,18 @@
-import { spawn } from "node:child_process";
-import {
-  appendFileSync,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { open } from "node:fs/promises";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { devNull, tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { commands } from "../../src/cli/commands.js";
 import { column, formatOf } from "../../src/cli/lists/formats.js";
-import { ResumableFile } from "../../src/cli/lists/resumable-file.js";
 import type { Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
-import { deferred } from "../support/deferred.js";
+import { until } from "../support/eventually.js";
 import { originInTest } from "../support/origin-of.js";
 import { command } from "../support/program.js";
-import { isThorough } from "../support/thorough.js";
 import { registeredClient, requestOf } from "./gateway-fixture.js";
 import { run } from "./run.js";
 
@@ -85,42 +70,30 @@ const records = (ndjson: string) =>
 
 describe("a list", () => {
   it.each([
-    ["payments", "", "Payments that are listed late are seen for a day .*; filters are compared here."],
-    ["deposits", " --liquidity-provider 42", "The whole list is read each time, so that late records are seen too."],
-  ])("says how it is called and followed: %s", (name, parent, seen) => {
-    const { summary, description, examples } = commands.find((one) => one.name === `${name} list`) ?? {};
+    ["payments", ""],
+    ["deposits", " --liquidity-provider 42"],
+  ])("says how it is called: %s", (name, parent) => {
     const line = `${name} list --config gateway.json${parent}`;
-    const files = `--out ${name}.ndjson --resume ${name}.progress`;
-    expect(examples).toEqual([line, `${line} ${files}`, `${line} --follow`]);
-    const follow = `With --follow, each record comes once, as it is listed then, .* ${seen} While the service is away, it waits`;
-    expect(`${summary} ${description}`).toMatch(
-      new RegExp(`^Lists ${name}.* A table on a terminal, .* left out. ${follow}.$`),
-    );
+    expect(commands.find((one) => one.name === `${name} list`)?.examples).toEqual([
+      ...[line, `${line} --out ${name}.ndjson`, `${line} --follow`],
+    ]);
   });
 
-  it("is an error, on stdout and in a file, where pages are empty before its end is shown", async () => {
+  it("is an error where pages are empty before its end is shown", async () => {
     let requests = 0;
     const url = await serveAltered((json) => (++requests === 1 ? json : "[]"));
     const settings = { ...JSON.parse(readFileSync(file("config.json"), "utf8")), baseUrl: url };
     writeFileSync(file("lying.json"), JSON.stringify(settings));
-    for (const line of [[], ["--out", file("cut.ndjson"), "--resume", file("cut.progress")]]) {
-      requests = 0;
-      const size = ["--size", "10"];
-      const { code, stderr } = await run(["payments", "list", ...size, ...line], {
-        env: { CROSS_BORDER_CONFIG: file("lying.json") },
-      });
-      expect([code, stderr]).toEqual([3, expect.stringContaining("nothing shows whether the list goes on")]);
-    }
-    // What it has is good, and the next call goes on behind it.
-    expect(records(readFileSync(file("cut.ndjson"), "utf8"))).toHaveLength(10);
+    const { code, stderr } = await run(["payments", "list", "--size", "10"], {
+      env: { CROSS_BORDER_CONFIG: file("lying.json") },
+    });
+    expect([code, stderr]).toEqual([3, expect.stringContaining("nothing shows whether the list goes on")]);
   });
 
   it("has every record, one a line", async () => {
     const { code, stdout, stderr } = await list("payments", "list", "--size", "10");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(records(stdout)).toEqual(payments);
-    const seen = await run(["payments", "list", "--limit", "40"], { env, showsProgress: true });
-    expect(seen.stderr).toMatch(/\r40 records, \d+ a second.+\n$/);
   });
 
   it("takes filters, order, a cursor and a limit", async () => {
@@ -309,8 +282,8 @@ describe("a list", () => {
     ["--size is a number from 1 on", ["--size", "0"]],
     ["--filter id is not FIELD=VALUE", ["--filter", "id"]],
     ["--filter memo=… is there twice", ["--filter", "memo=a", "--filter", "memo=b"]],
-    ["--out and --resume go together", ["--out", "x"]],
-    ["--resume goes by paging tokens, to the end: leave --limit out", ["--out", "x", "--resume", "y", "--limit", "1"]],
+    ["--out FILE is empty", ["--out", ""]],
+    ["Unknown option '--resume'", ["--out", "x", "--resume", "y"]],
   ])("says: %s", async (said, line) => {
     const { code, stderr } = await list("payments", "list", ...line);
     expect(code).toBe(2);
@@ -345,286 +318,90 @@ describe("a list", () => {
   });
 });
 
-describe("a list that is resumed", () => {
-  const resumed = (name: string, ...more: readonly string[]) => [
-    ...["payments", "list", "--size", "2"],
-    ...["--out", file(`${name}.ndjson`), "--resume", file(`${name}.progress`), ...more],
-  ];
-  const written = (name: string) => records(readFileSync(file(`${name}.ndjson`), "utf8"));
-  const progressOf = (name: string): number => {
-    const path = file(`${name}.progress`);
-    return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as { records: number }).records : 0;
-  };
+describe("a list that goes into a file", () => {
+  const into = (name: string, ...more: readonly string[]) => ["payments", "list", "--out", file(name), ...more];
+  const written = (name: string) => records(readFileSync(file(name), "utf8"));
+  const partsOf = (name: string) => readdirSync(folder).filter((other) => other.startsWith(`${name}.`));
 
-  const openFiles = () =>
-    readdirSync("/proc/self/fd").flatMap((fd) => {
-      const path = existsSync(`/proc/self/fd/${fd}`) ? readlinkSync(`/proc/self/fd/${fd}`) : "";
-      return path.startsWith(folder) ? [path] : [];
-    });
-  afterEach(() => {
-    if (process.platform === "linux") expect(openFiles()).toEqual([]);
+  it("is there once it is whole, for its owner alone", async () => {
+    writeFileSync(file("whole"), "of yesterday");
+    expect(await list(...into("whole", "--size", "10"))).toEqual({ code: 0, stdout: "", stderr: "" });
+    expect(written("whole")).toEqual(payments);
+    expect([statSync(file("whole")).mode & 0o777, partsOf("whole")]).toEqual([0o600, []]);
+    expect((await list(...into("whole", "--filter", "memo=none"))).code).toBe(0);
+    expect(written("whole")).toEqual([]);
   });
 
-  it("has each record once, whenever its process is killed", async () => {
-    for (const killAt of isThorough ? [2, 10, 20, 34] : [10]) {
-      const child = spawn(process.execPath, [command, ...resumed("killed")], {
-        env: { ...process.env, ...env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
-        stdio: ["ignore", "ignore", "inherit"],
-      });
-      const closed = new Promise((resolve) => child.once("close", resolve));
-      while (child.exitCode === null && progressOf("killed") < killAt) await sleep(1);
-      child.kill("SIGKILL");
-      await closed;
-      // What was being written when the power went.
-      appendFileSync(file("killed.ndjson"), '{"id":"torn');
-    }
-    const { code, stdout } = await list(...resumed("killed"));
-    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
-    expect(written("killed")).toEqual(payments);
-  });
-
-  it("begins anew where it was killed before its first page was in the progress", async () => {
-    expect((await list(...resumed("first", "--filter", "memo=none"))).code).toBe(0);
-    expect(progressOf("first")).toBe(0);
-    appendFileSync(file("first.ndjson"), '{"id":"torn');
-    expect((await list(...resumed("first"))).code).toBe(0);
-    expect(written("first")).toEqual(payments);
-    // So has an earlier release begun.
-    writeFileSync(
-      file("first.progress"),
-      JSON.stringify({ version: 1, query: "", begun: file("first.ndjson"), bytes: 0, records: 0 }),
-    );
-    expect((await list(...resumed("first"))).code).toBe(0);
-    expect(written("first")).toEqual(payments);
-  });
-
-  it.each(["", '{"ver', '{"version":2,"query":"'])("clears away what a killed run was writing: %j", async (text) => {
-    writeFileSync(file("torn.progress.next"), text);
-    expect(await list(...resumed("torn"))).toMatchObject({ code: 0, stderr: "" });
-    expect(existsSync(file("torn.progress.next"))).toBe(false);
-    expect(written("torn")).toEqual(payments);
-  });
-
-  it("adds what is new when it is called again, in CSV under one head", async () => {
+  it("says how to continue if it fails, and leaves the file as it was", async () => {
+    writeFileSync(file("failed"), "of yesterday");
     let pages = 0;
-    let isCut = true;
-    const baseUrl = await serveAltered((json) => (++pages > 1 && isCut ? "[]" : json));
-    const line = ["--format", "csv", "--base-url", baseUrl];
-    expect((await run(resumed("again", ...line), { env, width: 80 })).code).toBe(3);
-    isCut = false;
-    const { stdout } = await list("payments", "list", ...line);
-    for (let turn = 0; turn < 3; turn++) {
-      expect((await list(...resumed("again", ...line))).code).toBe(0);
-      expect(readFileSync(file("again.ndjson"), "utf8")).toBe(stdout);
-    }
-    expect(stdout).toContain('"two\r\nlines, ""quoted"""');
-    expect(stdout.match(/^id,/gm)).toHaveLength(1);
+    const baseUrl = await serveAltered((json) => (++pages < 3 ? json : "broken"));
+    const { code, stderr } = await list(...into("failed", "--size", "10", "--base-url", baseUrl));
+    const [part = ""] = partsOf("failed");
+    const so = new RegExp(`^cross-border: ${file(part)} has the records so far; continue with --after (\\S+)\n`);
+    expect([code, stderr]).toEqual([3, expect.stringMatching(so)]);
+    expect(readFileSync(file("failed"), "utf8")).toBe("of yesterday");
+    const [, after = ""] = so.exec(stderr) ?? [];
+    expect((await list(...into("failed", "--after", after))).code).toBe(0);
+    expect([...written(part), ...written("failed")]).toEqual(payments);
   });
 
-  it("continues nothing that it can't be sure of", async () => {
-    writeFileSync(file("mine.ndjson"), "mine");
-    const mine = await list(...resumed("mine"));
-    expect(mine.code).toBe(3);
-    expect(mine.stderr).toMatch(/mine\.ndjson is not empty, and .*mine\.progress does not say how far it is good/);
-    expect(readFileSync(file("mine.ndjson"), "utf8")).toBe("mine");
-    // Nor with the progress of another file of which nothing was written.
-    expect((await list(...resumed("mine", "--filter", "memo=none", "--out", file("other.ndjson")))).code).toBe(0);
-    expect((await list(...resumed("mine"))).code).toBe(3);
-    expect(readFileSync(file("mine.ndjson"), "utf8")).toBe("mine");
+  it.each([
+    ["its records have no tokens", "payment-gateways", []],
+    ["nothing was written", "payments", []],
+    ["it goes downward", "payments", ["--sort", "pagingToken.desc"]],
+  ])("leaves nothing behind if it fails and can't be continued: %s", async (_, name, more) => {
+    let pages = 0;
+    const pagesBefore = more.length > 0 || name !== "payments" ? 1 : 0;
+    const baseUrl = await serveAltered((json) => (++pages <= pagesBefore ? json : "broken"));
+    const line = [name, "list", "--size", "10", "--out", file("none"), ...more, "--base-url", baseUrl];
+    const { code, stderr } = await list(...line);
+    expect([code, stderr]).toEqual([3, expect.not.stringContaining("continue with")]);
+    expect(partsOf("none")).toEqual([]);
+  });
 
-    await list(...resumed("short"));
-    const other = await list(...resumed("short", "--filter", "memo="));
-    expect(other.stderr).toMatch(
-      /short\.progress belongs to another list: \{.*"size":2,.*\}, and not \{.*"memo":"".*\}/,
-    );
-    await list(...resumed("raw", "--format", "csv", "--raw"));
-    const escaped = await list(...resumed("raw", "--format", "csv"));
-    expect(escaped.stderr).toMatch(/raw\.progress belongs to another list: \{.*"isRaw":true\}, and not \{/);
-    const { size } = statSync(file("short.ndjson"));
-    writeFileSync(file("short.ndjson"), "");
-    expect((await list(...resumed("short"))).stderr).toMatch(
-      new RegExp(
-        `has 0 bytes, and not at their end what .*short.progress says of the first ${size}: it was changed since`,
+  it("keeps no half of a record if the disk is full", async () => {
+    const line = into("full", "--size", "2").map((word) => `'${word}'`);
+    const limited = `ulimit -f 20; exec '${process.execPath}' '${command}' ${line.join(" ")}`;
+    const stderr = await new Promise<string>((resolve) =>
+      execFile(
+        "sh",
+        ["-c", limited],
+        { env: { ...process.env, ...env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" } },
+        (...given) => resolve(given[2]),
       ),
     );
-    const later = readFileSync(file("short.progress"), "utf8").replace('"version":2', '"version":3');
-    for (const text of ["{}", '{"version":1,"query":"","bytes":4,"records":1}', later, "torn"]) {
-      writeFileSync(file("short.progress"), text);
-      expect((await list(...resumed("short"))).stderr).toContain(
-        "short.progress is none that this command has written, or was changed since",
-      );
-    }
+    expect(stderr).toMatch(/continue with --after \S+\ncross-border: EFBIG/);
+    const [part = ""] = partsOf("full");
+    const kept = written(part);
+    expect([kept.length > 1, kept]).toEqual([true, payments.slice(0, kept.length)]);
   });
 
-  const start = (line: readonly string[], more: object = {}) =>
-    spawn(process.execPath, [command, ...line], {
-      env: { ...process.env, ...env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
-      stdio: ["ignore", "ignore", "pipe"],
-      ...more,
-    });
-
-  it("refuses one file for both that is not there yet", async () => {
-    const line = ["payments", "list", "--out", file("both"), "--resume", join(folder, ".", "both")];
-    expect(await list(...line)).toMatchObject({ code: 3, stderr: expect.stringContaining("would be one file") });
-    expect(existsSync(file("both"))).toBe(false);
+  it.each(["/dev/null", "."])("is refused if something else has its name: %s", async (out) => {
+    const { code, stderr } = await list("payments", "list", "--out", out);
+    expect([code, stderr]).toEqual([3, expect.stringContaining(`--out ${out}: this is not a file`)]);
   });
+});
 
-  it("belongs to one run at a time, for as long as that lives", async () => {
-    const { promise: released, resolve: release } = deferred();
-    let pages = 0;
-    const slow = createServer(async ({ url, headers }, response) => {
-      pages += 1;
-      if (pages > 3) await released;
-      const { authorization = "" } = headers;
-      const listed = await fetch(`${server.url}${url}`, { headers: { authorization } });
-      response.writeHead(listed.status, { "content-type": "application/json" }).end(await listed.text());
-    });
-    const line = [...resumed("owned"), "--base-url", await originInTest(slow)];
-    const child = start(line);
-    const closed = new Promise((resolve) => child.once("close", resolve));
-    while (progressOf("owned") < 6) await sleep(5);
-    // By other paths and links too, and where only one of the files is the same.
-    linkSync(file("owned.ndjson"), file("hard.ndjson"));
-    symlinkSync(file("owned.progress"), file("soft.progress"));
-    const others = [
-      [file("owned.ndjson"), file("owned.progress")],
-      [file("hard.ndjson"), file("elsewhere.progress")],
-      [file("elsewhere.ndjson"), file("soft.progress")],
-    ] as const;
-    for (const [out, resume] of others) {
-      const { code, stderr } = await list("payments", "list", "--out", out, "--resume", resume);
-      expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining("another run is writing ") });
-    }
-    release();
-    expect(await closed).toBe(0);
-    expect(written("owned")).toEqual(payments);
-    for (const name of ["owned.ndjson", "owned.progress"]) expect(statSync(file(name)).mode & 0o777).toBe(0o600);
-    // The lock went with its process.
-    expect((await list(...line)).code).toBe(0);
+it("says how to continue on stdout if it is ended, and ends by the signal", async () => {
+  let pages = 0;
+  const slow = createServer(async ({ url, headers }, response) => {
+    if (++pages > 2) return;
+    const { authorization = "" } = headers;
+    const listed = await fetch(`${server.url}${url}`, { headers: { authorization } });
+    response.writeHead(listed.status, { "content-type": "application/json" }).end(await listed.text());
   });
-
-  it("goes on behind pages of any length, also where the system takes a part of one at a time", async () => {
-    const paths = [file("parts.ndjson"), file("parts.progress"), "q"] as const;
-    const pages = [`${"x".repeat(70_000)}\n`, "", "short\n", ""];
-    const handle = await open(file("config.json"));
-    await handle.close();
-    const { write } = Object.getPrototypeOf(handle);
-    const inParts = vi.spyOn(Object.getPrototypeOf(handle), "write");
-    onTestFinished(() => inParts.mockRestore());
-    inParts.mockImplementation(function (this: unknown, ...[bytes, from, length, at]) {
-      return write.call(this, bytes, from, Math.ceil(Number(length) / 3), at);
-    });
-    for (const [index, page] of pages.entries()) {
-      await using own = await ResumableFile.open(...paths);
-      expect([own.after, own.records]).toEqual([index === 0 ? undefined : `${index}`, index * 2]);
-      await own.append(page, 2, `${index + 1}`);
-      const { tailBytes } = JSON.parse(readFileSync(paths[1], "utf8"));
-      expect(tailBytes).toBe(index < 2 ? 65_536 : 6);
-    }
-    expect(readFileSync(file("parts.ndjson"), "utf8")).toBe(pages.join(""));
+  onTestFinished(() => slow.closeAllConnections());
+  const line = ["payments", "list", "--size", "10", "--base-url", await originInTest(slow)];
+  const child = spawn(process.execPath, [command, ...line], {
+    env: { ...process.env, ...env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
+    stdio: ["ignore", "pipe", "pipe"],
   });
-
-  it("stops where another machine's run has taken its files over", async () => {
-    const own = await ResumableFile.open(file("shared.ndjson"), file("shared.progress"), "q");
-    await own.append('{"id":1}\n', 1, "1");
-    const other = JSON.stringify({ version: 1, query: "q", after: "2", bytes: 9, records: 1 });
-    writeFileSync(file("shared.progress"), other);
-    await expect(own.append('{"id":3}\n', 1, "3")).rejects.toThrow("was changed while this run went by it");
-    await own[Symbol.asyncDispose]();
-    expect(readFileSync(file("shared.ndjson"), "utf8")).toBe('{"id":1}\n');
-    expect(readFileSync(file("shared.progress"), "utf8")).toBe(other);
-  });
-
-  it.each<[what: string, prepare: (out: string, progress: string) => unknown]>([
-    ["one file for both", (out) => [out, out]],
-    ["one file for both, by a link", (out, progress) => symlinkSync(out, progress)],
-    ["one file for both, by a hard link", (out, progress) => linkSync(out, progress)],
-    ["the file that progress is written by", (out) => [out, out.replace(/\.next$/, "")]],
-    ["a link in the way", (out, progress) => symlinkSync(out, `${progress}.next`)],
-    ["a hard link in the way", (out, progress) => linkSync(out, `${progress}.next`)],
-    ["another's file in the way", (_, progress) => writeFileSync(`${progress}.next`, "mine")],
-    ["a folder", (out, progress) => [dirname(out), progress]],
-    ["what is no file", (_, progress) => [devNull, progress]],
-    ["a folder for the progress", (_, progress) => mkdirSync(progress)],
-  ])("refuses %s, and changes nothing", async (what, prepare) => {
-    const name = what.replace(/\W/g, "-");
-    const out = file(what.startsWith("the file that") ? `${name}.next` : `${name}.ndjson`);
-    writeFileSync(out, "");
-    const paths = prepare(out, file(`${name}.progress`)) as readonly [string, string] | undefined;
-    const [given, progress] = paths ?? [out, file(`${name}.progress`)];
-    const kept = what.endsWith("in the way") ? `${progress}.next` : out;
-    const before = readFileSync(kept, "utf8");
-    const { code, stderr } = await list("payments", "list", "--out", given, "--resume", progress);
-    expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.not.stringContaining("    at ") });
-    expect(stderr.includes("would be one file")).toBe(what.startsWith("one file") || what.startsWith("the file that"));
-    expect(stderr.includes(" is no file")).toBe(what === "what is no file");
-    const isInTheWay = what.endsWith("in the way");
-    expect(stderr.includes(".next is in the way, and none that this command has written")).toBe(isInTheWay);
-    expect(existsSync(`${progress}.next`)).toBe(isInTheWay || kept === `${progress}.next`);
-    expect(readFileSync(kept, "utf8")).toBe(before);
-    expect(readFileSync(out, "utf8")).toBe("");
-  });
-
-  it.each<[what: string, edit: (progress: Record<string, unknown>) => object]>([
-    ["a shorter length", (progress) => ({ ...progress, bytes: 100 })],
-    ["a length of nothing", (progress) => ({ ...progress, bytes: 0 })],
-    ["another cursor", (progress) => ({ ...progress, after: payments[3]?.pagingToken })],
-    ["another count", (progress) => ({ ...progress, records: 1 })],
-    [
-      "a shorter length, as an earlier release stores it",
-      ({ query, after, records }) => ({
-        ...{ version: 1, query, after, records, bytes: 100 },
-      }),
-    ],
-  ])("refuses a state that was edited, with %s, and loses nothing", async (what, edit) => {
-    const name = what.replace(/\W/g, "-");
-    expect((await list(...resumed(name))).code).toBe(0);
-    const before = readFileSync(file(`${name}.ndjson`), "utf8");
-    const edited = JSON.stringify(edit(JSON.parse(readFileSync(file(`${name}.progress`), "utf8"))));
-    writeFileSync(file(`${name}.progress`), edited);
-    const { code, stderr } = await list(...resumed(name));
-    expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining("was changed since") });
-    expect(readFileSync(file(`${name}.ndjson`), "utf8")).toBe(before);
-    expect(readFileSync(file(`${name}.progress`), "utf8")).toBe(edited);
-  });
-
-  it("refuses a file of the same length that was changed", async () => {
-    await list(...resumed("sorted"));
-    const lines = readFileSync(file("sorted.ndjson"), "utf8").split("\n").slice(0, -1).reverse();
-    writeFileSync(file("sorted.ndjson"), `${lines.join("\n")}\n`);
-    expect(await list(...resumed("sorted"))).toMatchObject({
-      code: 3,
-      stderr: expect.stringContaining("changed since"),
-    });
-  });
-
-  it("goes on where an earlier release has stopped", async () => {
-    await list(...resumed("older", "--size", "2"));
-    const text = readFileSync(file("older.ndjson"), "utf8").split("\n").slice(0, 5).join("\n").concat("\n");
-    const { query } = JSON.parse(readFileSync(file("older.progress"), "utf8")) as { query: string };
-    // As the earlier release has written it.
-    const service = server.clientOptions.baseUrl;
-    const asked = { list: "payments", parent: "", size: 2, format: "ndjson", credentials: false };
-    expect(query).toBe(JSON.stringify({ service, ...asked }));
-    const after = payments[4]?.pagingToken;
-    writeFileSync(file("older.ndjson"), `${text}{"torn`);
-    writeFileSync(
-      file("older.progress"),
-      JSON.stringify({ version: 1, query, after, bytes: Buffer.byteLength(text), records: 5 }),
-    );
-    expect((await list(...resumed("older"))).code).toBe(0);
-    expect(written("older")).toEqual(payments);
-  });
-
-  it("needs paging tokens, and writes nothing without", async () => {
-    const line = ["--out", file("gateways.ndjson"), "--resume", file("gateways.progress")];
-    const { code, stderr } = await list("payment-gateways", "list", ...line);
-    expect(code).toBe(3);
-    expect(stderr).toContain("its records have no pagingToken, so there is no cursor to continue with");
-    expect(readFileSync(file("gateways.ndjson"), "utf8")).toBe("");
-    const { query } = JSON.parse(readFileSync(file("gateways.progress"), "utf8")) as { query: string };
-    expect(JSON.parse(query)).toMatchObject({ list: "payment-gateways", parent: "" });
-    // What is left behind stands in nobody's way.
-    expect((await list("payment-gateways", "list", ...line)).stderr).toBe(stderr);
-  });
+  const [closed, stdout, stderr] = [once(child, "close"), text(child.stdout), text(child.stderr)];
+  await until(() => pages > 2);
+  child.kill("SIGTERM");
+  expect(await closed).toEqual([null, "SIGTERM"]);
+  const [, after = ""] = /^cross-border: continue with --after (\S+)\n$/.exec(await stderr) ?? [];
+  const rest = await list("payments", "list", "--after", after);
+  expect([...records(await stdout), ...records(rest.stdout)]).toEqual(payments);
 });

@@ -19,7 +19,6 @@ export async function run(
     env?: object;
     width?: number;
     showsServiceText?: boolean;
-    showsProgress?: boolean;
     of?: readonly Command[];
     stopped?: Promise<void>;
     ask?: Terminal["ask"];
@@ -39,7 +38,6 @@ export async function run(
     stderr,
     env: { ...more.env },
     hasColors: false,
-    showsProgress: more.showsProgress ?? false,
     showsServiceText: more.showsServiceText ?? false,
     width: more.width,
     ask: more.ask,

@@ -73,10 +73,9 @@ export const parts: readonly Part[] = [
   {
     name: "cli/lists",
     sources: sources("cli/lists/*"),
-    tests: [
-      ...["list-options", "formats", "follow-news", "run-lock", "progress", "spreadsheet"],
-      ...["show", "period", "lists", "follow"],
-    ].map((name) => `test/cli/${name}.test.ts`),
+    tests: [...["list-options", "formats", "follow-list", "spreadsheet"], ...["show", "period", "lists", "follow"]].map(
+      (name) => `test/cli/${name}.test.ts`,
+    ),
     hasPrograms: true,
   },
 ];

@@ -1,136 +1,70 @@
-import { apiClientOf } from "../../api/api-client.js";
-import type { CrossBorderClient } from "../../client.js";
-import { PagingError } from "../../errors/errors.js";
+import { ApiError, PagingError } from "../../errors/errors.js";
 import type { ClientEvents } from "../../events/client-events.js";
-import { equalAmounts } from "../../money.js";
-import { compareTokens, nonEmptyText } from "../../paging/cursor-order.js";
-import type { Listing } from "../../paging/listing.js";
-import { type PaymentEvent, watchPayments } from "../../reconcile/index.js";
 import { retryDelayMs } from "../../reconcile/retry-delay.js";
-import { readCursor } from "../../reconcile/watch-cursor.js";
-import { type Payment, payments } from "../../resources/payments.js";
 import { clock } from "../../timing/clock.js";
 import { Deadline } from "../../timing/deadline.js";
-import { parseObject } from "../../wire/parse-json-object.js";
-import { isPassingStatus } from "../../wire/status.js";
-import { readLines } from "../files.js";
+import { isPassingStatus, isRefusedQuestion } from "../../wire/status.js";
 import type { Terminal } from "../terminal.js";
 import type { ListedRecord } from "./formats.js";
 
-/** Records that came, and where to go on once they are written. */
+/** New records, and the token that leads on behind them. */
 export interface News {
   readonly records: readonly ListedRecord[];
-  readonly mark: string;
+  readonly after: string;
 }
+
+/** A list from a token on, in the order of its tokens, or as the service lists it by itself. */
+export type OpenList = (
+  query: { readonly after?: string | undefined; readonly sort?: readonly ["pagingToken.asc"] },
+  signal: AbortSignal,
+) => { pages(): AsyncIterable<{ readonly items: readonly ListedRecord[] }> };
 
 export interface FollowOptions {
+  /** What the records are called. */
+  readonly name: string;
   readonly everyMs: number;
   readonly signal: AbortSignal;
-  /** The mark of what was written last; `undefined` at the beginning. */
-  readonly mark: string | undefined;
-  /** Ids of records that were written before, where they may come again. */
-  readonly written: ReadonlySet<string>;
+  /** Only records after this paging token. */
+  readonly after: string | undefined;
 }
 
-export interface FollowPaymentsOptions extends FollowOptions {
-  /** Only payments after this paging token. */
-  readonly startAfter: string | undefined;
-  readonly size: number | undefined;
-  readonly filter: Readonly<Record<string, string>> | undefined;
-}
+/** How many records before the last one are read again, since services list some records after later ones. */
+const reread = 10;
+const maxRemembered = 500;
 
 /**
- * Payments as they are listed, each once, in pages. Those that are listed late come too: see `watchPayments`.
- *
- * Filters are compared here, since a watch has to see every payment.
+ * Each record once, as it is listed. Reads the list again and again from a token near its end. Tokens are never compared, so it
+ * doesn't matter what they look like; what was handed out is dropped by its id.
  */
-export async function* followPayments(
-  client: CrossBorderClient,
-  { everyMs, signal, mark, written, startAfter, size, filter = {} }: FollowPaymentsOptions,
+export async function* follow(
+  open: OpenList,
+  { name, everyMs, signal, after }: FollowOptions,
 ): AsyncGenerator<News, void, undefined> {
-  const start = mark === undefined ? { startAfter } : { after: mark };
-  const rereadEveryMs = Math.min(everyMs * rereadAfterPolls, 2 ** 31 - 1);
-  const events = watchPayments(client, { ...start, everyMs, rereadEveryMs, size, signal });
-  for await (const page of pagesOf(events)) {
-    const created = page.filter(({ type, payment }) => type === "created" && !written.has(payment.id));
-    const records = created.map(({ payment }): ListedRecord => ({ ...payment }));
-    yield { records: records.filter((record) => fits(record, filter)), mark: page.at(-1)?.cursor ?? "" };
-  }
-}
-
-/** The default of `watchPayments`. */
-const rereadAfterPolls = 30;
-
-/** Whether a record passes filters that are compared here, and not by the service. */
-export function fits(record: ListedRecord, filter: Readonly<Record<string, string>>): boolean {
-  return Object.entries(filter).every(([name, wanted]) => {
-    const value = record[name];
-    return payments.list.record[name as keyof Payment] === "decimal"
-      ? equalAmounts(value, wanted)
-      : String(value) === wanted;
-  });
-}
-
-/** Events that are there together come together: a page of them costs one write. */
-async function* pagesOf(
-  events: AsyncIterableIterator<PaymentEvent>,
-): AsyncGenerator<readonly PaymentEvent[], void, undefined> {
-  let next = events.next();
-  try {
-    for (;;) {
-      const first = await next;
-      if (first.done) return;
-      const page: PaymentEvent[] = [first.value];
-      next = events.next();
-      while (page.length < mostInPage) {
-        const result = await Promise.race([next, turnOfEventLoop()]);
-        if (result === undefined || result.done) break;
-        page.push(result.value);
-        next = events.next();
-      }
-      yield page;
-    }
-  } finally {
-    // A reader that stops is not told what the watch met meanwhile.
-    next.catch(() => {});
-    await events.return?.();
-  }
-}
-
-const mostInPage = 500;
-
-function turnOfEventLoop(): Promise<undefined> {
-  return new Promise((resolve) => setImmediate(() => resolve(undefined)));
-}
-
-/**
- * What comes to any other list. Its records have no time of creation, so nothing tells where a new one is listed: the whole list is read
- * each time, and what has an id that was not there before is new.
- */
-export async function* followList(
-  open: (signal: AbortSignal) => Listing<ListedRecord>,
-  { everyMs, signal, written }: FollowOptions,
-): AsyncGenerator<News, void, undefined> {
-  const seen = new Set(written);
-  const deadline = new Deadline({ signal });
+  const handedOut = new Set<string>();
+  let tokens = after === undefined ? [] : [after];
   let failures = 0;
-  let hasBeenRead = false;
+  const deadline = new Deadline({ signal });
   try {
     for (;;) {
+      let delayMs: number | undefined = everyMs;
       try {
-        for await (const { items } of open(deadline.signal).pages()) {
-          const records = items.filter((record) => !seen.has(idOf(record)));
-          for (const record of records) seen.add(idOf(record));
-          if (records.length > 0) yield { records, mark: "" };
+        for await (const { items } of open({ sort: inOrder, after: tokens[0] }, deadline.signal).pages()) {
+          const listed = items.map((record) => ({ record, ...marksOf(record, name) }));
+          const news = listed.filter(({ id }) => !handedOut.has(id));
+          for (const { id } of news) handedOut.add(id);
+          forgetFirst(handedOut, maxRemembered);
+          const latest = new Set(listed.map(({ token }) => token));
+          tokens = [...tokens.filter((token) => !latest.has(token)), ...latest].slice(-reread);
+          if (news.length > 0) yield { records: news.map(({ record }) => record), after: tokens.at(-1) ?? "" };
         }
-        [hasBeenRead, failures] = [true, 0];
-        await deadline.sleep(everyMs);
+        failures = 0;
       } catch (error) {
-        const delayMs = delayAfter(error, failures, hasBeenRead ? everyMs : undefined);
-        if (delayMs === undefined) throw error;
+        delayMs = retryDelayMs(error, failures, Math.random, clock.wallMs());
+        if (delayMs === undefined)
+          throw (await isOrderRefused(error, open, deadline.signal)) ? noOrder(name, error) : error;
         failures += 1;
-        await deadline.sleep(delayMs);
       }
+      await deadline.sleep(delayMs);
     }
   } catch (error) {
     // Once it is stopped, an error is how it ends.
@@ -140,56 +74,62 @@ export async function* followList(
   }
 }
 
-/** A list that changes while it is read may be in order the next time. */
-function delayAfter(error: unknown, failures: number, everyMs: number | undefined): number | undefined {
-  const isPassing = !(error instanceof PagingError) || error.code === "paging_end_unproved";
-  if (!isPassing) return failures < 3 ? everyMs : undefined;
-  return retryDelayMs(error, failures, Math.random, clock.wallMs());
+const inOrder = ["pagingToken.asc"] as const;
+
+/** @throws {PagingError} if the record can't be told from others, or has no place in the list. */
+function marksOf({ id, pagingToken }: ListedRecord, name: string): { readonly id: string; readonly token: string } {
+  const [knownId, token] = [textOf(id), textOf(pagingToken)];
+  if (knownId !== undefined && token !== undefined) return { id: knownId, token };
+  const [lacks, of] = token === undefined ? ["paging tokens", "where new ones are listed"] : ["ids", "which are new"];
+  throw new PagingError(
+    `${name} can't be followed: the service lists them without ${lacks}, so nothing tells ${of}. List them again instead`,
+  );
 }
 
-function idOf(record: ListedRecord): string {
-  const id = nonEmptyText(record.id);
-  if (id !== undefined) return id;
-  throw new PagingError("a record has no id, so nothing tells whether it is new: the list can't be followed");
+function textOf(value: unknown): string | undefined {
+  if (typeof value === "number") return String(value);
+  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/**
- * Ids of records in an NDJSON file that a follower could hand out again: of payments those that its cursor does not leave behind, of other
- * lists all.
- */
-export async function writtenIds(
-  path: string,
-  terminal: Terminal,
-  client: CrossBorderClient,
-  cursor: string | undefined,
-): Promise<ReadonlySet<string>> {
-  const after = cursor === undefined ? undefined : readCursor(apiClientOf(client)?.baseUrl ?? "", cursor).after;
-  const ids = new Set<string>();
-  for await (const line of readLines(path, terminal)) {
-    const { id, pagingToken } = parseObject(line) ?? {};
-    const isAfter = after === undefined || typeof pagingToken !== "string" || compareTokens(pagingToken, after) > 0;
-    if (typeof id === "string" && isAfter) ids.add(id);
+function forgetFirst(ids: Set<string>, max: number): void {
+  for (const id of ids) {
+    if (ids.size <= max) return;
+    ids.delete(id);
   }
-  return ids;
+}
+
+/** Whether the service takes the same request without an order. */
+async function isOrderRefused(error: unknown, open: OpenList, signal: AbortSignal): Promise<boolean> {
+  if (!(error instanceof ApiError && isRefusedQuestion(error.status))) return false;
+  try {
+    for await (const _ of open({}, signal).pages()) return true;
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function noOrder(name: string, cause: unknown): PagingError {
+  return new PagingError(
+    `${name} can't be followed: the service refuses _sort=pagingToken.asc, and in another order nothing tells where new ones are listed`,
+    { cause },
+  );
 }
 
 /** Tells once of each outage, and of its end: a follower waits for as long as it takes. */
-export function outageReports({ stderr, showsProgress }: Terminal): ClientEvents {
-  const clearLine = showsProgress ? "\r\x1b[K" : "";
+export function outageReports({ stderr }: Terminal): ClientEvents {
   let isAway = false;
   return {
     failure({ operation, code, status }) {
       if (isAway || code === "aborted" || isRefusal(status)) return;
       isAway = true;
       const why = status === undefined ? code : `${code}, status ${status}`;
-      stderr.write(
-        `${clearLine}cross-border: ${operation} failed (${why}); it is tried again for as long as that can help\n`,
-      );
+      stderr.write(`cross-border: ${operation} failed (${why}); it is tried again for as long as that can help\n`);
     },
     response({ status }) {
       if (!isAway || status >= 400) return;
       isAway = false;
-      stderr.write(`${clearLine}cross-border: the service is there again\n`);
+      stderr.write("cross-border: the service is there again\n");
     },
   };
 }

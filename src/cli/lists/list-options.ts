@@ -1,6 +1,5 @@
 import type { FieldTable } from "../../api/fields.js";
 import type { SortTerm } from "../../api/list-query.js";
-import type { Period } from "../../reconcile/compare-group.js";
 import { clock } from "../../timing/clock.js";
 import { type CommandOption, type CommandOptions, UsageError } from "../command.js";
 import { parseDuration } from "../duration.js";
@@ -13,21 +12,25 @@ import { type ListSource, parentOptions } from "./sources.js";
 
 export type Values = Readonly<Record<string, string | readonly string[] | boolean | undefined>>;
 
+/** When payments were created: from here on, and before its end if it has one. */
+export interface Period {
+  readonly from: Date;
+  readonly to: Date | undefined;
+}
+
 export interface ListOptions {
   readonly filter: Readonly<Record<string, string>> | undefined;
   readonly sort: readonly SortTerm<ListedRecord>[] | undefined;
   readonly size: number | undefined;
   readonly after: string | undefined;
   readonly limit: number | undefined;
-  /** Only payments that were created from here on, before its end if it has one. */
   readonly period: Period | undefined;
   readonly format: FormatName;
   readonly fields: readonly string[] | undefined;
   /** Whether CSV has each value exactly as it is. */
   readonly isRaw: boolean;
   readonly out: string | undefined;
-  readonly resume: string | undefined;
-  /** How often a list that is followed is read; `undefined` where it is not followed. */
+  /** How often a list that is followed is read; `undefined` for another. */
   readonly everyMs: number | undefined;
 }
 
@@ -41,18 +44,15 @@ export function optionsOf(source: ListSource): CommandOptions {
       help: "only records with this value; can be repeated",
     },
     sort: { type: "string", multiple: true, value: "FIELD.asc|desc", help: "order; can be repeated" },
-    size: { type: "string", value: "COUNT", help: "records a page" },
-    after: { type: "string", value: "CURSOR", help: "only records after this paging token" },
+    size: { type: "string", value: "COUNT", help: "page size" },
+    after: { type: "string", value: "TOKEN", help: "only records after this paging token" },
     ...(source.name === "payments" ? periodOptions : undefined),
     limit: { type: "string", value: "COUNT", help: "stop after so many records" },
-    follow: {
-      type: "boolean",
-      help: "go on with new records as they come, until Ctrl-C, which ends it with exit code 0",
-    },
+    follow: { type: "boolean", help: "keep running and print new records as they come (Ctrl-C to stop)" },
     every: {
       type: "string",
       value: "TIME",
-      help: `how often --follow reads the list; ${defaultEvery(source)} unless it is given`,
+      help: `how often --follow reads the list; ${usualEvery} unless it is given`,
     },
     format: { type: "string", value: formatNames.join("|"), help: "how records are written" },
     fields: { type: "string", value: "A,B,…", help: "only these fields, in this order" },
@@ -61,12 +61,7 @@ export function optionsOf(source: ListSource): CommandOptions {
       help: "CSV for programs: exactly what is there, also what a spreadsheet would take for a formula",
     },
     json: { type: "boolean", help: "the same as --format ndjson" },
-    out: { type: "string", value: "FILE", help: "write to this file; goes with --resume" },
-    resume: {
-      type: "string",
-      value: "FILE",
-      help: "where it says how far --out is good: after a kill, call it again",
-    },
+    out: { type: "string", value: "FILE", help: "write to this file, which is there once the list is whole" },
     "with-credentials": withCredentialsOption,
     ...settingOptions,
   };
@@ -83,24 +78,20 @@ const periodOptions: CommandOptions = {
 
 export const withCredentialsOption: CommandOption = { type: "boolean", help: "show credentials too" };
 
-/** Other lists than payments are read from their beginning each time. */
-function defaultEvery({ name }: ListSource): string {
-  return name === "payments" ? "10s" : "1m";
-}
+const usualEvery = "10s";
 
 /** @throws {UsageError} */
 export function parseListOptions(source: ListSource, values: Values, terminal: Terminal): ListOptions {
-  const { after, out, resume, filter } = values as {
+  const { after, out, filter } = values as {
     readonly filter?: readonly string[];
     readonly after?: string;
     readonly out?: string;
-    readonly resume?: string;
   };
   const sort = parseSort(source, values.sort);
   if (after === "") throw new UsageError("--after is a paging token, and not empty");
   const period = parsePeriod(values);
   const options = {
-    filter: parseFilter(source, filter, values.follow === true || period !== undefined),
+    filter: parseFilter(source, filter, period !== undefined),
     sort,
     size: parseCount("size", values.size),
     after,
@@ -110,31 +101,26 @@ export function parseListOptions(source: ListSource, values: Values, terminal: T
     fields: parseFields(source, values.fields),
     isRaw: values.raw === true,
     out,
-    resume,
-    everyMs: parseFollow(source, values),
+    everyMs: parseFollow(values),
   };
   if (options.isRaw && options.format !== "csv")
     throw new UsageError("--raw is for --format csv: the others are exact");
-  assertResumable(options);
-  if (options.everyMs !== undefined && sort !== undefined) {
-    throw new UsageError("--follow goes by the order of creation: leave --sort out");
-  }
   return options;
 }
 
 /** The list is read newest first, and its paging tokens are not the caller's. */
-function parsePeriod({ from, to, sort, after, follow, resume }: Values): ListOptions["period"] {
+function parsePeriod({ from, to, sort, after, follow }: Values): ListOptions["period"] {
   if (from === undefined) {
     if (to === undefined) return undefined;
     throw new UsageError("--to goes with --from");
   }
-  for (const [name, given] of Object.entries({ sort, after, follow, resume })) {
+  for (const [name, given] of Object.entries({ sort, after, follow })) {
     if (given !== undefined) throw new UsageError(`--from reads the newest payments first: leave --${name} out`);
   }
   const now = new Date(clock.wallMs());
   const fromMs = parseInstant("from", String(from), now);
   const toMs = to === undefined ? Number.POSITIVE_INFINITY : parseInstant("to", String(to), now);
-  if (fromMs < toMs) return { fromMs, toMs };
+  if (fromMs < toMs) return { from: new Date(fromMs), to: to === undefined ? undefined : new Date(toMs) };
   throw new UsageError("--from lies before --to: what was created at --to itself is not part of the list");
 }
 
@@ -176,24 +162,14 @@ function noField(option: string, list: string, fields: FieldTable, name: string)
   return `${option}: ${list} have no field ${name}${didYouMean(name, names) || `; they have ${names.join(", ")}`}`;
 }
 
-function parseFollow(source: ListSource, { follow, every }: Values): number | undefined {
-  if (follow) return parseDuration("every", typeof every === "string" ? every : defaultEvery(source));
-  if (every !== undefined) throw new UsageError("--every goes with --follow");
-  return undefined;
-}
-
-function assertResumable({ out, resume, sort, after, limit, format, everyMs, fields }: ListOptions): void {
-  if ((out === undefined) !== (resume === undefined))
-    throw new UsageError("--out and --resume go together; without them write to stdout");
-  if (resume === undefined) return;
-  for (const [name, given] of Object.entries({ sort, after, limit })) {
-    if (given !== undefined) throw new UsageError(`--resume goes by paging tokens, to the end: leave --${name} out`);
+function parseFollow({ follow, every, sort, out }: Values): number | undefined {
+  if (!follow) {
+    if (every === undefined) return undefined;
+    throw new UsageError("--every goes with --follow");
   }
-  if (format === "table") throw new UsageError("--resume writes ndjson or csv");
-  // After a kill the ids of what was written are read back.
-  if (everyMs !== undefined && (format !== "ndjson" || fields !== undefined)) {
-    throw new UsageError("--resume with --follow writes ndjson, with every field");
-  }
+  if (sort !== undefined) throw new UsageError("--follow goes by paging tokens: leave --sort out");
+  if (out !== undefined) throw new UsageError("--follow has no end, at which --out would be whole: write to stdout");
+  return parseDuration("every", typeof every === "string" ? every : usualEvery);
 }
 
 function parseFilter(

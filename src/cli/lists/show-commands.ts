@@ -12,7 +12,7 @@ import { parentOptions, type RecordSource } from "./sources.js";
 /** One for each resource of which the service reads a single record. */
 export function showCommandsOf(sources: readonly RecordSource[]): readonly Command[] {
   return sources.flatMap((source): Command[] => {
-    const { name, title, parents, get } = source;
+    const { name, title, parents, list, get } = source;
     if (get === undefined) return [];
     return [
       {
@@ -27,10 +27,15 @@ export function showCommandsOf(sources: readonly RecordSource[]): readonly Comma
           ...settingOptions,
         },
         examples: [`${name} show 4711${parents.map((parent) => ` --${parent} 42`).join("")} --config gateway.json`],
+        ...(list === undefined && { missing: { words: ["list"], say: () => whyNoList(source) } }),
         run: ({ values, operands }, terminal) => show(source, get, values as Values, operands, terminal),
       },
     ];
   });
+}
+
+function whyNoList({ name, title }: RecordSource): string {
+  return `the service has no operation that lists ${title}; try: ${name} show ID`;
 }
 
 async function show(

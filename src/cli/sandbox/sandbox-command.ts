@@ -6,7 +6,7 @@ import { command, exitCodes } from "../command.js";
 import { readText } from "../files.js";
 import { wrapped, wrappedCommand } from "../layout.js";
 import { portOf } from "../port.js";
-import { toJson } from "../printable.js";
+import { asWord, toJson } from "../printable.js";
 import { program } from "../program.js";
 import { print, styled, type Terminal } from "../terminal.js";
 import { Recording } from "./recording.js";
@@ -154,9 +154,4 @@ function show(facts: Facts, terminal: Terminal): void {
     "",
     ...commands.flatMap((line) => wrappedCommand(`  ${program} ${line}`, width)),
   );
-}
-
-/** Quotes a path for a shell, since a folder can have any name. */
-function asWord(path: string): string {
-  return /^[\w./:@%+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

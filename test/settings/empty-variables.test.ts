@@ -1,0 +1,39 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { readSomeSettings } from "../../src/cli/settings.js";
+import { withPassphrase } from "../../src/cli/signing-key.js";
+import type { Terminal } from "../../src/cli/terminal.js";
+import { readSettings } from "../../src/settings/index.js";
+import { settingNames, variableOf } from "../../src/settings/setting-table.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
+
+const home = temporaryFolder();
+mkdirSync(join(home, ".config/cross-border"), { recursive: true });
+const stored = {
+  ...{ baseUrl: "https://service.test", authUrl: "https://id.test", realm: "r", clientId: "c" },
+  ...{ username: "u", password: "p", gatewayId: "g", people: "2", journal: "journal.db" },
+};
+writeFileSync(join(home, ".config/cross-border/default.json"), JSON.stringify(stored), { mode: 0o600 });
+
+const variables = [...settingNames.map(variableOf), "CROSS_BORDER_CONFIG", "CROSS_BORDER_PROFILE"];
+
+it.each(variables)("an empty %s is unset, for programs and for the command", async (variable) => {
+  const [without, env] = [{ HOME: home }, { HOME: home, [variable]: "" }];
+  expect(await readSettings({ env })).toEqual(await readSettings({ env: without }));
+  expect(await readSomeSettings({}, { env } as Partial<Terminal> as Terminal, [])).toEqual(stored);
+});
+
+it("an empty passphrase is unset", async () => {
+  const terminal = { env: { CROSS_BORDER_KEY_PASSPHRASE: "" } } as Partial<Terminal> as Terminal;
+  await expect(withPassphrase("-----BEGIN ENCRYPTED PRIVATE KEY-----", "key.pem", terminal)).rejects.toThrow(
+    "key.pem has an encrypted key, and there is no passphrase",
+  );
+});
+
+it("an empty path in the file is unset", async () => {
+  const config = join(home, "empty-paths.json");
+  const paths = { signingKey: "", ca: "", cert: "", key: "" };
+  writeFileSync(config, JSON.stringify({ ...stored, ...paths }));
+  expect(await readSettings({ config, env: {} })).toEqual(await readSettings({ env: { HOME: home } }));
+});
