@@ -39,6 +39,14 @@ it("cuts what does not fit into a window: a column at the width of an id, and th
   expect(written("table", [{ id: "123456", memo: "m" }], { width: 5 }).text).toBe("id  …\n1234…\n");
 });
 
+it.each([
+  ["table", "id  both\n7    7\n"],
+  ["csv", "id,memo,accountVerificationBearerToken\r\n7,,\r\n"],
+  ["ndjson", '{"id":7,"pagingToken":12}\n'],
+] as const)("writes ids and tokens that are JSON numbers as they came: %s", (name, text) => {
+  expect(written(name, [{ id: 7, pagingToken: 12 }]).text).toBe(text);
+});
+
 it("writes the fields that are chosen, but no credential unless it is asked for", () => {
   const record = { id: "1", other: "o", accountVerificationBearerToken: "s" };
   const chosen = ["accountVerificationBearerToken", "memo", "id"];
