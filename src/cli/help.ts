@@ -45,4 +45,4 @@ export function helpOf({ name, summary, description, operands, options, examples
 
 const widestText = 78;
 const more = "help <command> shows options and examples of a command; --version shows the version.";
-const exits = "Exit codes: 0 done, 1 what was checked is not right, 2 called wrongly, 3 failed, 130 ended by Ctrl-C.";
+const exits = "Exit codes: 0 done, 1 a check failed, 2 usage error, 3 failed, 130 interrupted.";

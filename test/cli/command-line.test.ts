@@ -138,6 +138,17 @@ describe("a command line", () => {
     expect(stderr).toContain(said);
   });
 
+  const swapped = (word: string) => word.replace(/(.)(.)$/, "$2$1");
+
+  it.each(commands)("names what was meant of $name and its options", async ({ name, options }) => {
+    const { stderr } = await run(swapped(name).split(" "));
+    expect(stderr).toContain(`did you mean ${name}?`);
+    for (const option of Object.keys(options).filter((one) => one.length > 3)) {
+      const wrong = await run([...name.split(" "), `--${swapped(option)}`]);
+      expect(wrong.stderr).toContain(`Unknown option '--${swapped(option)}'; did you mean --${option}?`);
+    }
+  });
+
   it("is documented with every exit code", () => {
     const table = readFileSync("docs/command.md", "utf8").split("| exit code | |\n|---|---|\n")[1]?.split("\n\n")[0];
     const codes = [...(table ?? "").matchAll(/^\| (\d+) \| .+ \|$/gm)].map(([, code]) => Number(code));

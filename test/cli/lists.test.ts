@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { commands } from "../../src/cli/commands.js";
@@ -383,7 +383,10 @@ describe("a list that goes into a file", () => {
   });
 });
 
-it("says how to continue on stdout if it is ended, and ends by the signal", async () => {
+it.each([
+  ["stdout", []],
+  ["a file", ["--out", "ended.ndjson"]],
+])("says how to continue a list to %s if it is ended, and ends by the signal", async (_, more) => {
   let pages = 0;
   const slow = createServer(async ({ url, headers }, response) => {
     if (++pages > 2) return;
@@ -392,8 +395,9 @@ it("says how to continue on stdout if it is ended, and ends by the signal", asyn
     response.writeHead(listed.status, { "content-type": "application/json" }).end(await listed.text());
   });
   onTestFinished(() => slow.closeAllConnections());
-  const line = ["payments", "list", "--size", "10", "--base-url", await originInTest(slow)];
-  const child = spawn(process.execPath, [command, ...line], {
+  const line = ["payments", "list", "--size", "10", "--base-url", await originInTest(slow), ...more];
+  const child = spawn(process.execPath, [resolve(command), ...line], {
+    cwd: folder,
     env: { ...process.env, ...env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -401,7 +405,10 @@ it("says how to continue on stdout if it is ended, and ends by the signal", asyn
   await until(() => pages > 2);
   child.kill("SIGTERM");
   expect(await closed).toEqual([null, "SIGTERM"]);
-  const [, after = ""] = /^cross-border: continue with --after (\S+)\n$/.exec(await stderr) ?? [];
+  const said = /^cross-border: (?:(\S+) has the records so far; )?continue with --after (\S+)\n$/;
+  const [, part, after = ""] = said.exec(await stderr) ?? [];
+  const first = part === undefined ? await stdout : readFileSync(file(part), "utf8");
   const rest = await list("payments", "list", "--after", after);
-  expect([...records(await stdout), ...records(rest.stdout)]).toEqual(payments);
+  expect([...records(first), ...records(rest.stdout)]).toEqual(payments);
+  expect(part !== undefined).toBe(more.length > 0);
 });
