@@ -16,8 +16,6 @@ export interface PostgresConnection {
   off?(event: "error", listener: () => void): unknown;
 }
 
-export type TransactionTeller = Pick<PostgresConnection, "getTransactionStatus">;
-
 /**
  * A pool of somebody else's, on whose connections a transaction may be open: that may roll back what was confirmed. Where they can tell of one,
  * statements are sent on them, and otherwise by the pool itself.
@@ -77,12 +75,12 @@ export async function onConnection<T, Connection extends PostgresConnection>(
 const ignore = (): void => {};
 
 /** What is wrong with a connection on which a transaction is open, where it can tell. */
-export function openTransaction(connection: TransactionTeller): string | undefined {
+function openTransaction(connection: PostgresConnection): string | undefined {
   if (!isInTransaction(connection)) return undefined;
   return "a transaction is open on a connection of the pool that was passed in, and nothing would be durable. Somebody gave it back without COMMIT or ROLLBACK, or sends BEGIN by pool.query.";
 }
 
-function isInTransaction(connection: TransactionTeller): boolean {
+function isInTransaction(connection: PostgresConnection): boolean {
   try {
     const status = connection.getTransactionStatus?.();
     return status === "T" || status === "E";

@@ -32,7 +32,14 @@ import {
 import { KeyTurns } from "./key-turns.js";
 import { PostgresBatches } from "./postgres-batches.js";
 import type { PostgresPool } from "./postgres-connection.js";
-import { assertPrimary, isRolledBack, maxAttempts, postgresFailure, sqlStateOf } from "./postgres-failure.js";
+import {
+  assertPrimary,
+  isRolledBack,
+  isSingleClient,
+  maxAttempts,
+  postgresFailure,
+  sqlStateOf,
+} from "./postgres-failure.js";
 import { foreignPool, type OpenedPool, openPool } from "./postgres-pool.js";
 import {
   incarnationOfServer,
@@ -376,6 +383,9 @@ async function assertReadable(pool: PostgresPool): Promise<void> {
 }
 
 function assertPool(pool: PostgresPool): PostgresPool {
+  if (isSingleClient(pool)) {
+    throw new ConfigError("PostgresJournal: open was given a Client of pg. Pass a Pool, or a postgresql:// URL.");
+  }
   if (typeof pool?.query === "function" && typeof pool.connect === "function") return pool;
   throw new ConfigError("PostgresJournal: open needs a postgresql:// URL, or a pool with query and connect");
 }

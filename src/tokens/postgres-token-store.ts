@@ -1,12 +1,13 @@
 import type { StoredToken, TokenStore } from "../auth/token-store.js";
 import { ConfigError } from "../errors/errors.js";
+import { outsideTransactions, type PostgresPool } from "../journals/postgres-connection.js";
 import {
-  openTransaction,
-  outsideTransactions,
-  type PostgresPool,
-  type TransactionTeller,
-} from "../journals/postgres-connection.js";
-import { isRolledBack, maxAttempts, sqlStateOf } from "../journals/postgres-failure.js";
+  isRolledBack,
+  isSingleClient,
+  maxAttempts,
+  sqlStateOf,
+  tokenStoreFailure,
+} from "../journals/postgres-failure.js";
 import { type CheckTable, isFunction, parseOptions } from "../options/option-table.js";
 import { clock } from "../timing/clock.js";
 import { EncryptedTexts } from "./encrypted-texts.js";
@@ -49,8 +50,7 @@ export interface TokenSchemaOptions {
  * bound to their keys. Times run on the database's clock.
  */
 export class PostgresTokenStore implements TokenStore {
-  /** A single connection tells of a transaction only once it has carried out what was sent before. */
-  readonly #pool: TokenStorePool & TransactionTeller;
+  readonly #pool: TokenStorePool;
   readonly #table: TokenTable;
   readonly #statements: ReturnType<typeof tokenStatements>;
   readonly #texts: EncryptedTexts;
@@ -123,19 +123,16 @@ export class PostgresTokenStore implements TokenStore {
     for (let attempt = 1; ; attempt++) {
       this.#created ??= this.#create().catch((error: unknown) => {
         this.#created = undefined;
-        throw error;
+        throw tokenStoreFailure(error);
       });
       await this.#created;
       try {
-        const { rows } = await this.#pool.query(statement, values);
-        const open = openTransaction(this.#pool);
-        if (open) throw inTransaction(open);
-        return rows;
+        return (await this.#pool.query(statement, values)).rows;
       } catch (error) {
         // The table is gone, as where the database was restored from before it.
         const isGone = sqlStateOf(error) === "42P01";
         if (isGone) this.#created = undefined;
-        if (!(isGone || isRolledBack(error)) || attempt === maxAttempts) throw error;
+        if (!(isGone || isRolledBack(error)) || attempt === maxAttempts) throw tokenStoreFailure(error);
       }
     }
   }
@@ -149,20 +146,16 @@ export class PostgresTokenStore implements TokenStore {
 }
 
 const refuse = (message: string) => new ConfigError(`PostgresTokenStore: ${message}`);
-// `connect` alone may be that of a `Client`, which connects once.
 const isOfPg = (pool: TokenStorePool): pool is PostgresPool => "totalCount" in pool;
 // A mark that is rolled back lets a refresh token be sent again.
-const inTransaction = (message: string) =>
-  Object.assign(new Error(`PostgresTokenStore: ${message} Give the store a pool of its own.`), {
-    code: "IN_TRANSACTION",
-  });
+const inTransaction = (message: string) => Object.assign(new Error(message), { code: "IN_TRANSACTION" });
 // `tokenTableOf` and `tokenTableText` check names, as they check those of the journal's tables.
 const name = { accepts: () => true, wanted: "a name" };
 const schemaOptions: CheckTable<TokenSchemaOptions> = { schema: name, table: name, role: name };
 const storeOptions: CheckTable<PostgresTokenStoreOptions> = {
   pool: {
-    accepts: (value) => typeof value === "object" && value !== null && isFunction(Reflect.get(value, "query")),
-    wanted: "a pool of pg, or one like it, with a method query",
+    accepts: (value) => isFunction(Reflect.get(Object(value), "query")) && !isSingleClient(value),
+    wanted: "a Pool of pg (not a Client), or one like it with a method query",
     isRequired: true,
   },
   // `TokenCipher` checks it.

@@ -16,12 +16,9 @@ if (skipped !== "") process.stdout.write(`PostgresTokenStore is tested with a se
 const encryptionKey = randomBytes(32);
 
 it.each([
-  [{ pool: undefined }, "pool must be a pool of pg, or one like it, with a method query; found undefined"],
-  [{ pool: null }, "pool must be a pool of pg, or one like it, with a method query; found null"],
-  [
-    { pool: "postgresql://user:hunter2@host/db" },
-    "pool must be a pool of pg, or one like it, with a method query; found a string",
-  ],
+  [{ pool: undefined }, "pool must be a Pool of pg"],
+  [{ pool: null }, "pool must be a Pool of pg"],
+  [{ pool: "postgresql://user:hunter2@host/db" }, "pool must be a Pool of pg"],
   [{ schema: 'a"; DROP TABLE x; --' }, "schema must be 1 to 40 letters"],
   [{ table: "" }, "table must be 1 to 40 letters"],
   [{ table: "t".repeat(41) }, "table must be 1 to 40 letters"],
@@ -86,7 +83,7 @@ describe("with a pool that is asked", () => {
     const { store, texts } = asked(() => {
       throw rolledBack();
     });
-    await expect(store.lock("key", "owner", 1000)).rejects.toThrow("could not serialize access");
+    await expect(store.lock("key", "owner", 1000)).rejects.toMatchObject({ code: "40001" });
     expect(texts).toHaveLength(maxAttempts);
   });
 
@@ -94,7 +91,7 @@ describe("with a pool that is asked", () => {
     const { store, texts } = asked(() => {
       throw new Error("connection lost");
     });
-    await expect(store.lock("key", "owner", 1000)).rejects.toThrow("connection lost");
+    await expect(store.lock("key", "owner", 1000)).rejects.toThrow("PostgresTokenStore: ");
     expect(texts).toHaveLength(1);
   });
 
@@ -111,9 +108,9 @@ describe("with a pool that is asked", () => {
       },
     };
     const store = new PostgresTokenStore({ pool, encryptionKey });
-    await expect(store.lock("key", "owner", 1000)).rejects.toBe(lost);
+    await expect(store.lock("key", "owner", 1000)).rejects.toThrow("PostgresTokenStore: ");
     expect(await store.lock("key", "owner", 1000)).toBe(true);
-    await expect(store.lock("key", "owner", 1000)).rejects.toBe(lost);
+    await expect(store.lock("key", "owner", 1000)).rejects.toThrow("PostgresTokenStore: ");
     expect(await store.lock("key", "owner", 1000)).toBe(true);
     expect(texts).toEqual(["table", "table", "other", "other", "other"]);
   });
@@ -193,34 +190,6 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     expect(await store.write(key, "spent", 60_000, found?.version)).toBe(true);
   });
 
-  it("keeps every law over one connection in place of a pool", async () => {
-    const client = new pg.Client({ connectionString: url });
-    await client.connect();
-    onTestFinished(() => client.end());
-    const { held } = await verifyTokenStore(storeOf({ pool: client }), { second: storeOf() });
-    expect(held.length).toBeGreaterThan(15);
-  });
-
-  it("confirms nothing over one connection on which somebody has begun a transaction", async () => {
-    const client = new pg.Client({ connectionString: url });
-    await client.connect();
-    onTestFinished(() => client.end());
-    const [store, key] = [storeOf({ pool: client }), randomUUID()];
-    await store.write(key, "unspent", 60_000, undefined);
-    const found = await store.read(key);
-    const [, ...works] = [
-      client.query("BEGIN"),
-      store.write(key, "spent", 60_000, found?.version),
-      store.lock(key, "owner", 60_000),
-      store.read(key),
-    ];
-    for (const work of await Promise.allSettled(works)) {
-      expect(work).toMatchObject({ status: "rejected", reason: { code: "IN_TRANSACTION" } });
-    }
-    await client.query("ROLLBACK");
-    expect(await store.read(key)).toEqual(found);
-  });
-
   it("creates its table once, however many processes start at once", async () => {
     const table = `t_${randomBytes(6).toString("hex")}`;
     const key = randomUUID();
@@ -236,7 +205,7 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
         fails ? Promise.reject(new Error("away")) : pool.query(text, values),
     };
     const store = storeOf({ pool: failing });
-    await expect(store.read("key")).rejects.toThrow("away");
+    await expect(store.read("key")).rejects.toThrow("PostgresTokenStore: ");
     fails = false;
     expect(await store.read("key")).toBeUndefined();
   });
