@@ -612,7 +612,7 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     const locker = await admin.connect();
     onTestFinished(() => locker.release(true));
     await locker.query(`BEGIN; LOCK TABLE ${role}.cross_border_flows`);
-    expect(await failure(journal.read("k"))).toMatchObject({ message: expect.stringContaining("cancelled (57014)") });
+    expect(await failure(journal.read("k"))).toMatchObject({ message: expect.stringContaining("canceled (57014)") });
   });
 
   it("refuses a database in another encoding", async () => {
