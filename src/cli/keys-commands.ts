@@ -1,7 +1,12 @@
 import { access, open, rm, stat } from "node:fs/promises";
 import { InvalidArgumentError } from "../errors/errors.js";
-import { generateSigningKeyPair, parsePublicKey, parseSigningKey, publicKeyToBase64 } from "../signing/keys.js";
-import { writePem } from "../signing/pem.js";
+import {
+  generateSigningKeyPair,
+  parsePublicKey,
+  parseSigningKey,
+  publicKeyToBase64,
+  writePem,
+} from "../signing/keys.js";
 import { fingerprintOf } from "../verification/fingerprint.js";
 import { command, exitCodes } from "./command.js";
 import { readBytes } from "./files.js";

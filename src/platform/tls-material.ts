@@ -1,5 +1,5 @@
 import { ConfigError } from "../errors/errors.js";
-import { certificateInPem, privateKeyInPem } from "./pem.js";
+import { certificateInPem, privateKeyInPem, tidyPem } from "./pem.js";
 
 /**
  * What the client's own agent trusts, and shows of itself: for the service and for the token endpoint alike. Certificates and
@@ -56,7 +56,7 @@ const keyPattern = /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/;
 const patterns = { ca: certificatePattern, cert: certificatePattern, key: keyPattern };
 
 function parsePem(name: keyof typeof patterns, value: string | Uint8Array): string {
-  const text = typeof value === "string" ? value : new TextDecoder().decode(value);
+  const text = tidyPem(typeof value === "string" ? value : new TextDecoder().decode(value));
   if (name === "ca" && keyPattern.test(text)) {
     throw new ConfigError("tls.ca holds a private key; wanted: only the certificates of the authorities to trust");
   }

@@ -1,16 +1,23 @@
 import { encodeBase64, generateKeyPair } from "#platform";
 import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
 import type { KeyObjectLike } from "../platform/key-object.js";
+import { isPem, readPemBlocks, tidyPem, writePem } from "../platform/pem.js";
 import type { PrivateKey, PublicKey } from "../platform/platform.js";
-import { isPem, writePem } from "./pem.js";
-import { leastBits, privateKeyFound, readPublicKey, readSigningKey } from "./read-key.js";
+import { readSpki } from "../platform/rsa-der.js";
+import { keyRefusal, keyText, leastBits, privateKeyFound, readPublicKey, readSigningKey } from "./read-key.js";
 
 /**
  * The private RSA key (2048 bits or more) whose public key was given at onboarding (Interface description 0.0.1, "Digital
- * signatures"): PEM text (PKCS#8 or PKCS#1), a `KeyObject` of `node:crypto`, or either with the passphrase that an encrypted
- * PEM needs. Only Node can decrypt a PEM.
+ * signatures"): PEM (PKCS#8 or PKCS#1) as text or as the bytes of a file, a `KeyObject` of `node:crypto`, or any of them with the
+ * passphrase that an encrypted PEM needs. Only Node can decrypt a PEM. Lost or escaped line breaks don't matter.
  */
-export type SigningKey = string | KeyObjectLike | { readonly key: string | KeyObjectLike; readonly passphrase: string };
+export type SigningKey =
+  | string
+  | Uint8Array
+  | KeyObjectLike
+  | { readonly key: string | Uint8Array | KeyObjectLike; readonly passphrase: string };
+
+export { writePem } from "../platform/pem.js";
 
 /** A new key pair for signing, as PEM text, with the public key in the form that the service takes. */
 export interface SigningKeyPair {
@@ -31,43 +38,51 @@ export interface SigningKeyPair {
 export function parseSigningKey(input: SigningKey): PrivateKey {
   const key = readSigningKey(input);
   if (typeof key !== "string") return key;
-  throw new ConfigError(`signingKey is ${key}; ${wantedSigningKey}`);
+  throw new ConfigError(keyRefusal("signingKey", key, wantedSigningKey));
 }
 
 /**
- * Reads a public key: PEM text, Base64 of the PEM text (as in `rsaPublicKeyBase64`), Base64 of its DER form, or a `KeyObject`.
+ * Reads a public key: PEM as text or bytes, Base64 of the PEM text (as in `rsaPublicKeyBase64`), Base64 of its DER form, or a `KeyObject`.
  *
  * @throws {InvalidArgumentError} when it is anything but a public RSA key of at least 2048 bits. A private key is refused too.
  */
-export function parsePublicKey(input: string | KeyObjectLike): PublicKey {
+export function parsePublicKey(input: string | Uint8Array | KeyObjectLike): PublicKey {
   const key = readPublicKey(input);
   if (typeof key !== "string") return key;
-  throw new InvalidArgumentError(`publicKey is ${key}; ${wantedPublicKey}`);
+  throw new InvalidArgumentError(keyRefusal("publicKey", key, wantedPublicKey));
 }
 
 /** The end of a message that refuses a signing key. */
-export const wantedSigningKey = `wanted: a private RSA key of at least ${leastBits} bits, as PEM text, KeyObject or { key, passphrase }`;
+export const wantedSigningKey = `a private RSA key of at least ${leastBits} bits, as PEM, KeyObject, or { key, passphrase }`;
 
 /** The end of a message that refuses a public key. */
-export const wantedPublicKey = `wanted: a public RSA key of at least ${leastBits} bits, as PEM text, Base64 of the PEM text or KeyObject`;
+export const wantedPublicKey = `a public RSA key of at least ${leastBits} bits, as PEM, Base64 of the PEM text, or KeyObject`;
 
 /**
  * The gateway's `rsaPublicKeyBase64`: Base64, on one line, of the public key's PEM text (Interface description 0.0.1,
- * "Digital signatures"). PEM text is kept byte for byte, line ends included; a `KeyObject` is written as
+ * "Digital signatures"). PEM text that is in order is kept byte for byte, line ends included; anything else is written as
  * SubjectPublicKeyInfo PEM.
  *
  * @throws {InvalidArgumentError} when it is anything but a public RSA key of at least 2048 bits. A private key is refused:
  * it must never be sent.
  */
-export function publicKeyToBase64(publicKey: string | KeyObjectLike): string {
-  const key = typeof publicKey === "string" && !isPem(publicKey) ? "text that is not PEM" : readPublicKey(publicKey);
+export function publicKeyToBase64(publicKey: string | Uint8Array | KeyObjectLike): string {
+  const text = keyText(publicKey);
+  const key = text === undefined || isPem(text) ? readPublicKey(publicKey) : "text that is not PEM";
   if (typeof key === "string") {
-    const warning = key === privateKeyFound ? ", which must never be sent" : "";
+    const found = key === privateKeyFound ? `${key}, which must never be sent` : key;
     throw new InvalidArgumentError(
-      `the public key is ${key}${warning}; wanted: a public RSA key of at least ${leastBits} bits, as PEM text or KeyObject`,
+      keyRefusal("the public key", found, `a public RSA key of at least ${leastBits} bits, as PEM or KeyObject`),
     );
   }
-  return encodeText(typeof publicKey === "string" ? publicKey : writePem("PUBLIC KEY", key.spki()));
+  return encodeText(text !== undefined && isInOrder(text) ? text : writePem("PUBLIC KEY", key.spki()));
+}
+
+/** Whether every reader of PEM can read the text of this public key. */
+function isInOrder(text: string): boolean {
+  const [block] = readPemBlocks(text);
+  const isSpki = block?.bytes !== undefined && readSpki(block.bytes) !== undefined;
+  return tidyPem(text) === text && isSpki === (block?.label === "PUBLIC KEY");
 }
 
 /** Makes a new RSA key pair of 2048 bits. Store the private key where only the signer can read it. */

@@ -3,6 +3,7 @@ import { describeValue } from "../errors/describe-value.js";
 import { decodeBase64 } from "../platform/base64.js";
 import { readSequence } from "../platform/der.js";
 import type { KeyObjectLike } from "../platform/key-object.js";
+import { isPem, type PemBlock, readPemBlocks, tidyPem } from "../platform/pem.js";
 import type { PrivateKey, PublicKey } from "../platform/platform.js";
 import {
   type OtherKeyDer,
@@ -13,7 +14,6 @@ import {
   readRsaPublicKey,
   readSpki,
 } from "../platform/rsa-der.js";
-import { isPem, type PemBlock, readPemBlocks } from "./pem.js";
 
 /** The smallest RSA key that is taken. */
 export const leastBits = 2048;
@@ -21,47 +21,61 @@ export const leastBits = 2048;
 /** What a private key in the place of a public one is called. */
 export const privateKeyFound = "a private key";
 
-/** Reads a signing key: the key, or what was found in its place. */
+/** Reads a signing key: the key, or what was found in its place and, after a full stop, what to do. */
 export function readSigningKey(input: unknown): PrivateKey | string {
-  if (typeof input !== "object" || input === null || isKeyObject(input)) return readPrivateKey(input);
-  if (!("key" in input)) return describeValue(input);
-  if (!("passphrase" in input) || typeof input.passphrase !== "string") return "a key whose passphrase is not a string";
-  return readPrivateKey(input.key, input.passphrase);
+  if (!Object.hasOwn(Object(input), "key") || isKeyObject(input)) return readPrivateKey(input);
+  const { key, passphrase } = input as { readonly key: unknown; readonly passphrase?: unknown };
+  if (passphrase === undefined) return "a key whose passphrase is undefined. Is the environment variable set?";
+  return typeof passphrase === "string" ? readPrivateKey(key, passphrase) : "a key whose passphrase is not a string";
 }
 
-/** Reads a public key: the key, or what was found in its place. */
+/** Reads a public key: the key, or what was found in its place and, after a full stop, what to do. */
 export function readPublicKey(input: unknown): PublicKey | string {
   if (isKeyObject(input)) return refusalOf(input, "public") ?? importPublicKey(input);
-  if (typeof input !== "string" || input === "") return describeValue(input);
-  if (isPem(input)) return readPublicPem(input);
-  const bytes = decodeBase64(input);
-  if (bytes === undefined) return "text that is neither PEM nor Base64";
-  const text = new TextDecoder().decode(bytes);
-  return isPem(text) ? readPublicPem(text) : readPublicDer(bytes);
+  const text = keyText(input);
+  if (text === undefined) return describeInput(input);
+  if (isPem(text)) return readPublicPem(text);
+  const bytes = decodeBase64(text);
+  if (bytes === undefined) return describeText(text);
+  const decoded = new TextDecoder().decode(bytes);
+  return isPem(decoded) ? readPublicPem(decoded) : readPublicDer(bytes);
+}
+
+/** The text of a key: of a string or of a file's bytes. Undefined if there is none. */
+export function keyText(input: unknown): string | undefined {
+  const text: unknown = input instanceof Uint8Array ? new TextDecoder().decode(input) : input;
+  return typeof text === "string" && text.trim() !== "" ? text : undefined;
+}
+
+/** The sentence that refuses a key. */
+export function keyRefusal(name: string, found: string, wanted: string): string {
+  return `${name} is ${found}${/[.?]$/.test(found) ? "" : `. Wanted: ${wanted}.`}`;
 }
 
 function readPrivateKey(input: unknown, passphrase?: string): PrivateKey | string {
   if (isKeyObject(input)) return refusalOf(input, "private") ?? importPrivateKey(input);
-  if (typeof input !== "string" || input === "") return describeValue(input);
-  if (!isPem(input)) return "text that is not PEM";
-  const [block, ...others] = readPemBlocks(input).filter(({ label }) => label.endsWith("PRIVATE KEY"));
+  const text = keyText(input);
+  if (text === undefined) return describeInput(input);
+  if (!isPem(text)) return input instanceof Uint8Array ? "bytes of something that is not PEM" : describeText(text);
+  const [block, ...others] = readPemBlocks(text).filter(({ label }) => label.endsWith("PRIVATE KEY"));
   // Nothing tells which of them is the registered one.
   if (others.length > 0) return "a PEM text of several private keys";
-  if (block?.isEncrypted) return readEncryptedPem(input, passphrase);
-  const key = readPrivateBlock(block);
-  return importKey(key, importPrivateKey) ?? unreadablePem(input);
+  if (block?.label === "ENCRYPTED PRIVATE KEY" || block?.dekInfo !== undefined) {
+    return readEncryptedPem(tidyPem(text), passphrase);
+  }
+  return importKey(readPrivateBlock(block), importPrivateKey) ?? unreadablePem(text);
 }
 
 function readEncryptedPem(pem: string, passphrase: string | undefined): PrivateKey | string {
   if (decryptPem === undefined) {
-    return "an encrypted key, which only Node can decrypt: decrypt it first, for instance with openssl pkcs8 -topk8 -nocrypt";
+    return "an encrypted key, which only Node can decrypt. Decrypt it first, for example with openssl pkcs8 -topk8 -nocrypt.";
   }
-  if (passphrase === undefined) return "an encrypted key without a passphrase";
+  if (passphrase === undefined) return "an encrypted key. Pass { key, passphrase }.";
   const key = decryptPem(pem, passphrase);
   if (key === "unsupported") {
-    return "a key that is encrypted in a way that OpenSSL no longer opens: encrypt it anew, as openssl pkcs8 -topk8 does";
+    return "a key that is encrypted in a way that OpenSSL no longer opens. Encrypt it again with openssl pkcs8 -topk8.";
   }
-  return key === undefined ? "an encrypted key that its passphrase does not open" : readPrivateKey(key);
+  return key === undefined ? "an encrypted key that the passphrase doesn't open" : readPrivateKey(key);
 }
 
 function readPublicPem(text: string): PublicKey | string {
@@ -69,30 +83,28 @@ function readPublicPem(text: string): PublicKey | string {
   if (text.includes("PRIVATE KEY-----")) return privateKeyFound;
   if (text.split("-----BEGIN").length > 2) return "a text of several PEM blocks";
   if (!text.includes("PUBLIC KEY-----")) return unreadablePem(text);
-  const [block] = readPemBlocks(text);
-  const key = importKey(readPublicBlock(block), importPublicKey);
-  return key ?? mistakeOf(text) ?? "a PEM text whose public key cannot be read";
+  const [{ label = "", bytes } = {} as Partial<PemBlock>] = readPemBlocks(text);
+  const isKnown = bytes !== undefined && /^(?:RSA )?PUBLIC KEY$/.test(label);
+  return isKnown ? readPublicDer(bytes, unreadablePublicPem) : unreadablePublicPem;
 }
 
-function readPublicDer(bytes: Uint8Array): PublicKey | string {
+const unreadablePublicPem = "a PEM text whose public key can't be read";
+
+function readPublicDer(
+  bytes: Uint8Array,
+  unreadable = "Base64 of something that is not a public key",
+): PublicKey | string {
   if ((readPkcs8(bytes) ?? readRsaPrivateKey(bytes)) !== undefined) return privateKeyFound;
-  const key = readSpki(bytes) ?? readRsaPublicKey(bytes);
-  return importKey(key, importPublicKey) ?? "Base64 of something that is not a public key";
+  return importKey(readSpki(bytes) ?? readRsaPublicKey(bytes), importPublicKey) ?? unreadable;
 }
 
+/** Programs write PKCS#8 under the label of PKCS#1 and the other way around; the bytes tell which it is. */
 function readPrivateBlock({ label, bytes }: Partial<PemBlock> = {}): RsaPrivateKeyDer | OtherKeyDer | undefined {
   if (bytes === undefined) return undefined;
-  if (label === "PRIVATE KEY") return readPkcs8(bytes);
-  if (label === "RSA PRIVATE KEY") return readRsaPrivateKey(bytes);
+  if (label === "PRIVATE KEY" || label === "RSA PRIVATE KEY") return readPkcs8(bytes) ?? readRsaPrivateKey(bytes);
   if (label === "EC PRIVATE KEY" && readSequence(bytes)) return { keyType: "ec" };
   if (label === "DSA PRIVATE KEY" && readSequence(bytes)) return { keyType: "dsa" };
   return undefined;
-}
-
-function readPublicBlock({ label, bytes }: Partial<PemBlock> = {}): RsaPublicKeyDer | OtherKeyDer | undefined {
-  if (bytes === undefined) return undefined;
-  if (label === "PUBLIC KEY") return readSpki(bytes);
-  return label === "RSA PUBLIC KEY" ? readRsaPublicKey(bytes) : undefined;
 }
 
 /** The key, why it does not fit, or undefined where it cannot be read. */
@@ -137,20 +149,30 @@ const keyTypeNames: ReadonlyMap<string, string> = new Map([
   ["dsa", "a DSA key"],
 ]);
 
-/** What happens to PEM text on its way through editors, environment variables and templates, and OpenSSL can't read either. */
-function mistakeOf(text: string): string | undefined {
-  if (text.includes("\\n")) return "a PEM text whose line breaks are the two characters \\ and n";
-  if (text.startsWith("\ufeff")) return "a PEM text with a byte order mark in front of it";
-  return /^[ \t]+-----/m.test(text) ? "a PEM text whose lines are indented" : undefined;
-}
-
 /** Why a PEM text could not be read, for the mistakes that people make. */
 function unreadablePem(text: string): string {
-  const mistake = mistakeOf(text);
-  if (mistake !== undefined) return mistake;
   const [, label = ""] = /-----BEGIN ([^-]+)-----/.exec(text) ?? [];
   if (label === "OPENSSH PRIVATE KEY") return "a private key in OpenSSH's own format";
-  if (label.endsWith("PRIVATE KEY")) return "a PEM text whose private key cannot be read";
+  if (label.endsWith("PRIVATE KEY")) return "a PEM text whose private key can't be read";
   if (label === "CERTIFICATE") return "a certificate";
   return label.endsWith("PUBLIC KEY") ? "a public key" : "a PEM text without a key";
+}
+
+/** What is neither a text nor a key. */
+function describeInput(input: unknown): string {
+  const isUnset = input === undefined || typeof input === "string";
+  const found = typeof input === "string" ? "an empty string" : describeValue(input);
+  return isUnset ? `${found}. Is the environment variable set?` : found;
+}
+
+function describeText(text: string): string {
+  if (looksLikePath(text)) return `a file path. Pass what the file contains: await readFile(path, "utf8").`;
+  const bytes = decodeBase64(text);
+  if (bytes === undefined) return "text that is not PEM";
+  return isPem(new TextDecoder().decode(bytes)) ? "Base64 of a PEM text. Decode it first." : "text that is not PEM";
+}
+
+/** No key is so short. */
+function looksLikePath(text: string): boolean {
+  return text.length < 256 && /^[^\n]*(?:[\\/]|\.\w{1,4}$)/.test(text.trim());
 }

@@ -1,7 +1,7 @@
 import { encodeBase64 } from "#platform";
 import { InvalidArgumentError } from "../errors/errors.js";
 import { type SigningKey, wantedSigningKey } from "./keys.js";
-import { readSigningKey } from "./read-key.js";
+import { keyRefusal, readSigningKey } from "./read-key.js";
 import { signedText } from "./signed-text.js";
 
 /** A request to be signed. */
@@ -26,6 +26,6 @@ export interface RequestToSign {
  */
 export async function signRequest({ key, path, body }: RequestToSign): Promise<string> {
   const privateKey = readSigningKey(key);
-  if (typeof privateKey === "string") throw new InvalidArgumentError(`key is ${privateKey}; ${wantedSigningKey}`);
+  if (typeof privateKey === "string") throw new InvalidArgumentError(keyRefusal("key", privateKey, wantedSigningKey));
   return encodeBase64(await privateKey.sign(signedText(path, body)));
 }

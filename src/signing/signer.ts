@@ -7,7 +7,7 @@ import { encodeHex } from "../platform/hex.js";
 import type { KeyObjectLike } from "../platform/key-object.js";
 import type { PrivateKey, PublicKey } from "../platform/platform.js";
 import { parseSigningKey, type SigningKey, wantedPublicKey } from "./keys.js";
-import { readPublicKey } from "./read-key.js";
+import { keyRefusal, readPublicKey } from "./read-key.js";
 import { signedText } from "./signed-text.js";
 
 /**
@@ -16,7 +16,7 @@ import { signedText } from "./signed-text.js";
  */
 export interface RequestSigner {
   /** The public key that was given at onboarding: PEM, Base64 of the PEM, or `KeyObject`. RSA, 2048 bits or more. */
-  readonly publicKey: string | KeyObjectLike;
+  readonly publicKey: string | Uint8Array | KeyObjectLike;
   /**
    * Signs `text` with RSA, SHA-256 and PKCS#1 v1.5 (`RSASSA_PKCS1_V1_5_SHA_256` in most key services). `text` is the whole
    * text, not its hash. It is called once per signed request, never for a repetition of one.
@@ -74,7 +74,7 @@ function foreignSigner(signer: RequestSigner): Signer {
   }
   const publicKey = readPublicKey(signer.publicKey);
   if (typeof publicKey === "string") {
-    throw new ConfigError(`signingKey.publicKey is ${publicKey}; ${wantedPublicKey}`);
+    throw new ConfigError(keyRefusal("signingKey.publicKey", publicKey, wantedPublicKey));
   }
   return {
     describe: (path, body) => describeText(path, body, publicKey),

@@ -9,7 +9,7 @@ import { signedText } from "./signed-text.js";
 /** A signed request as it was received or stored. */
 export interface SignatureToVerify {
   /** Public RSA key: PEM, Base64 of the PEM (as in `rsaPublicKeyBase64`), or a `KeyObject`, which saves parsing it each time. */
-  readonly publicKey: string | KeyObjectLike;
+  readonly publicKey: string | Uint8Array | KeyObjectLike;
   /** Request path without host, base path included, as it was on the wire. */
   readonly path: string;
   /** The raw body, byte for byte. */

@@ -39,7 +39,7 @@ export interface VerifyRecordOptions {
    * The key that you trust, known from elsewhere than the record: from onboarding, or from your own books. The key stored
    * in the record must then be the same. **Without it the check proves nothing about who signed.**
    */
-  readonly publicKey?: string | KeyObjectLike | undefined;
+  readonly publicKey?: string | Uint8Array | KeyObjectLike | undefined;
   /**
    * Whether the record's own fields must agree with the signed body. Default: true. False asks only whether the stored
    * request is what was signed, whatever the record says beside it.

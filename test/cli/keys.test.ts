@@ -96,5 +96,5 @@ it("shows a public key in PEM byte for byte, since that is what is registered", 
 it("refuses what is no key", async () => {
   const { code, stderr } = await run(["keys", "show", "-"], { stdin: "hm, no" });
   expect(code).toBe(3);
-  expect(stderr).toContain("publicKey is text that is neither PEM nor Base64");
+  expect(stderr).toContain("publicKey is text that is not PEM");
 });

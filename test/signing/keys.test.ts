@@ -10,8 +10,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ConfigError, InvalidArgumentError } from "../../src/errors/errors.js";
 import { derTags, writeElement } from "../../src/platform/der.js";
+import { writePem } from "../../src/platform/pem.js";
 import type { SigningKey } from "../../src/signing/keys.js";
-import { writePem } from "../../src/signing/pem.js";
 import { keyPairOf } from "../support/key-pairs.js";
 import { runs } from "../support/thorough.js";
 import { platforms, signingOn } from "./signing-on.js";
@@ -37,14 +37,29 @@ const encrypted = {
   pkcs1: String(pair.privateKey.export({ type: "pkcs1", format: "pem", cipher: "aes-256-cbc", passphrase })),
 };
 
-const wantedSigningKey =
-  "; wanted: a private RSA key of at least 2048 bits, as PEM text, KeyObject or { key, passphrase }";
-const wantedPublicKey =
-  "; wanted: a public RSA key of at least 2048 bits, as PEM text, Base64 of the PEM text or KeyObject";
+const wantedSigningKey = "a private RSA key of at least 2048 bits, as PEM, KeyObject, or { key, passphrase }";
+const wantedPublicKey = "a public RSA key of at least 2048 bits, as PEM, Base64 of the PEM text, or KeyObject";
+/** What was found ends with what to do, or what is wanted follows. */
+const refusalOf = (name: string, found: string, wanted: string) =>
+  `${name} is ${found}${/[.?]$/.test(found) ? "" : `. Wanted: ${wanted}.`}`;
+
+/** What happens to PEM on its way through environment variables, templates, editors, and other programs. */
+const mangled: [name: string, change: (pem: string) => string | Uint8Array][] = [
+  ["with spaces for line breaks", (pem) => pem.trim().replaceAll("\n", " ")],
+  ["without line breaks", (pem) => pem.replaceAll("\n", "")],
+  ["with the two characters \\n for line breaks", (pem) => pem.replaceAll("\n", "\\n")],
+  ["with \\r\\n for line breaks", (pem) => pem.replaceAll("\n", "\\r\\n")],
+  ["in quotes", (pem) => `"${pem.trim()}"`],
+  ["as JSON", (pem) => JSON.stringify(pem)],
+  ["with indented lines", (pem) => pem.replace(/^/gm, "  ")],
+  ["with a byte order mark", (pem) => `\ufeff${pem}`],
+  ["as a Buffer", (pem) => Buffer.from(pem)],
+  ["as a Uint8Array", (pem) => new TextEncoder().encode(pem)],
+];
 
 const text = Buffer.from("/payments{}");
 const onlyNodeDecrypts =
-  "an encrypted key, which only Node can decrypt: decrypt it first, for instance with openssl pkcs8 -topk8 -nocrypt";
+  "an encrypted key, which only Node can decrypt. Decrypt it first, for example with openssl pkcs8 -topk8 -nocrypt.";
 
 describe.for(platforms)("on the platform %s", async (platform) => {
   const { generateSigningKeyPair, parsePublicKey, parseSigningKey, publicKeyToBase64 } = await signingOn(platform);
@@ -55,6 +70,9 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["PKCS#1 PEM", pkcs1],
       ["PEM with Windows line ends", pkcs1.replaceAll("\n", "\r\n")],
       ["PEM with text before it", `Bag Attributes\n    friendlyName: gateway\n${pkcs1}`],
+      ["PKCS#8 under the label of PKCS#1", pkcs8(pair.privateKey).replaceAll("PRIVATE", "RSA PRIVATE")],
+      ["PKCS#1 under the label of PKCS#8", pkcs1.replaceAll("RSA PRIVATE", "PRIVATE")],
+      ...mangled.map(([name, change]): [string, SigningKey] => [`PEM ${name}`, change(pkcs1)]),
       ["PEM behind its public key", `${spki(pair.publicKey)}${pkcs1}`],
       ["a KeyObject", pair.privateKey],
       ["a plain PEM with a passphrase that it does not need", { key: pkcs1, passphrase }],
@@ -72,20 +90,24 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       expect(verify("sha256", text, large.publicKey, signature)).toBe(true);
     });
 
-    it.runIf(platform === "node").each([
-      ["PKCS#8", encrypted.pkcs8],
-      ["PKCS#1", encrypted.pkcs1],
-    ])("decrypts %s with its passphrase", async (_name, key) => {
+    // In PKCS#1, nothing but white space divides the headers from the key.
+    const readable = mangled.filter(([name]) => name !== "without line breaks");
+    const encryptedForms = [
+      ...[encrypted.pkcs8, ...mangled.map(([, change]) => change(encrypted.pkcs8))],
+      ...[encrypted.pkcs1, ...readable.map(([, change]) => change(encrypted.pkcs1))],
+    ];
+    it.runIf(platform === "node").each(encryptedForms)("decrypts a key with its passphrase (case %#)", async (key) => {
       const signature = await parseSigningKey({ key, passphrase }).sign(text);
       expect(verify("sha256", text, pair.publicKey, signature)).toBe(true);
     });
 
     it.runIf(platform === "node")("names the type of a key that had to be decrypted", () => {
       const key = ec.privateKey.export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase });
-      expect(() => parseSigningKey({ key: String(key), passphrase })).toThrow("signingKey is an EC key; ");
+      expect(() => parseSigningKey({ key: String(key), passphrase })).toThrow("signingKey is an EC key. ");
     });
 
     const pem = pkcs8(pair.privateKey);
+    const aPath = 'a file path. Pass what the file contains: await readFile(path, "utf8").';
     const refused: [found: string, key: unknown, secret?: string][] = [
       ["a public key", spki(pair.publicKey)],
       ["a public key", String(pair.publicKey.export({ type: "pkcs1", format: "pem" }))],
@@ -100,37 +122,38 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["an RSA key of more than two primes", writePem("RSA PRIVATE KEY", multiPrime)],
       ["a DSA key", pkcs8(dsa.privateKey)],
       ["a DSA key", writePem("DSA PRIVATE KEY", writeElement(derTags.sequence, new Uint8Array()))],
-      ["a PEM text whose private key cannot be read", writePem("DSA PRIVATE KEY", Buffer.from("no sequence"))],
-      ["a PEM text whose private key cannot be read", writePem("EC PRIVATE KEY", Buffer.from("no sequence"))],
+      ["a PEM text whose private key can't be read", writePem("DSA PRIVATE KEY", Buffer.from("no sequence"))],
+      ["a PEM text whose private key can't be read", writePem("EC PRIVATE KEY", Buffer.from("no sequence"))],
       ["an RSA-PSS key", pkcs8(pss.privateKey)],
       ["a key of the type x25519", pkcs8(generateKeyPairSync("x25519").privateKey)],
       ["a symmetric key", createSecretKey(Buffer.from("not-a-key-pair-but-a-shared-secret"))],
-      ["a key whose passphrase is not a string", { key: encrypted.pkcs8 }],
-      ["a key whose passphrase is not a string", { key: pem, passphrase: undefined }],
-      ["text that is not PEM", base64(pem)],
-      ["text that is not PEM", "/run/secrets/gateway-signing-key.pem"],
-      ["a PEM text whose line breaks are the two characters \\ and n", pem.replaceAll("\n", "\\n")],
-      ["a PEM text whose private key cannot be read", `${pem.slice(0, 400)}\n-----END PRIVATE KEY-----\n`],
-      ["a PEM text whose private key cannot be read", pem.replace(/M/g, "N")],
-      ["a PEM text whose private key cannot be read", pem.replace("M", "!")],
-      ["a PEM text whose private key cannot be read", pkcs1.replace(/M/g, "N")],
-      ["a PEM text whose private key cannot be read", pem.replace("BEGIN PRIVATE", "BEGIN my PRIVATE")],
-      ["a PEM text with a byte order mark in front of it", `\ufeff${pem}`],
-      ["a PEM text with a byte order mark in front of it", `\ufeff${spki(pair.publicKey)}`],
-      ["a PEM text whose lines are indented", pem.replace(/^/gm, "  ")],
+      ["a key whose passphrase is undefined. Is the environment variable set?", { key: encrypted.pkcs8 }],
+      ["a key whose passphrase is undefined. Is the environment variable set?", { key: pem, passphrase: undefined }],
+      ["a key whose passphrase is not a string", { key: pem, passphrase: 1 }],
+      ["Base64 of a PEM text. Decode it first.", base64(pem)],
+      ["text that is not PEM", "the key of the bank"],
+      ["bytes of something that is not PEM", pair.privateKey.export({ type: "pkcs8", format: "der" })],
+      [aPath, "/run/secrets/gateway-signing-key.pem"],
+      [aPath, "signing-key.pem"],
+      [aPath, String.raw`C:\keys\signing`],
+      ["a PEM text whose private key can't be read", `${pem.slice(0, 400)}\n-----END PRIVATE KEY-----\n`],
+      ["a PEM text whose private key can't be read", pem.replace(/M/g, "N")],
+      ["a PEM text whose private key can't be read", pem.replace("M", "!")],
+      ["a PEM text whose private key can't be read", pkcs1.replace(/M/g, "N")],
+      ["a PEM text whose private key can't be read", pem.replace("BEGIN PRIVATE", "BEGIN my PRIVATE")],
       ["a PEM text of several private keys", `${pem}${pkcs8(keyPairOf("stranger").privateKey)}`],
       ["a PEM text of several private keys", `${pem}${encrypted.pkcs8}`],
       ["a PEM text without a key", `-----BEGIN ${base64(pem)}`],
       ["a private key in OpenSSH's own format", pem.replaceAll("PRIVATE KEY", "OPENSSH PRIVATE KEY")],
       ["a certificate", spki(pair.publicKey).replaceAll("PUBLIC KEY", "CERTIFICATE")],
       ["a PEM text without a key", spki(pair.publicKey).replaceAll("PUBLIC KEY", "X509 CRL")],
-      ["an empty string", ""],
-      ["an empty string", { key: "", passphrase }],
-      ["undefined", undefined],
-      ["undefined", { key: undefined, passphrase }],
+      ["an empty string. Is the environment variable set?", ""],
+      ["an empty string. Is the environment variable set?", "\n"],
+      ["an empty string. Is the environment variable set?", { key: "", passphrase }],
+      ["undefined. Is the environment variable set?", undefined],
+      ["undefined. Is the environment variable set?", { key: undefined, passphrase }],
       ["null", null],
       ["a number", 2048],
-      ["a Uint8Array", Buffer.from(pem), pem],
       ["an array", [pem], pem],
       ["an object", { pem }, pem],
       ["a function", () => pem, pem],
@@ -141,7 +164,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["a key of the type unknown", {}],
     ])("refuses %s, where the runtime tells no more of a KeyObject", (found, told) => {
       const key: unknown = { type: "private", [Symbol.toStringTag]: "KeyObject", export: () => "", ...told };
-      expect(() => parseSigningKey(key as SigningKey)).toThrow(`signingKey is ${found}${wantedSigningKey}`);
+      expect(() => parseSigningKey(key as SigningKey)).toThrow(refusalOf("signingKey", found, wantedSigningKey));
     });
 
     const outdated = "a key that is encrypted in a way that OpenSSL no longer opens";
@@ -157,17 +180,17 @@ describe.for(platforms)("on the platform %s", async (platform) => {
             [onlyNodeDecrypts, { key, passphrase }],
           ])
         : [encrypted.pkcs8, encrypted.pkcs1].flatMap((key) => [
-            ["an encrypted key without a passphrase", key],
-            ["an encrypted key that its passphrase does not open", { key, passphrase: "wrong-passphrase" }],
-            ["an encrypted key that its passphrase does not open", { key, passphrase: "" }],
-            [`${outdated}: encrypt it anew, as openssl pkcs8 -topk8 does`, { key: byDesAndMd5, passphrase }],
+            ["an encrypted key. Pass { key, passphrase }.", key],
+            ["an encrypted key that the passphrase doesn't open", { key, passphrase: "wrong-passphrase" }],
+            ["an encrypted key that the passphrase doesn't open", { key, passphrase: "" }],
+            [`${outdated}. Encrypt it again with openssl pkcs8 -topk8.`, { key: byDesAndMd5, passphrase }],
           ]);
 
     it.each([...refused, ...encryptedKeys])("refuses %s by name, without a word of the key", (found, key, secret) => {
       const error = thrownBy(() => parseSigningKey(key as SigningKey));
       expect(error).toBeInstanceOf(ConfigError);
       expect(error).toMatchObject({
-        message: `signingKey is ${found}${wantedSigningKey}`,
+        message: refusalOf("signingKey", found, wantedSigningKey),
         effect: "none",
         code: "invalid_config",
       });
@@ -188,6 +211,9 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["Base64 of PKCS#1 PEM", base64(pkcs1Pem)],
       ["Base64 of DER", der("spki")],
       ["Base64 of PKCS#1 DER", der("pkcs1")],
+      ["SPKI under the label of PKCS#1", pem.replaceAll("PUBLIC", "RSA PUBLIC")],
+      ["PKCS#1 under the label of SPKI", pkcs1Pem.replaceAll("RSA ", "")],
+      ...mangled.map(([name, change]): [string, string | Uint8Array] => [`PEM ${name}`, change(pem)]),
       ["a KeyObject", pair.publicKey],
     ])("reads %s", (_name, input) => {
       expect(base64(parsePublicKey(input).spki())).toBe(der("spki"));
@@ -216,22 +242,21 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["an RSA-PSS key", spki(pss.publicKey)],
       ["a certificate", pem.replaceAll("PUBLIC KEY", "CERTIFICATE")],
       ["a text of several PEM blocks", `${pem}${pem}`],
-      ["a PEM text whose public key cannot be read", pem.replace(/M/g, "N")],
-      ["a PEM text whose public key cannot be read", pem.replace("M", "!")],
-      ["a PEM text whose public key cannot be read", pkcs1Pem.replaceAll("RSA", "OTHER")],
-      ["a PEM text whose public key cannot be read", pkcs8(pair.privateKey).replaceAll("PRIVATE KEY", "PUBLIC KEY")],
-      ["a PEM text whose public key cannot be read", pkcs1.replaceAll("PRIVATE KEY", "PUBLIC KEY")],
-      ["a PEM text whose line breaks are the two characters \\ and n", pem.replaceAll("\n", "\\n")],
-      ["a PEM text with a byte order mark in front of it", `\ufeff${pem}`],
-      ["a PEM text whose lines are indented", pem.replace(/^/gm, "\t")],
-      ["text that is neither PEM nor Base64", "bank-a.pem"],
-      ["an empty string", ""],
-      ["undefined", undefined],
-      ["a Uint8Array", Buffer.from(pem)],
+      ["a PEM text whose public key can't be read", pem.replace(/M/g, "N")],
+      ["a PEM text whose public key can't be read", pem.replace("M", "!")],
+      ["a PEM text whose public key can't be read", pkcs1Pem.replaceAll("RSA", "OTHER")],
+      ["a private key", pkcs8(pair.privateKey).replaceAll("PRIVATE KEY", "PUBLIC KEY")],
+      ["a private key", pkcs1.replaceAll("PRIVATE KEY", "PUBLIC KEY")],
+      ["a private key", privatePem.replaceAll("\n", "\\n")],
+      ["a private key", Buffer.from(privatePem)],
+      ['a file path. Pass what the file contains: await readFile(path, "utf8").', "bank-a.pem"],
+      ["text that is not PEM", "no key!"],
+      ["an empty string. Is the environment variable set?", ""],
+      ["undefined. Is the environment variable set?", undefined],
     ])("refuses %s by name", (found, input) => {
       const error = thrownBy(() => parsePublicKey(input as string | KeyObject));
       expect(error).toBeInstanceOf(InvalidArgumentError);
-      expect(error).toMatchObject({ message: `publicKey is ${found}${wantedPublicKey}`, effect: "none" });
+      expect(error).toMatchObject({ message: refusalOf("publicKey", found, wantedPublicKey), effect: "none" });
     });
 
     it("takes noise in Base64 for nothing but noise", () => {
@@ -240,7 +265,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       const likeKey = noise.map((bytes) => writeElement(derTags.sequence, bytes));
       fc.assert(
         fc.property(fc.oneof(noise, likeKey), (bytes) => {
-          expect(() => parsePublicKey(base64(bytes))).toThrow("Base64 of something that is not a public key; ");
+          expect(() => parsePublicKey(base64(bytes))).toThrow("Base64 of something that is not a public key. ");
         }),
         { numRuns: runs(2000) },
       );
@@ -259,6 +284,15 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       expect(Buffer.from(encoded, "base64").toString()).toBe(pem);
     });
 
+    it.each([
+      ...mangled.slice(0, 8),
+      ["under the label of PKCS#1", (pem: string) => pem.replaceAll("PUBLIC", "RSA PUBLIC")] as const,
+    ])("writes PEM %s in order", (_name, change) => {
+      const pem = spki(pair.publicKey);
+      expect(publicKeyToBase64(change(pem))).toBe(base64(pem));
+      expect(publicKeyToBase64(Buffer.from(change(pem)))).toBe(base64(pem));
+    });
+
     it("writes a KeyObject as PEM", () => {
       expect(publicKeyToBase64(pair.publicKey)).toBe(base64(spki(pair.publicKey)));
     });
@@ -273,7 +307,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       const error = thrownBy(() => publicKeyToBase64(key));
       expect(error).toBeInstanceOf(InvalidArgumentError);
       expect(error).toMatchObject({
-        message: expect.stringContaining("a private key, which must never be sent; wanted: "),
+        message: expect.stringContaining("a private key, which must never be sent. Wanted: "),
       });
       expectToTellNothingOf(textOf(key), error);
     });
@@ -284,7 +318,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["an EC key", spki(ec.publicKey)],
       ["null", null],
     ])("refuses %s", (found, key) => {
-      expect(() => publicKeyToBase64(key as string | KeyObject)).toThrow(`the public key is ${found}; wanted: `);
+      expect(() => publicKeyToBase64(key as string | KeyObject)).toThrow(`the public key is ${found}. Wanted: `);
     });
   });
 

@@ -104,10 +104,10 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     const weak = pkcs8(rsaKeyPair(1024).privateKey);
     const error = await rejectionOf(signRequest({ key: weak, path: "/payments", body: "" }));
     expect(error).toBeInstanceOf(InvalidArgumentError);
-    expect(error).toMatchObject({ message: expect.stringMatching(/^key is an RSA key of 1024 bits; wanted: /) });
+    expect(error).toMatchObject({ message: expect.stringMatching(/^key is an RSA key of 1024 bits\. Wanted: /) });
     expectToTellNothingOf(weak, error);
     const withPublicKey = signRequest({ key: spki(publicKey), path: "/payments", body: "" });
-    await expect(withPublicKey).rejects.toThrow("key is a public key; ");
+    await expect(withPublicKey).rejects.toThrow("key is a public key. ");
   });
 });
 

@@ -69,8 +69,8 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["path is a number; ", { path: 1 }],
       ["path is a full URL; ", { path: "https://service.example/payments" }],
       ["body is an object; ", { body: {} }],
-      ["publicKey is undefined; ", { publicKey: undefined }],
-      ["publicKey is a private key; ", { publicKey: pkcs8(pair.privateKey) }],
+      ["publicKey is undefined. ", { publicKey: undefined }],
+      ["publicKey is a private key. ", { publicKey: pkcs8(pair.privateKey) }],
     ])("refuses arguments where %s", async (sentence, change) => {
       const error = await rejectionOf(verifySignature({ ...request, ...change } as SignatureToVerify));
       expect(error).toBeInstanceOf(InvalidArgumentError);

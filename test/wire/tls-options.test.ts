@@ -132,6 +132,7 @@ describe("mutual TLS", () => {
     ["an encrypted key", { cert: good.cert, key: encrypted, passphrase }],
     ["bytes", { cert: bytes(good.cert), key: bytes(good.key) }],
     ["a chain", { cert: good.cert + authority, key: good.key }],
+    ["lost line breaks", { cert: good.cert.replaceAll("\n", "\\n"), key: good.key.replaceAll("\n", " ") }],
     ["certificate and key in one file", { cert: good.cert + good.key, key: good.cert + good.key }],
   ])("shows the client's certificate to the service and to the token endpoint: %s", async (_, own) => {
     const server = await startServer(mutual);

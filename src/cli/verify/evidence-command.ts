@@ -1,6 +1,5 @@
 import { InvalidArgumentError } from "../../errors/errors.js";
-import { parsePublicKey } from "../../signing/keys.js";
-import { writePem } from "../../signing/pem.js";
+import { parsePublicKey, writePem } from "../../signing/keys.js";
 import { signedText } from "../../signing/signed-text.js";
 import { fingerprintOf, sha256Hex } from "../../verification/fingerprint.js";
 import { type SignedPayment, signedPathOf, verifyPaymentRecord } from "../../verification/verify-record.js";
