@@ -5,7 +5,7 @@ import { InvalidArgumentError } from "../errors/errors.js";
 import { safeCause } from "../errors/safe-cause.js";
 import { decimalNumeral } from "../money.js";
 import { canBeRead, isPlain, propertyOf } from "../options/properties.js";
-import { holdsPrivateKey, shortestPrivateKey } from "../signing/private-key-text.js";
+import { publicKeyFault } from "../signing/read-key.js";
 import { copyJson, InputFault } from "./json-value.js";
 
 /** Values of a query: texts, and whole numbers where the description says integer. */
@@ -109,10 +109,7 @@ function faultOf(kind: FieldKind, value: unknown, allowed: readonly string[] | u
   if (kind === "any") return value === undefined ? describeValue(value) : undefined;
   if (kind === "integer") return Number.isSafeInteger(value) ? undefined : describeValue(value);
   if (typeof value !== "string") return describeValue(value);
-  if ((kind === "publicKey" || value.length >= shortestPrivateKey) && holdsPrivateKey(value)) {
-    return "a private key, which must never be sent";
-  }
-  if (kind === "publicKey" && value.includes("-----BEGIN")) return "PEM text: give it to publicKeyToBase64 first";
+  if (kind === "publicKey") return publicKeyFault(value);
   if (anySurrogate.test(value) && loneSurrogate.test(value))
     return "a string that contains a lone surrogate, which has no encoding";
   const isFit = allowed === undefined ? kind !== "decimal" || decimalNumeral.test(value) : allowed.includes(value);

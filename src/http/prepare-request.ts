@@ -3,7 +3,6 @@ import type { CallInput, SignedRequest } from "../api/api-client.js";
 import type { AnyOperation, Operation, RawOperation } from "../api/operation.js";
 import { encodeQuery, fillPath } from "../api/path.js";
 import { InvalidArgumentError } from "../errors/errors.js";
-import { holdsPrivateKey, shortestPrivateKey } from "../signing/private-key-text.js";
 import { checkBody, checkQuery, type QueryValues } from "./check-input.js";
 import { checkRawBody, checkRawQuery } from "./check-raw-input.js";
 
@@ -39,7 +38,6 @@ export function checkRequest(
   ids: readonly string[],
   input: CallInput<unknown>,
 ) {
-  assertNoKey(operation, ids);
   const pathname = basePath + fillPath(operation.path, operation.name, ids);
   const { query, body, values } =
     operation.verb === "request" ? rawContent(operation, ids, input) : describedContent(operation, input);
@@ -93,14 +91,6 @@ export function presignedRequest({ signQuery }: RequestSettings, request: Signed
     signature,
     values: JSON.parse(text) as Readonly<Record<string, unknown>>,
   };
-}
-
-function assertNoKey({ name, path }: AnyOperation, ids: readonly string[]): void {
-  for (let index = 0; index < ids.length; index++) {
-    const id: unknown = ids[index];
-    if (typeof id !== "string" || id.length < shortestPrivateKey || !holdsPrivateKey(id)) continue;
-    throw new InvalidArgumentError(`${name}: ${path.parameters[index]} is a private key, which must never be sent`);
-  }
 }
 
 function serialise(operation: string, body: unknown): string {

@@ -41,6 +41,14 @@ export function readPublicKey(input: unknown): PublicKey | string {
   return isPem(decoded) ? readPublicPem(decoded) : readPublicDer(bytes);
 }
 
+/** Why a text can't be sent as a public key; undefined if it can. A service may store none, which is an empty text. */
+export function publicKeyFault(text: string): string | undefined {
+  const key = text === "" ? undefined : readPublicKey(text);
+  if (key === privateKeyFound) return `${key}, which must never be sent`;
+  if (isPem(text)) return "PEM text: give it to publicKeyToBase64 first";
+  return typeof key === "string" ? key : undefined;
+}
+
 /** The text of a key: of a string or of a file's bytes. Undefined if there is none. */
 export function keyText(input: unknown): string | undefined {
   const text: unknown = input instanceof Uint8Array ? new TextDecoder().decode(input) : input;

@@ -35,7 +35,7 @@ export const importTable: ImportTable = {
       "auth/token-source.ts",
       "auth/token-hold.ts",
       "signing/signer.ts",
-      "signing/private-key-text.ts",
+      "signing/read-key.ts",
     ],
     paging: ["errors", "timing", "wire/status.ts", "api"],
     resources: ["api", "paging"],

@@ -1,5 +1,6 @@
 import { AuthenticationError, type HealthReport } from "cross-border-payments";
 import { describe, expect, it } from "vitest";
+import { signingKeysOf } from "../support/key-pairs.js";
 import { type Harness, harnesses } from "./harness.js";
 
 /** What the service was asked for, token requests excluded. */
@@ -27,7 +28,10 @@ describe.each(harnesses)("client.check() with $name", ({ open }) => {
   it("shows no record, token or password when it is printed", async () => {
     await using harness = await open();
     const client = harness.client();
-    await client.paymentGateways.create({ institutionId: "alpha-bank", rsaPublicKeyBase64: "cHVibGlj" });
+    await client.paymentGateways.create({
+      institutionId: "alpha-bank",
+      rsaPublicKeyBase64: signingKeysOf("gateway").publicKeyBase64,
+    });
     const text = JSON.stringify([
       await client.check(),
       await harness.client({ auth: { accessToken: () => "token-of-mine" } }).check(),

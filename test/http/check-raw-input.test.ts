@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { RawOperation } from "../../src/api/operation.js";
 import { parsePathTemplate } from "../../src/api/path.js";
 import { InvalidArgumentError } from "../../src/errors/errors.js";
-import { checkRawBody, checkRawQuery, textsIn } from "../../src/http/check-raw-input.js";
-import { shortestPrivateKey } from "../../src/signing/private-key-text.js";
+import { checkRawBody, textsIn } from "../../src/http/check-raw-input.js";
 import { thrownBy } from "../signing/test-keys.js";
 
 const refund: RawOperation = {
@@ -19,21 +18,6 @@ function messageOf(work: () => unknown): string {
   expect(error).toBeInstanceOf(InvalidArgumentError);
   return (error as InvalidArgumentError).message;
 }
-
-describe("a query", () => {
-  const check = (value: string) => checkRawQuery(refund, { note: value }).note;
-  const mark = "-----BEGIN PRIVATE KEY-----";
-
-  it.each([shortestPrivateKey, 5000])("holds no private key of %i characters", (length) => {
-    expect(messageOf(() => check(mark.padEnd(length, "x")))).toBe(
-      "POST /refunds: the query holds a private key, which must never be sent",
-    );
-  });
-
-  it("may speak of a private key in a short text, and have any other text", () => {
-    for (const text of [`${mark} was seen in the mail`, "x".repeat(5000)]) expect(check(text)).toBe(text);
-  });
-});
 
 describe("a body", () => {
   const check = (body: unknown) => checkRawBody(refund, body);

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { copyJson, InputFault } from "../../src/http/json-value.js";
-import { shortestPrivateKey } from "../../src/signing/private-key-text.js";
 import { thrownBy } from "../signing/test-keys.js";
 
 const copyOf = (value: unknown) => copyJson("extras", value, "extras");
@@ -95,21 +94,5 @@ describe("the place of a fault", () => {
     expect(faultOf({ [account]: 1n })).toMatch("needs extras… to be");
     expect(faultOf({ [account]: { [account]: 1n } })).toMatch("needs extras… to be");
     expect(faultOf({ [account]: { a: [{ [account]: 1n }] } })).toMatch("needs extras….a[0]… to be");
-  });
-});
-
-describe("a private key", () => {
-  const mark = "-----BEGIN PRIVATE KEY-----";
-  const refusal = "to be a JSON value; found a private key, which must never be sent";
-
-  it.each([shortestPrivateKey, 5000])("is refused as a text and as a name, of %i characters", (length) => {
-    const key = mark.padEnd(length, "x");
-    expect(faultOf(key)).toBe(`needs extras ${refusal}`);
-    expect(faultOf({ list: [key] })).toBe(`needs extras.list[0] ${refusal}`);
-    expect(faultOf({ a: { [key]: 1 } })).toBe(`needs the names in extras.a ${refusal}`);
-  });
-
-  it("is no text that is too short for one, and no long one without the marks of one", () => {
-    for (const text of [`${mark} was seen in the mail`, "x".repeat(5000)]) expect(copyOf(text)).toBe(text);
   });
 });

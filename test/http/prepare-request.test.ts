@@ -1,28 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
 import { InvalidArgumentError, OutcomeUnknownError } from "../../src/errors/errors.js";
 import type { RawRequest } from "../../src/http/raw-request.js";
-import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
 import { later, now } from "../../src/timing/timestamp.js";
 import { broken, calls, errorOf, json, payment, scriptedClient } from "./scripted-transport.js";
-
-describe("an id", () => {
-  it("is looked at from the length on that the shortest private key has", async () => {
-    const idOf = (length: number) => "openssh-key-v1".padEnd(length, "x");
-    const { client, transport } = scriptedClient([json({ id: "1" })]);
-    await client.call(paymentIntents.get, [idOf(255)]);
-    const error = await errorOf(client.call(paymentIntents.get, [idOf(256)]));
-    expect(error).toBeInstanceOf(InvalidArgumentError);
-    expect(error.message).toBe("paymentIntents.get: paymentIntentId is a private key, which must never be sent");
-    expect(transport.sent).toHaveLength(1);
-  });
-
-  it("may be as long as one that is none", async () => {
-    const { client, transport } = scriptedClient([json({ id: "1" })]);
-    await client.call(paymentIntents.get, ["x".repeat(1000)]);
-    expect(transport.sent[0]?.path).toBe(`/gw/payment-intents/${"x".repeat(1000)}`);
-  });
-});
 
 describe("a request without a description", () => {
   const approval = {

@@ -11,6 +11,7 @@ import { type PaymentRequest, payments } from "../../src/resources/payments.js";
 import type { Deadline, Ended } from "../../src/timing/deadline.js";
 import type { Transport, WireRequest, WireResponse } from "../../src/wire/transport.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
+import { signingKeysOf } from "../support/key-pairs.js";
 
 /** How one exchange goes: a response, a failure, or nothing until the call ends (`hang`; `queue` where it was not sent). */
 export type Step = Partial<WireResponse> | WireFailure | Ended | "hang" | "queue";
@@ -108,7 +109,7 @@ const samples: Readonly<Record<FieldKind, unknown>> = {
   text: "text",
   timestamp: "2026-01-01T00:00:00.000001Z",
   status: "pending",
-  publicKey: "cHVibGlj",
+  publicKey: signingKeysOf("gateway").publicKeyBase64,
   paymentStatus: "pending",
   secret: "secret-1",
   account: "DE00",

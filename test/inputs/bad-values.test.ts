@@ -115,7 +115,7 @@ describe.each(writes)("the body of $name", (row) => {
 
   it("has no lone surrogate", async () => {
     for (const [field, kind] of Object.entries(row.body?.fields ?? {})) {
-      if (kind !== "any" && kind !== "decimal" && row.body?.oneOf?.[field] === undefined) {
+      if (kind !== "any" && kind !== "decimal" && kind !== "publicKey" && row.body?.oneOf?.[field] === undefined) {
         await expectRefusal(call({ ...bodyOf(row), [field]: "a\ud800b" }), field, "lone surrogate");
       }
     }

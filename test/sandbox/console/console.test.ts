@@ -263,14 +263,19 @@ it("tells why a signature is wrong, and of any what it is", async () => {
 
 it("says so where what a gateway registered is no key", async () => {
   await using fixture = await openConsole();
-  const { client, server, givenTokens, alfa, state } = fixture;
+  const { server, givenTokens, alfa, state } = fixture;
   const id = server.sandbox.ledger.paymentGateways[0]?.id ?? "";
-  await client.paymentGateways.update(id, { rsaPublicKeyBase64: "no key" });
+  const authorization = `Bearer ${givenTokens[0]}`;
+  await fetch(`${server.baseUrl}/payment-gateways/${id}`, {
+    method: "PUT",
+    headers: { authorization, "content-type": "application/json" },
+    body: JSON.stringify({ rsaPublicKeyBase64: "no key" }),
+  });
   const body = JSON.stringify({ senderGatewayId: "alfa" });
   await fetch(`${server.baseUrl}/payments`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${givenTokens[0]}`,
+      authorization,
       "content-type": "application/json",
       "x-service-signature-base64": signatureOf(`${basePath}/payments${body}`, alfa),
     },
