@@ -308,6 +308,32 @@ export function resolveOptions(given: ClientOptions): ResolvedOptions {
   };
 }
 
+/** The options that a client can have of its own beside another one's connections and token. */
+export type SharedOptions = Pick<
+  ClientOptions,
+  "timeoutMs" | "maxRetries" | "headers" | "validation" | "on" | "logger"
+>;
+
+/** @throws {ConfigError} that names the option, what was found (never a secret) and what is wanted. */
+export function resolveChanges(options: ResolvedOptions, given: SharedOptions): ResolvedOptions {
+  const { timeoutMs, maxRetries, headers, validation, on, logger } = clientOptions;
+  const table = { timeoutMs, maxRetries, headers, validation, on, logger };
+  const refuse = (message: string) => new ConfigError(`withOptions: ${message}`);
+  const changes = parseOptions(
+    table,
+    given,
+    "the options",
+    refuse,
+    ". For others, build another client",
+  ) as SharedOptions;
+  return {
+    ...options,
+    ...(changes as Partial<ResolvedOptions>),
+    headers: changes.headers === undefined ? options.headers : checkHeaders(changes.headers, refuse),
+    on: changes.on === undefined ? options.on : readClientHooks(changes.on),
+  };
+}
+
 function showOperation(given: unknown): string {
   const isShown = typeof given === "string" && given.split(".").every(looksLikeName);
   return isShown ? JSON.stringify(given) : `like that; found ${describeValue(given)}`;

@@ -4,9 +4,15 @@ import { callerTokenSource } from "./auth/caller-token-source.js";
 import { LateTokenManager } from "./auth/late-token-manager.js";
 import type { TokenEvent } from "./auth/token-event.js";
 import { type TokenSource, tokenSourceKey } from "./auth/token-source.js";
-import { type ClientOptions, type ResolvedOptions, resolveOptions } from "./client-options.js";
+import {
+  type ClientOptions,
+  type ResolvedOptions,
+  resolveChanges,
+  resolveOptions,
+  type SharedOptions,
+} from "./client-options.js";
 import { openChannels } from "./events/channels.js";
-import { logListener } from "./events/logger.js";
+import { defaultLogger, logListener } from "./events/logger.js";
 import { createReporter, type Reporter } from "./events/reporter.js";
 import { telemetryParts } from "./events/telemetry.js";
 import { latePay } from "./flows/late-pay.js";
@@ -44,6 +50,7 @@ export class CrossBorderClient {
   /** The second step of a payment, and the list of all payments. */
   readonly payments: Payments;
   readonly #http: HttpClient;
+  readonly #resolved: ResolvedOptions;
 
   /**
    * For the entry points beside the main one.
@@ -54,28 +61,9 @@ export class CrossBorderClient {
 
   /** @throws {ConfigError} that names the option, what was found (never a secret) and what is wanted. */
   constructor(options: ClientOptions) {
-    const resolved = resolveOptions(options);
-    const { baseUrl, signingKey, signedOperations, signQuery, timeoutMs, maxRetries, validation, headers } = resolved;
-    const reporter = reporterOf(resolved);
-    const transport = createTransport(resolved);
-    this.#http = new HttpClient({
-      origin: baseUrl.origin,
-      basePath: baseUrl.path,
-      transport,
-      tokens: createTokens(resolved, transport, reporter),
-      signer: signingKey === undefined ? undefined : createSigner(signingKey),
-      signedOperations: new Set(signedOperations),
-      signQuery,
-      timeoutMs,
-      maxRetries,
-      validation,
-      headers,
-      maxRecordBytes: resolved.maxResponseBytes ?? mebibyte,
-      maxListBytes: resolved.maxResponseBytes ?? 10 * mebibyte,
-      reporter,
-      budget: new RetryBudget(),
-      random: Math.random,
-    });
+    const { http, resolved } = options instanceof Derived ? options : openHttp(resolveOptions(options));
+    this.#http = http;
+    this.#resolved = resolved;
     Object.defineProperty(this, apiClientKey, { value: this.#http });
     this.paymentGateways = new PaymentGateways(this.#http);
     this.liquidityProviders = new LiquidityProviders(this.#http);
@@ -135,6 +123,23 @@ export class CrossBorderClient {
   }
 
   /**
+   * A client with other defaults for its calls, and the same connections, token, and signing key.
+   *
+   * Each option that you give replaces the client's own, `headers` and `on` as a whole. Closing the new client ends nothing but its own
+   * calls. Closing this one closes both.
+   *
+   * @example
+   * const patient = client.withOptions({ timeoutMs: 120_000, headers: { "x-batch": "nightly" } });
+   * @throws {ConfigError} for any other option: it needs connections or a token of its own, so build another client.
+   */
+  withOptions(options: SharedOptions): CrossBorderClient {
+    const resolved = resolveChanges(this.#resolved, options);
+    const isHeard = options.on === undefined && options.logger === undefined;
+    const reporter = isHeard ? this.#http.reporter : reporterOf(resolved);
+    return new CrossBorderClient(new Derived(this.#http.derive({ ...callDefaults(resolved), reporter }), resolved));
+  }
+
+  /**
    * Refuses new calls, lets those under way finish, ends the session if `auth.endSessionOnClose` says so, and closes the client's
    * own connections. Calling it again does nothing more. Close after every `pay` has ended: the second step of one whose `takeFunds` is
    * still at work is refused (`client_closed`, effect `none`, with its `funds`).
@@ -148,7 +153,48 @@ export class CrossBorderClient {
   }
 }
 
+/** What a client is made of that shares another one's connections and token. */
+class Derived implements ClientOptions {
+  readonly http: HttpClient;
+  readonly resolved: ResolvedOptions;
+  readonly baseUrl: string;
+  readonly auth: ClientOptions["auth"];
+
+  constructor(http: HttpClient, resolved: ResolvedOptions) {
+    this.http = http;
+    this.resolved = resolved;
+    this.baseUrl = http.baseUrl;
+    this.auth = resolved.auth;
+  }
+}
+
 const mebibyte = 2 ** 20;
+
+function openHttp(resolved: ResolvedOptions): { readonly http: HttpClient; readonly resolved: ResolvedOptions } {
+  const { baseUrl, signingKey, signedOperations, signQuery } = resolved;
+  const reporter = reporterOf(resolved);
+  const transport = createTransport(resolved);
+  const http = new HttpClient({
+    ...callDefaults(resolved),
+    origin: baseUrl.origin,
+    basePath: baseUrl.path,
+    transport,
+    tokens: createTokens(resolved, transport, reporter),
+    signer: signingKey === undefined ? undefined : createSigner(signingKey),
+    signedOperations: new Set(signedOperations),
+    signQuery,
+    maxRecordBytes: resolved.maxResponseBytes ?? mebibyte,
+    maxListBytes: resolved.maxResponseBytes ?? 10 * mebibyte,
+    reporter,
+    budget: new RetryBudget(),
+    random: Math.random,
+  });
+  return { http, resolved };
+}
+
+function callDefaults({ timeoutMs, maxRetries, validation, headers }: ResolvedOptions) {
+  return { timeoutMs, maxRetries, validation, headers };
+}
 
 function createTransport(options: ResolvedOptions): Transport {
   const { fetch, dispatcher, maxSockets, timeoutMs, tls, appInfo } = options;
@@ -156,7 +202,7 @@ function createTransport(options: ResolvedOptions): Transport {
   return openTransport({ fetch, dispatcher, connections: maxSockets, connectTimeoutMs, tls, appInfo });
 }
 
-function reporterOf({ logger, telemetry, on }: ResolvedOptions): Reporter {
+function reporterOf({ logger = defaultLogger(), telemetry, on }: ResolvedOptions): Reporter {
   const parts = telemetryParts(telemetry);
   // The hooks last: whatever one of them does to its event, the line was written before.
   const listeners = [

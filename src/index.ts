@@ -16,7 +16,7 @@ export type { UserClaims } from "./auth/openid-grant.js";
 export type { TokenEvent } from "./auth/token-event.js";
 export type { StoredToken, TokenStore } from "./auth/token-store.js";
 export { CrossBorderClient } from "./client.js";
-export type { ClientOptions } from "./client-options.js";
+export type { ClientOptions, SharedOptions } from "./client-options.js";
 export {
   AbortedError,
   ApiError,
@@ -134,3 +134,4 @@ export type { AppInfo } from "./wire/app-info.js";
 export type { FetchLike } from "./wire/fetch-transport.js";
 export type { TlsOptions } from "./wire/tls-options.js";
 export type { DispatcherLike } from "./wire/undici-transport.js";
+export { version as VERSION } from "./wire/version.js";

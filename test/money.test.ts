@@ -281,7 +281,7 @@ describe("what is refused", () => {
   it("refuses an option that there is not, which would round in another way than was meant", () => {
     const misspelt = { roundingMode: "up", scale: 2 } as object;
     expect(() => exchangeRate(intent, misspelt)).toThrow(
-      new InvalidArgumentError('there is no option "roundingMode"; there are scale, rounding'),
+      new InvalidArgumentError('unknown option "roundingMode"; the options are scale, rounding'),
     );
   });
 

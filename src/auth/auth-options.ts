@@ -150,12 +150,18 @@ export function isFormText(value: unknown): value is string {
   return isText(value) && !/[\r\n\p{Cs}]/u.test(String(value));
 }
 
+function textProblem(value: unknown): string | undefined {
+  if (value === undefined || value === "") {
+    return `is ${value === "" ? "an empty string" : value}. Is the environment variable set?`;
+  }
+  if (typeof value !== "string") return undefined;
+  if (/[\r\n]/.test(value)) return "contains a line break. Trim what was read from a file";
+  return /\p{Cs}/u.test(value) ? "contains a lone surrogate, which has no encoding" : undefined;
+}
+
 const isSecret = (value: unknown) => isFunction(value) || isFormText(value);
 
-export const formText: Check = {
-  accepts: isFormText,
-  wanted: "a string that is not empty, and has no line break and no half of a surrogate pair",
-};
+export const formText: Check = { accepts: isFormText, wanted: "a string that is not empty", problemOf: textProblem };
 const requiredText = { ...formText, isRequired: true } as const;
 const flag = { accepts: isBoolean, wanted: "true or false" };
 
@@ -172,12 +178,14 @@ export const identityProviderOptions: CheckTable<IdentityProviderAuth> = {
   realm: {
     accepts: (value) => isFormText(value) && value !== "." && value !== "..",
     wanted: `the realm's name: ${formText.wanted}, and is not "." or ".."`,
+    problemOf: textProblem,
     isRequired: true,
   },
   clientId: requiredText,
   clientSecret: {
     accepts: (value) => value === "" || isSecret(value),
-    wanted: "a string without a line break and without half of a surrogate pair, or a function that returns one",
+    wanted: "a string, or a function that returns one",
+    problemOf: textProblem,
     isSecret: true,
   },
   clientAuthentication: {
@@ -192,6 +200,7 @@ const passwordOptions: CheckTable<PasswordAuth> = {
   password: {
     accepts: isSecret,
     wanted: `${formText.wanted}, or a function that returns one`,
+    problemOf: textProblem,
     isRequired: true,
     isSecret: true,
   },

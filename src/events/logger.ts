@@ -1,3 +1,4 @@
+import { ConfigError } from "../errors/errors.js";
 import { type LoggedName, type LogLevel, levelOf, toLogLine } from "./log-lines.js";
 import type { Listener, Reported } from "./reporter.js";
 
@@ -47,6 +48,25 @@ export function logListener(logger: Logger): Listener {
     flow: write("flow"),
     error: write("error"),
   };
+}
+
+/**
+ * The logger of a client that was given none: with `CROSS_BORDER_LOG` set to `debug`, `info`, `warn`, or `error`, lines of that level
+ * and above go to stderr. If it is unset, empty, or `off`, there is none, and in browsers it can't be set.
+ *
+ * @throws {ConfigError} for any other value.
+ */
+export function defaultLogger(): Logger | undefined {
+  const level: unknown = Reflect.get(globalThis, "process")?.env?.CROSS_BORDER_LOG;
+  if (level === undefined || level === "" || level === "off") return undefined;
+  // No event is of the level `info`.
+  const least = levels.findIndex((name) => name === (level === "info" ? "warn" : level));
+  if (least < 0) throw new ConfigError("CROSS_BORDER_LOG must be debug, info, warn, error, or off");
+  const writeAt = (name: LogLevel) => (fields: unknown, message: unknown) => {
+    // biome-ignore lint/suspicious/noConsole: whoever sets the variable asks for these lines
+    if (levels.indexOf(name) >= least) console.error(`cross-border-payments ${name}: ${message}`, fields);
+  };
+  return { debug: writeAt("debug"), warn: writeAt("warn"), error: writeAt("error") };
 }
 
 function hasMethod(logger: object, name: string): boolean {

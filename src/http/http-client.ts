@@ -26,20 +26,28 @@ export interface HttpClientOptions extends Omit<CallContext, "server" | "schemas
   readonly signedOperations: ReadonlySet<string>;
   /** Shared by clients that were made together. Default: its own. */
   readonly schemas?: SchemaLoader;
+  /** The client that this one is derived from, whose connections and token it uses. */
+  readonly parent?: HttpClient;
 }
+
+/** What a derived client can have of its own. */
+export type DerivedOptions = Pick<CallContext, "timeoutMs" | "maxRetries" | "headers" | "validation" | "reporter">;
 
 /** Makes calls: from a row and its input to the record, or to an error that says what was done. */
 export class HttpClient implements ApiClient {
   readonly #context: CallContext;
   readonly #signedOperations: ReadonlySet<string>;
-  readonly #inFlight = new InFlight();
+  readonly #parent: HttpClient | undefined;
+  readonly #inFlight: InFlight;
   #isPreloading = false;
   #hasSigned = false;
   #keyId: Promise<string | undefined> | undefined;
   #isClosed = false;
   #closing: Promise<void> | undefined;
 
-  constructor({ signedOperations, schemas = new SchemaLoader(), ...context }: HttpClientOptions) {
+  constructor({ signedOperations, schemas = new SchemaLoader(), parent, ...context }: HttpClientOptions) {
+    this.#parent = parent;
+    this.#inFlight = new InFlight(parent === undefined ? undefined : parent.#inFlight);
     const server = serverAttributes(context.origin);
     this.#context = { ...context, server, schemas, reported: new ReportedFields(), inFlight: this.#inFlight };
     this.#signedOperations = signedOperations;
@@ -158,6 +166,11 @@ export class HttpClient implements ApiClient {
     return this.#context.origin + this.#context.basePath;
   }
 
+  /** A client with the same connections, token, and retry budget. It is closed when this one is, and not the other way around. */
+  derive(options: DerivedOptions): HttpClient {
+    return new HttpClient({ ...this.#context, ...options, signedOperations: this.#signedOperations, parent: this });
+  }
+
   close(): Promise<void> {
     this.#isClosed = true;
     this.#closing ??= this.#close();
@@ -170,6 +183,7 @@ export class HttpClient implements ApiClient {
 
   async #close(): Promise<void> {
     await this.#inFlight.none();
+    if (this.#parent !== undefined) return;
     await this.#context.tokens.close?.();
     await this.#context.transport.close();
   }
@@ -197,7 +211,12 @@ export class HttpClient implements ApiClient {
   }
 
   #assertOpen(name: string): void {
-    if (this.#isClosed) throw new InvalidArgumentError(`${name}: the client is closed`, { code: "client_closed" });
+    if (this.#hasClosed()) throw new InvalidArgumentError(`${name}: the client is closed`, { code: "client_closed" });
+  }
+
+  #hasClosed(): boolean {
+    const parent = this.#parent;
+    return this.#isClosed || (parent === undefined ? false : parent.#hasClosed());
   }
 
   /** With the first call, the libraries that it needs are loaded side by side. */

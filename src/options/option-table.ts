@@ -1,4 +1,5 @@
 import { describeName, describeValue } from "../errors/describe-value.js";
+import { nearest } from "./nearest.js";
 import { canBeRead, isPlain, propertyOf } from "./properties.js";
 
 /** What an option must be. */
@@ -6,6 +7,8 @@ export interface Check {
   readonly accepts: (value: unknown) => boolean;
   /** What `accepts` wants, after "must be". */
   readonly wanted: string;
+  /** What is wrong with a value that is not accepted, after its name, if there is more to say than what is wanted. */
+  readonly problemOf?: (value: unknown) => string | undefined;
   readonly isRequired?: true;
   /** A wrong value is not shown, whatever it is. */
   readonly isSecret?: true;
@@ -58,15 +61,19 @@ export function parseOptions(
   if (!canBeRead(given, names)) throw refuse(`${what} must be an object; found ${describeValue(given)}`);
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(table, name)) continue;
-    throw refuse(`there is no option ${describeName(name)}; there are ${names.join(", ")}${hint}`);
+    const meant = nearest(name, names);
+    const advice = meant === undefined ? `; the options are ${names.join(", ")}` : `. Did you mean "${meant}"?`;
+    throw refuse(`unknown option ${describeName(name)}${advice}${hint}`);
   }
   const plain = isPlain(given);
   const values: Record<string, unknown> = {};
   for (const name of names) {
     const value = readOption(given, name, plain, refuse);
-    const { accepts, wanted, isRequired, isSecret } = table[name] as Check;
+    const { accepts, wanted, problemOf, isRequired, isSecret } = table[name] as Check;
     if (value === undefined ? isRequired === true : !accepts(value)) {
-      throw refuse(`${name} must be ${wanted}; found ${isSecret ? describeValue(value) : showValue(value)}`);
+      const problem = problemOf?.(value);
+      const found = isSecret ? describeValue(value) : showValue(value);
+      throw refuse(problem === undefined ? `${name} must be ${wanted}; found ${found}` : `${name} ${problem}`);
     }
     if (value !== undefined) values[name] = value;
   }

@@ -24,6 +24,9 @@ export function parseBaseUrl(value: unknown, option: string, allowInsecureHttp =
   const address =
     typeof value === "string" && value !== "" ? readAddress(value, allowInsecureHttp) : describeValue(value);
   if (typeof address !== "string") return address;
+  if (value === undefined || value === "") {
+    throw new ConfigError(`${option} is ${address}. Is the environment variable set?`);
+  }
   throw new ConfigError(`${option} is ${address}; wanted: an address such as https://host or https://host/base/path`);
 }
 

@@ -9,7 +9,9 @@ describe("the query option", () => {
   it.each(rows.filter(({ verb }) => verb !== "get"))("is refused by $name, which would ignore it", (row) => {
     const check = () => parseRequestOptions(row, { query: {} } as object);
     expect(check).toThrow(InvalidArgumentError);
-    expect(check).toThrow(`${row.name}: there is no option "query"; there are signal, timeoutMs, maxRetries, headers`);
+    expect(check).toThrow(
+      `${row.name}: unknown option "query"; the options are signal, timeoutMs, maxRetries, headers`,
+    );
   });
 
   it.each(rows.filter(({ verb }) => verb === "get"))("is taken by $name", (row) => {

@@ -123,7 +123,7 @@ it.each([
   ["[]", 3, "is not a JSON object of the sandbox's options"],
   ['{"port": 1}', 3, "the command sets port itself"],
   ['{"quirks": {"oversize": "cut"}}', 3, 'quirks: oversize must be "clipped" or "refused"'],
-  ['{"quirks": {"slow": true}}', 3, 'quirks: there is no option "slow"; there are oversize'],
+  ['{"quirks": {"slow": true}}', 3, 'quirks: unknown option "slow"; the options are oversize'],
 ])("refuses the options %s", async (text, code, message) => {
   writeFileSync(file("wrong.json"), text);
   const result = await run(["sandbox", "--options", file("wrong.json")]);

@@ -599,7 +599,7 @@ it.each([
   const { flow } = await flowFixture();
   const error = await errorOf(call(flow(), { timeoutMs: 5 }));
   expect(error).toBeInstanceOf(InvalidArgumentError);
-  expect(error.message).toContain(`${method}: there is no option "timeoutMs"`);
+  expect(error.message).toContain(`${method}: unknown option "timeoutMs"`);
 });
 
 it.each([null, 8, "8", new Map(), Promise.resolve({})])(

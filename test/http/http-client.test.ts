@@ -41,7 +41,7 @@ describe("what is sent", () => {
           "accept-encoding": "identity",
         },
         body: undefined,
-        maxResponseBytes: 1000,
+        maxResponseBytes: 2000,
       },
     ]);
   });

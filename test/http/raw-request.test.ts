@@ -35,7 +35,7 @@ describe("what is sent", () => {
           "content-type": "application/json",
         },
         body: JSON.stringify(refund.body),
-        maxResponseBytes: 1000,
+        maxResponseBytes: 2000,
       },
     ]);
   });
@@ -218,7 +218,7 @@ describe("what is refused before anything is sent", () => {
     ["a body of a read", { ...get, body: {} }, "a GET has no body"],
     ["a body that JSON can't carry", { ...refund, body: { at: 1n } }, "the body.at"],
     ["a body with a hole", { ...refund, body: [undefined] }, "the body[0]"],
-    ["an option that does not exist", { ...get, sign: true }, "there is no option"],
+    ["an option that does not exist", { ...get, sign: true }, "unknown option"],
   ])("is %s", async (_, given, message) => {
     const { client, transport } = scriptedClient([json({})]);
     const error = await errorOf(request(client, given));

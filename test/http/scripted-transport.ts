@@ -77,7 +77,7 @@ export function scriptedClient(steps: readonly Step[], overrides: Partial<HttpCl
     signQuery: false,
     timeoutMs: 30_000,
     maxRetries: 2,
-    maxRecordBytes: 1000,
+    maxRecordBytes: 2000,
     maxListBytes: 5000,
     validation: "report",
     headers: {},

@@ -343,7 +343,7 @@ it.each([
   [{ ...options, clientAuthentication: "basic" }, "BrowserLogin: clientAuthentication"],
   [{ ...options, redirectUri: `${appUrl}#top` }, "BrowserLogin: redirectUri is an address with a fragment"],
   [{ ...options, realm: ".." }, "BrowserLogin: realm must be the realm's name"],
-  [{ ...options, tokenStore: {} }, 'BrowserLogin: there is no option "tokenStore"'],
+  [{ ...options, tokenStore: {} }, 'BrowserLogin: unknown option "tokenStore"'],
 ])("refuses the options of case %#", (given, message) => {
   const build = () => new BrowserLogin(given as never);
   expect(build).toThrow(ConfigError);

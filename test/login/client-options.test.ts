@@ -131,7 +131,7 @@ it.each<[Partial<ClientOptions>, string]>([
   [{ appInfo: { name: "a b", version: "1" } }, "appInfo: name must be up to 100 letters, digits"],
   [{ appInfo: null as never }, "appInfo: it must be an object; found null"],
   [{ appInfo: { name: "a" } as never }, "appInfo: version must be up to 100 letters, digits"],
-  [{ appInfo: { ...appInfo, url: "x" } as never }, 'appInfo: there is no option "url"; there are name, version'],
+  [{ appInfo: { ...appInfo, url: "x" } as never }, 'appInfo: unknown option "url"; the options are name, version'],
 ])("refuses %j as the client is built", (options, message) => {
   const auth = { accessToken: () => "t" };
   const build = () => new CrossBorderClient({ baseUrl: "https://service.test", auth, ...options });

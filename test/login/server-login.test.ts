@@ -470,7 +470,7 @@ it.each([
   [{ ...options, redirectUri: "https://bank.test/?a=b" }, "ServerLogin: redirectUri is an address with a query"],
   [{ ...options, redirectUri: "http://bank.test/" }, "ServerLogin: redirectUri is an http address"],
   [{ ...options, scope: "email" }, "ServerLogin: scope must be scopes separated by spaces"],
-  [{ ...options, issuer: "" }, "ServerLogin: issuer must be a string that is not empty"],
+  [{ ...options, issuer: "" }, "ServerLogin: issuer is an empty string. Is the environment variable set?"],
   [{ ...options, clientSecret: 7 }, "ServerLogin: clientSecret must be a string"],
   [{ ...options, clientAuthentication: "basic" }, 'ServerLogin: clientAuthentication is "basic", which needs'],
   [{ ...options, tokenStore: {} }, "ServerLogin: tokenStore must be a token store"],
@@ -482,7 +482,7 @@ it.each([
   [{ ...options, appInfo: { name: "a program" } }, "ServerLogin: appInfo: name must be up to 100 letters"],
   [{ ...options, fetch, tls: { ca: "" } }, "ServerLogin: tls and fetch exclude each other"],
   [{ ...options, authUrl: "http://127.0.0.1", tls: { ca: "" } }, "ServerLogin: tls has no use with an http authUrl"],
-  [{ ...options, username: "canary" }, 'ServerLogin: there is no option "username"'],
+  [{ ...options, username: "canary" }, 'ServerLogin: unknown option "username"'],
 ])("refuses the options of case %#", (given, message) => {
   const build = () => new ServerLogin(given as never);
   expect(build).toThrow(ConfigError);

@@ -17,7 +17,7 @@ import { expect, it } from "vitest";
 
 const baseUrl = "https://service.test";
 // Options that the types know nothing of.
-const misspelt = { timeoutms: 1 } as never;
+const misspelt = { colour: 1 } as never;
 const nothing = {} as never;
 const api = { context: {}, metrics: {}, propagation: {}, trace: {} } as never;
 
@@ -25,10 +25,10 @@ const api = { context: {}, metrics: {}, propagation: {}, trace: {} } as never;
 const inputs: readonly (readonly [string, () => unknown])[] = [
   ["a client", () => new CrossBorderClient(misspelt)],
   ["auth", () => new CrossBorderClient({ baseUrl, auth: misspelt })],
-  ["auth with a session", () => new CrossBorderClient({ baseUrl, auth: { refreshToken: "", timeoutms: 1 } as never })],
+  ["auth with a session", () => new CrossBorderClient({ baseUrl, auth: { refreshToken: "", colour: 1 } as never })],
   [
     "auth with a function",
-    () => new CrossBorderClient({ baseUrl, auth: { accessToken: () => "", timeoutms: 1 } as never }),
+    () => new CrossBorderClient({ baseUrl, auth: { accessToken: () => "", colour: 1 } as never }),
   ],
   ["tls", () => new CrossBorderClient({ baseUrl, auth: { accessToken: () => "" }, tls: misspelt })],
   ["appInfo", () => new CrossBorderClient({ baseUrl, auth: { accessToken: () => "" }, appInfo: misspelt })],
@@ -56,6 +56,6 @@ const inputs: readonly (readonly [string, () => unknown])[] = [
 it.each(inputs)("refuses an option of %s that there is not, and names those that there are", async (_, open) => {
   await expect(async () => await open()).rejects.toMatchObject({
     code: expect.stringMatching(/^invalid_(?:config|argument)$/),
-    message: expect.stringMatching(/there is no option "timeoutms"; there are \w+/),
+    message: expect.stringMatching(/unknown option "colour"; the options are \w+/),
   });
 });

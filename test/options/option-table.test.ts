@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { InvalidArgumentError } from "../../src/errors/errors.js";
+import { nearest } from "../../src/options/nearest.js";
 import {
   assertOptions,
   isBoolean,
   isPositiveInteger,
   type OptionTable,
+  parseOptions,
   withDefaults,
 } from "../../src/options/option-table.js";
 
@@ -50,12 +52,32 @@ describe("options against their table", () => {
     expect(check(given)).toThrow(new InvalidArgumentError(`the client's options must be an object; found ${found}`));
   });
 
-  it.each(["nam", "constructor", "toString"])("that do not exist are refused, with those that do: %s", (name) => {
+  it.each(["colour", "constructor", "toString"])("that do not exist are refused, with those that do: %s", (name) => {
     expect(check({ name: "a", [name]: undefined })).toThrow(
       new InvalidArgumentError(
-        `there is no option ${JSON.stringify(name)}; there are name, size, fast, password (ask no more)`,
+        `unknown option ${JSON.stringify(name)}; the options are name, size, fast, password (ask no more)`,
       ),
     );
+  });
+
+  it.each([
+    ["timeout", "timeoutMs"],
+    ["timeoutms", "timeoutMs"],
+    ["retries", "maxRetries"],
+    ["baseURL", "baseUrl"],
+    ["signignKey", "signingKey"],
+    ["colour", undefined],
+    ["ms", undefined],
+  ])("that do not exist are told with the one that was probably meant: %s", (name, meant) => {
+    expect(nearest(name, ["baseUrl", "timeoutMs", "maxRetries", "signingKey"])).toBe(meant);
+    const suggested = () =>
+      parseOptions(
+        { timeoutMs: { accepts: () => true, wanted: "" } },
+        { timeout: 1 },
+        "it",
+        (message) => new Error(message),
+      );
+    expect(suggested).toThrow('unknown option "timeout". Did you mean "timeoutMs"?');
   });
 
   it("that are required can't be left out", () => {

@@ -189,7 +189,7 @@ describe("the payments of a period", () => {
     [{ to: yesterday.from }, "from must lie before to"],
     [{ to: "2026-02-30T00:00:00Z" }, "to must be a Date, or ISO 8601 with a time zone"],
     [{ size: 0 }, "size must be a whole number above 0"],
-    [{ until: 5 }, 'there is no option "until"'],
+    [{ until: 5 }, 'unknown option "until"'],
   ])("are refused with %j", (options, said) => {
     const { client, requested } = paymentsService([]);
     const call = () => listPayments(client, { ...yesterday, ...options } as ListPaymentsOptions);

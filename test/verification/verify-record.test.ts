@@ -301,7 +301,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     it("refuses options that are not what is described", async () => {
       const refusals = [
         [{ compareFields: "no" }, /^compareFields must be true or false; /],
-        [{ compare: false }, /^there is no option "compare"; /],
+        [{ compare: false }, /^unknown option "compare"\. Did you mean "compareFields"/],
         ["no options", /^the options must be /],
       ] as const;
       for (const [options, message] of refusals) {

@@ -55,10 +55,10 @@ it.each([
   [undefined, "appInfo: it must be an object; found undefined"],
   [{ name: "a b", version: "1" }, "appInfo: name must be up to 100 letters, digits and characters such as - and ."],
   [{ name: "a" }, "appInfo: version must be up to 100 letters"],
-  [{ ...app, homepage: "x" }, 'appInfo: there is no field "homepage"'],
+  [{ ...app, homepage: "x" }, 'appInfo: unknown option "homepage"'],
 ])("refuses %j", (given, message) => {
   expect(() => parseAppInfo(given)).toThrow(ConfigError);
-  const start = message.replace(/there is no field.*/, "there is no");
+  const start = message.replace(/unknown option.*/, "unknown option");
   expect(() => parseAppInfo(given)).toThrow(new RegExp(`^${start.replaceAll(".", "\\.")}`));
   expect(() => parseAppInfo(given, "Owner: ")).toThrow(/^Owner: appInfo: /);
   expect(parseAppInfo(app)).toEqual(app);

@@ -79,7 +79,7 @@ it.each([
 ])("refuses %j and says why", (value, why) => {
   const { message } = refusal(value);
   expect(message).toContain(why);
-  expect(message).toMatch(/^baseUrl is .+; wanted: an address such as/);
+  expect(message).toMatch(/^baseUrl is .+(?:; wanted: an address such as|\. Is the environment variable set\?)/);
 });
 
 it.each([

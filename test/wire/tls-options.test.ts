@@ -198,7 +198,7 @@ describe("tls that can't be used", () => {
     ["null", null, "tls: it must be an object; found null"],
     ["text", authority, "tls: it must be an object; found a string"],
     ["an array", [authority], "tls: it must be an object; found an array"],
-    ["another option", { rejectUnauthorized: false }, 'tls: there is no option "rejectUnauthorized"'],
+    ["another option", { rejectUnauthorized: false }, 'tls: unknown option "rejectUnauthorized"'],
     ["a certificate alone", { cert: good.cert }, "tls.cert goes with tls.key, which is missing"],
     ["a key alone", { key: good.key }, "tls.key goes with tls.cert, which is missing"],
     ["a passphrase alone", { passphrase }, "tls.passphrase goes with tls.key"],
