@@ -81,3 +81,6 @@ export function repeatsRequest(
 ): boolean {
   return data.id === sent.id && !Object.keys(record).some((name) => data[name] && !sent[name]);
 }
+
+/** Each field of a body or a filter can be left out, or be undefined. */
+export type Optional<Fields> = { [Name in keyof Fields]?: Fields[Name] | undefined };

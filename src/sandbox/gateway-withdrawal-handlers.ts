@@ -28,7 +28,7 @@ export function gatewayWithdrawalHandlers(
     },
     "paymentGateways.withdrawals.update": (call) => {
       const row = rowOf(call);
-      row.record = honored(service, checkWithdrawal(service.ledger, { ...row.record, ...call.body }));
+      row.record = honored(service, checkWithdrawal(service.ledger, Object.assign({ ...row.record }, call.body)));
     },
   };
 }

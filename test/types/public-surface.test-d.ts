@@ -60,9 +60,20 @@ describe("options", () => {
 });
 
 describe("bodies", () => {
+  it("take undefined for a field that is left out, as filters do", () => {
+    const text: string | undefined = Math.random() > 1 ? "x" : undefined;
+    client.paymentGateways.create({ institutionId: "a", email: text });
+    client.paymentGateways.update("1", { email: text });
+    client.liquidityProviders.transfers("1").create({ from: undefined, gatewayId: text });
+    client.paymentGateways.list({ filter: { currency: text } });
+    client.payments.list({ filter: { memo: text, other: undefined } });
+    client.paymentIntents.get("1", { query: { memo: text, extras: text } });
+    expectTypeOf<PaymentRequest["id"]>().toEqualTypeOf<string | undefined>();
+  });
+
   it("carry the described fields and no others", () => {
     const deposits = client.liquidityProviders.deposits("1");
-    expectTypeOf(deposits.create).parameter(0).toExtend<{ amount?: string }>();
+    expectTypeOf(deposits.create).parameter(0).toExtend<{ amount?: string | undefined }>();
     // @ts-expect-error requestBody is response only
     deposits.create({ amount: "1", requestBody: "{}" });
     // @ts-expect-error amounts are strings
