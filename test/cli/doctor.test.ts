@@ -132,7 +132,7 @@ describe("says what is wrong:", () => {
     const earlier = server.sandbox.tokenRequests.length;
     const { wrong, text } = await examined({ password: `${server.clientOptions.auth.password}\n` });
     expect(wrong).toEqual(["login: failed", "registered key: skipped"]);
-    expect(text).toContain("no line break");
+    expect(text).toContain("a line break");
     expect(server.sandbox.tokenRequests).toHaveLength(earlier);
   });
 
