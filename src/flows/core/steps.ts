@@ -1,0 +1,121 @@
+import type { Payment } from "../../resources/payments.js";
+import type {
+  Begun,
+  Call,
+  Command,
+  Declined,
+  Event,
+  Failure,
+  Flow,
+  Held,
+  HeldReason,
+  Listed,
+  Outcome,
+  Owner,
+  Paid,
+  Refused,
+  Rejected,
+  Result,
+  SearchResult,
+  Sent,
+  Step,
+} from "./state.js";
+
+// Steps.
+
+export function read(call: Call): Step {
+  return { state: { at: "reading", call }, command: { do: "read" } };
+}
+
+export function does(owner: Owner, command: Command): Step {
+  return { state: owner, command };
+}
+
+/** It is stored before anything else happens. `then`: what the call ends with. */
+export function store(owner: Owner, to: Flow, then?: Result): Step {
+  return { state: { at: "writing", owner, to, ...(then && { then }) }, command: { do: "write", flow: to } };
+}
+
+/** Gives the lease back: the flow is free for others at once. */
+export function leave({ call }: Owner, result: Result): Step {
+  return { state: { at: "leaving", call, result }, command: { do: "release" } };
+}
+
+export function done(call: Call, result: Result): Step {
+  return { state: { at: "done", call, result } };
+}
+
+export function thrown(code: string, effect: Failure["effect"] = "none"): Result {
+  return { thrown: { code, effect } };
+}
+
+export function paused(failure: Failure): Result {
+  return { paused: { ...failure, effect: "possible" } };
+}
+
+/** A driver that breaks its contract changes nothing that is stored. */
+const unexpected: Failure = { code: "flow_unexpected_event", effect: "possible" };
+
+export function failureOf(event: Event): Failure {
+  return event.is === "failed" ? event.failure : unexpected;
+}
+
+export function search(flow: Sent): Command {
+  return { do: "search", flow, backToMs: flow.begunAtMs };
+}
+
+// Flows.
+
+export function isOutcome(flow: Flow): flow is Outcome {
+  return flow.phase === "paid" || flow.phase === "declined" || flow.phase === "rejected" || flow.phase === "held";
+}
+
+/** What an error can say about the money of a key. */
+export function effectOf({ phase }: Flow): Failure["effect"] {
+  return phase === "quoted" || phase === "declined" || phase === "rejected" ? "none" : "possible";
+}
+
+export function isListed(result: SearchResult): result is Listed {
+  return result.is === "found" || result.is === "match";
+}
+
+/** What all phases keep. */
+export function beginningOf<F extends Begun>(flow: F): Pick<F, keyof Begun> {
+  const { request, intent, begunAtMs, tries, signed, reliedOn, decisions } = flow;
+  return {
+    request,
+    intent,
+    begunAtMs,
+    tries,
+    ...(signed && { signed }),
+    ...(reliedOn && { reliedOn }),
+    ...(decisions && { decisions }),
+  };
+}
+
+/** Rule 5. */
+export function paid(flow: Begun, payment: Payment): Paid {
+  const statuses: readonly string[] = [payment.senderGatewayStatus, payment.receiverGatewayStatus];
+  const isSettledBadly = statuses.includes("error") || statuses.includes("reverted");
+  return { ...beginningOf(flow), phase: "paid", payment, ...(isSettledBadly && { isSettledBadly }) };
+}
+
+type HeldDetails = Pick<Held, "said" | "searches" | "match">;
+
+export function held(flow: Sent, why: HeldReason, details: HeldDetails = {}): Held {
+  return { ...beginningOf(flow), signed: flow.signed, phase: "held", why, ...details };
+}
+
+/** A possible match is neither absent nor found: a person looks at it. */
+export function settledBy({ is, payment }: Listed, flow: Sent): Paid | Held {
+  return is === "found" ? paid(flow, payment) : held(flow, "possible-match", { match: payment });
+}
+
+export function declined({ request, intent }: Begun): Declined {
+  return { phase: "declined", request, intent };
+}
+
+export function rejected({ request, intent, refusal, signed, reliedOn, decisions }: Refused): Rejected {
+  const details = { ...(reliedOn && { reliedOn }), ...(decisions && { decisions }) };
+  return { phase: "rejected", request, intent, refusal, signed, ...details };
+}
