@@ -1,0 +1,93 @@
+import { equalAmounts } from "../../money.js";
+import type { Payment, PaymentRequest } from "../../resources/payments.js";
+import type { Listed, Signed } from "./state.js";
+
+/** A record as it was listed: no field of it is certain. */
+export type ListedRecord = { readonly [Field in keyof Payment]?: unknown };
+
+type Json = Readonly<Record<string, unknown>>;
+
+/**
+ * Tells whether a listed record is the payment of a claim. `found`: by its signature, which depends on the bytes and the key only, or
+ * by its body. `match`: it has the claim's sender gateway and transaction id, and another body.
+ */
+export function matchPayment(signed: Signed): (record: ListedRecord) => Listed["is"] | undefined {
+  const signature = decode(signed.signature);
+  const body = parse(signed.body);
+  const id = plain(signed.senderGatewayTransactionId);
+  return (record) => {
+    if (signature !== undefined && decode(record.creationRequestSignatureBase64) === signature) return "found";
+    const listed = parse(record.creationRequestBody);
+    if (isSameBody(body, listed)) return "found";
+    return isNamed(record, id, body) || isNamed(listed, id, body) ? "match" : undefined;
+  };
+}
+
+/** Whether the record that answers a claim belongs to another request: its signature and its body are others. */
+export function isAnother(signed: Signed, record: ListedRecord): boolean {
+  const signature = decode(record.creationRequestSignatureBase64);
+  const listed = parse(record.creationRequestBody);
+  if (signature === undefined || Object.keys(listed).length === 0) return false;
+  return signature !== decode(signed.signature) && !isSameBody(parse(signed.body), listed);
+}
+
+function isNamed({ senderGatewayId, senderGatewayTransactionId }: ListedRecord, id: unknown, body: Json): boolean {
+  if (plain(senderGatewayTransactionId) !== id) return false;
+  return typeof senderGatewayId !== "string" || senderGatewayId === body["senderGatewayId"];
+}
+
+/** Services may list an id in another case, padded, or as a number. */
+function plain(id: unknown): unknown {
+  return typeof id === "string" || typeof id === "number" ? String(id).normalize("NFKC").trim().toLowerCase() : id;
+}
+
+/** The bytes of Base64 or Base64url, in lines or not, with or without padding. */
+function decode(text: unknown): string | undefined {
+  if (typeof text !== "string" || text.trim() === "") return undefined;
+  try {
+    return atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  } catch {
+    return undefined;
+  }
+}
+
+function parse(text: unknown): Json {
+  try {
+    const value: unknown = typeof text === "string" ? JSON.parse(text) : undefined;
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+const amounts: ReadonlySet<string> = new Set([
+  "senderAmount",
+  "receiverAmount",
+  "receivingGatewayFee",
+] satisfies (keyof PaymentRequest)[]);
+
+function isSameBody(one: Json, other: Json): boolean {
+  const names = Object.keys(one);
+  if (names.length === 0 || names.length !== Object.keys(other).length) return false;
+  return names.every((name) =>
+    amounts.has(name)
+      ? Object.hasOwn(other, name) && equalAmounts(one[name], other[name])
+      : Object.hasOwn(other, name) && isSameJson(one[name], other[name]),
+  );
+}
+
+/** The order of an object's fields doesn't count. */
+function isSameJson(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((item, at) => isSameJson(item, other[at]));
+  }
+  if (!isObject(one) || !isObject(other)) return false;
+  const names = Object.keys(one);
+  if (names.length !== Object.keys(other).length) return false;
+  return names.every((name) => Object.hasOwn(other, name) && isSameJson(one[name], other[name]));
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
