@@ -33,7 +33,7 @@ export function isAnother(signed: Signed, record: ListedRecord): boolean {
 
 function isNamed({ senderGatewayId, senderGatewayTransactionId }: ListedRecord, id: unknown, body: Json): boolean {
   if (plain(senderGatewayTransactionId) !== id) return false;
-  return typeof senderGatewayId !== "string" || senderGatewayId === body["senderGatewayId"];
+  return typeof senderGatewayId !== "string" || senderGatewayId === body.senderGatewayId;
 }
 
 /** Services may list an id in another case, padded, or as a number. */

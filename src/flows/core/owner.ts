@@ -132,8 +132,8 @@ function afterFirstSearch(
 ): Step {
   const { tries } = flow;
   if (result.is === "found") return store(owner, paid(flow, result.payment));
-  // What was there before this claim may be its payment.
-  const mayBePaid: ToSend = { ...flow, tries: { ...tries, open: Math.max(1, tries.open) } };
+  // Of an earlier entry of the key, there may be a payment: searches go back to its time, and it counts as sent.
+  const mayBePaid: ToSend = { ...since(flow, funds), tries: { ...tries, open: Math.max(1, tries.open) } };
   if (isListed(result)) return store(owner, settledBy(result, mayBePaid));
   const hold = (why: HeldReason): Step =>
     store(owner, held(mayBePaid, why, { searches: { times: 1, last: result.is } }));
@@ -145,7 +145,11 @@ function afterFirstSearch(
     return store(owner, waiting, paused(failure));
   }
   const isFirstClaim = owner.flow.signed === undefined;
-  return isFirstClaim && wasLost(owner, funds, config) ? hold("entry-lost") : claim(owner, flow);
+  return isFirstClaim && wasLost(owner, funds, config) ? hold("entry-lost") : claim(owner, since(flow, funds));
+}
+
+function since(flow: ToSend, funds: Funds): ToSend {
+  return funds.replayed ? { ...flow, begunAtMs: Math.min(flow.begunAtMs, funds.takenAtMs) } : flow;
 }
 
 /** The money was taken for an earlier entry of the key. */

@@ -64,8 +64,7 @@ export function openReason(flow: Flow): string | undefined {
 }
 
 function waitReason(said: Words | undefined, unread: number, isWaiting: boolean): string {
-  if (!isWaiting)
-    return "The money is being taken. Nothing has been sent that may become a payment, or it was refused.";
+  if (!isWaiting) return "Waits for takeFunds. Then the payment is signed and sent.";
   if (said !== undefined) return `Waits before the payment is sent again: the service said ${quoted(said)}.`;
   return `Waits before the list of payments is read again. It couldn't be read (${unread} of 8 times).`;
 }

@@ -58,7 +58,7 @@ export interface Tries {
 export interface Begun {
   readonly request: PaymentIntentRequest;
   readonly intent: PaymentIntent;
-  /** Searches go back to this time. */
+  /** Searches go back to this time: when the entry, or an earlier one of the key, began. */
   readonly begunAtMs: number;
   readonly tries: Tries;
   /** From the first claim on. */
