@@ -2,17 +2,18 @@ import { explore } from "./explore.js";
 import { Model } from "./world.js";
 import { type WorldName, worlds } from "./worlds.js";
 
-// npm run model -- --faults 2 [--world run] [--seconds 600]
+// npm run model -- --faults 2 [--world run] [--seconds 600] [--states 1000000]
 const { argv } = process;
 const option = (name: string): string | undefined => argv[argv.indexOf(`--${name}`) + 1 || argv.length];
 const faults = Number(option("faults") ?? 2);
 const maxSeconds = Number(option("seconds") ?? 600);
+const maxStates = Number(option("states") ?? 20_000_000);
 const only = option("world");
 let states = 0;
 let seconds = 0;
 for (const name of Object.keys(worlds) as WorldName[]) {
   if (only !== undefined && only !== name) continue;
-  const { broken, trace = [], ...report } = explore(new Model({ ...worlds[name], faults }), { maxSeconds });
+  const { broken, trace = [], ...report } = explore(new Model({ ...worlds[name], faults }), { maxSeconds, maxStates });
   states += report.states;
   seconds += report.cpuSeconds;
   const result = broken ?? (report.isWhole ? "whole" : "not whole");

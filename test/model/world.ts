@@ -528,6 +528,7 @@ export class Model {
   #search(w: World, { body }: Signed, backToMs: number, answer: Answer, fault: Faulty): void {
     if (this.#options.lists === "forbidden") {
       answer("forbidden", searched.forbidden);
+      fault("unreadable", "can't be read", searched.unreadable);
       return;
     }
     const see = (sendings: readonly Sending[]): void => {

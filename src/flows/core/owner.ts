@@ -135,6 +135,7 @@ function afterFirstSearch(
   // Of an earlier entry of the key, there may be a payment: searches go back to its time, and it counts as sent.
   const mayBePaid: ToSend = { ...since(flow, funds), tries: { ...tries, open: Math.max(1, tries.open) } };
   if (isListed(result)) return store(owner, settledBy(result, mayBePaid));
+  const isLost = flow.wasLost === true || (owner.flow.signed === undefined && belongsToLostEntry(owner, funds, config));
   const hold = (why: HeldReason): Step =>
     store(owner, held(mayBePaid, why, { searches: { times: 1, last: result.is } }));
   if (result.is === "unreadable") {
@@ -142,10 +143,9 @@ function afterFirstSearch(
     const notBeforeMs = nowMs + waitMs(tries.unread);
     const failure = { code: "flow_payment_unseen", effect: "possible", retryAtMs: notBeforeMs } as const;
     const waiting = { ...owner.flow, notBeforeMs, tries: { ...tries, unread: tries.unread + 1 } };
-    return store(owner, waiting, paused(failure));
+    return store(owner, isLost ? { ...waiting, wasLost: true } : waiting, paused(failure));
   }
-  const isFirstClaim = owner.flow.signed === undefined;
-  return isFirstClaim && wasLost(owner, funds, config) ? hold("entry-lost") : claim(owner, since(flow, funds));
+  return isLost ? hold("entry-lost") : claim(owner, since(flow, funds));
 }
 
 function since(flow: ToSend, funds: Funds): ToSend {
@@ -153,7 +153,7 @@ function since(flow: ToSend, funds: Funds): ToSend {
 }
 
 /** The money was taken for an earlier entry of the key. */
-function wasLost({ began, flow }: Owner<FundsRequested>, funds: Funds, { bankSkewMs }: Config): boolean {
+function belongsToLostEntry({ began, flow }: Owner<FundsRequested>, funds: Funds, { bankSkewMs }: Config): boolean {
   return began || (funds.replayed && funds.takenAtMs < flow.begunAtMs - bankSkewMs);
 }
 

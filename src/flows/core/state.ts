@@ -83,6 +83,8 @@ export interface FundsRequested extends Begun {
   readonly notBeforeMs?: number;
   /** Why it waits. */
   readonly said?: Words;
+  /** The money was taken for an earlier entry of the key, which was lost. */
+  readonly wasLost?: true;
 }
 
 export interface Claimed extends Sent {
