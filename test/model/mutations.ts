@@ -38,7 +38,7 @@ export const mutations: readonly Mutation[] = [
       [
         "owner.ts",
         "return event.funds === null ? withoutFunds(owner) :",
-        `return event.funds === null ? withFunds(owner, ${sendAgain}) :`,
+        `return event.funds === null ? withFunds({ ...owner, funds: ${sendAgain} }, ${sendAgain}) :`,
       ],
     ],
   },

@@ -1,0 +1,658 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { next, resume, start } from "../../../src/flows/core/next.js";
+import type {
+  Call,
+  Claimed,
+  Config,
+  Decision,
+  Entry,
+  Event,
+  Flow,
+  FundsRequested,
+  Held,
+  Owner,
+  Refusal,
+  Result,
+  Signed,
+  State,
+  Step,
+} from "../../../src/flows/core/state.js";
+import type { PaymentIntent, PaymentIntentRequest } from "../../../src/resources/payment-intents.js";
+import type { Payment } from "../../../src/resources/payments.js";
+
+type EventBody = Event extends infer E ? (E extends Event ? Omit<E, "nowMs"> : never) : never;
+
+const nowMs = 10_000;
+const config: Config = { readBacks: 1, bankSkewMs: 100, maxUnauthorized: 1, maxUnread: 1, maxRepeats: 1, facts: {} };
+const request = { memo: "m" } as PaymentIntentRequest;
+const intent = { id: "1" } as PaymentIntent;
+const payment = { id: "p" } as Payment;
+const signed: Signed = { senderGatewayTransactionId: "t", path: "/payments", body: "{}", signature: "s" };
+const refusal: Refusal = { by: "service", status: 400, code: "no", message: "No." };
+const said = { status: 401, code: "c", message: "" };
+const decision: Decision = { action: "release", by: "ann", why: "w", atMs: 0 };
+const tries = { open: 0, unauthorized: 0, throttled: 0, unread: 0, repeated: 0 };
+const begun = { request, intent, begunAtMs: 5_000, tries };
+
+const quoted: Flow = { phase: "quoted", request, intent };
+const requested: FundsRequested = { ...begun, phase: "funds-requested" };
+const again: FundsRequested = { ...requested, signed, tries: { ...tries, open: 1, repeated: 1 } };
+const claimed: Claimed = { ...begun, phase: "claimed", signed, tries: { ...tries, open: 1 } };
+const claimedAgain: Claimed = { ...claimed, tries: { ...tries, open: 2, unauthorized: 1 } };
+const unknown: Flow = { ...claimed, phase: "unknown" };
+const refused: Flow = { ...claimed, phase: "refused", refusal };
+const held: Held = { ...claimed, phase: "held", why: "not-found" };
+const proposed: Held = { ...held, proposal: decision };
+const paid: Flow = { ...claimed, phase: "paid", payment };
+const declined: Flow = { phase: "declined", request, intent };
+const rejected: Flow = { phase: "rejected", request, refusal };
+
+const entry = (flow: Flow, isExpired = false): Entry => ({ flow, revision: 7, isExpired });
+const read = (flow: Flow, isExpired = false): EventBody => ({ is: "entry", entry: entry(flow, isExpired) });
+const response = (one: Extract<Event, { is: "response" }>["response"]): EventBody => ({
+  is: "response",
+  response: one,
+});
+const replayed = (takenAtMs: number): EventBody => ({
+  is: "funds",
+  funds: { senderGatewayTransactionId: "t", replayed: true, takenAtMs },
+});
+
+const events = {
+  nothing: { is: "entry", entry: undefined },
+  quoted: read(quoted),
+  "expired quote": read(quoted, true),
+  open: read(claimed),
+  held: read(held),
+  paid: read(paid),
+  declined: read(declined),
+  rejected: read(rejected),
+  pruned: { is: "pruned" },
+  owned: { is: "owned", entry: entry(held) },
+  stored: { is: "stored" },
+  "write refused": { is: "refused" },
+  busy: { is: "busy" },
+  intent: { is: "intent", intent },
+  "intent refused": { is: "intentRefused", refusal, failure: { code: "no", effect: "none" } },
+  "null funds": { is: "funds", funds: null },
+  funds: { is: "funds", funds: { senderGatewayTransactionId: "t", replayed: false } },
+  replayed: replayed(5_000),
+  "replayed, older": replayed(1_000),
+  signed: { is: "signed", signed },
+  "201": response({ is: "paid", payment }),
+  "201 reverted": response({ is: "paid", payment: { ...payment, receiverGatewayStatus: "reverted" } }),
+  "400": response({ is: "refused", refusal }),
+  "401": response({ is: "unauthorized", said }),
+  "429": response({ is: "throttled", said, retryAtMs: 12_345 }),
+  "not sent": response({ is: "notSent", failure: { code: "no_route", effect: "none" } }),
+  timeout: response({ is: "unknown", said }),
+  found: { is: "searched", result: { is: "found", payment } },
+  match: { is: "searched", result: { is: "match", payment } },
+  absent: { is: "searched", result: { is: "absent" } },
+  unreadable: { is: "searched", result: { is: "unreadable" } },
+  forbidden: { is: "searched", result: { is: "forbidden" } },
+  done: { is: "done" },
+  failed: { is: "failed", failure: { code: "gone", effect: "none" } },
+} as const satisfies Record<string, EventBody>;
+type EventName = keyof typeof events;
+
+const calls = {
+  run: { kind: "run", request },
+  quote: { kind: "quote", request },
+  confirm: { kind: "confirm", intentId: "1" },
+  cancel: { kind: "cancel" },
+  recheck: { kind: "recheck" },
+  recover: { kind: "recover" },
+} as const satisfies Record<string, Call>;
+const resolve = (more: object): Call => ({ kind: "resolve", step: "decide", decision, ...more }) as Call;
+const reading = (call: Call): State => start(call).state;
+const owning = (flow: Flow, more: Partial<Owner> = {}): State => ({
+  at: "owning",
+  call: calls.run,
+  flow,
+  began: false,
+  ...more,
+});
+const writing = (to: Flow, call: Call = calls.run): State => ({
+  at: "writing",
+  owner: { at: "owning", call, flow: requested, began: true },
+  to,
+});
+const acquiring = (call: Call): State => ({ at: "acquiring", call });
+const sought = { funds: { senderGatewayTransactionId: "t", replayed: true, takenAtMs: 5_000 }, signed } as const;
+const proof = { readBacks: 2, isProof: true } as const;
+
+type Row = readonly [state: string, State, Partial<Record<EventName, string>>, facts?: Config["facts"]];
+
+/** What follows each event. Every other event is unexpected. */
+const table: readonly Row[] = [
+  [
+    "run reads",
+    reading(calls.run),
+    {
+      nothing: "createIntent",
+      quoted: "replaceQuote funds-requested in time",
+      "expired quote": "createIntent",
+      open: "acquire",
+      held: "done: held",
+      paid: "done: paid",
+      declined: "done: declined",
+      rejected: "done: rejected",
+      pruned: "done: thrown flow_pruned possible",
+    },
+  ],
+  [
+    "run of another request reads",
+    reading({ kind: "run", request: { ...request, memo: "other" } }),
+    {
+      nothing: "createIntent",
+      quoted: "done: thrown flow_key_reused none",
+      "expired quote": "done: thrown flow_key_reused none",
+      open: "done: thrown flow_key_reused possible",
+      held: "done: thrown flow_key_reused possible",
+      paid: "done: thrown flow_key_reused possible",
+      declined: "done: thrown flow_key_reused none",
+      rejected: "done: thrown flow_key_reused none",
+      pruned: "done: thrown flow_pruned possible",
+    },
+  ],
+  [
+    "quote reads",
+    reading(calls.quote),
+    {
+      nothing: "createIntent",
+      quoted: "done: quoted",
+      "expired quote": "createIntent",
+      open: "done: thrown flow_confirmed possible",
+      held: "done: thrown flow_confirmed possible",
+      paid: "done: thrown flow_confirmed possible",
+      declined: "done: thrown flow_confirmed none",
+      rejected: "done: thrown flow_confirmed none",
+      pruned: "done: thrown flow_pruned possible",
+    },
+  ],
+  [
+    "confirm reads",
+    reading(calls.confirm),
+    {
+      nothing: "done: thrown flow_unknown none",
+      quoted: "replaceQuote funds-requested in time",
+      "expired quote": "done: thrown quote_expired none",
+      open: "acquire",
+      held: "done: held",
+      paid: "done: paid",
+      declined: "done: declined",
+      rejected: "done: thrown quote_changed none",
+      pruned: "done: thrown flow_pruned possible",
+    },
+  ],
+  [
+    "cancel reads",
+    reading(calls.cancel),
+    {
+      nothing: "done: thrown flow_unknown none",
+      quoted: "replaceQuote declined",
+      "expired quote": "replaceQuote declined",
+      open: "done: thrown flow_confirmed possible",
+      held: "done: thrown flow_confirmed possible",
+      paid: "done: thrown flow_confirmed possible",
+      declined: "done: declined",
+      rejected: "done: thrown flow_confirmed none",
+      pruned: "done: thrown flow_pruned possible",
+    },
+  ],
+  [
+    "an operator reads",
+    reading(resolve({})),
+    {
+      nothing: "done: thrown flow_unknown none",
+      quoted: "done: thrown flow_not_held none",
+      "expired quote": "done: thrown flow_not_held none",
+      open: "done: thrown flow_not_held none",
+      held: "acquire",
+      paid: "done: thrown flow_not_held none",
+      declined: "done: thrown flow_not_held none",
+      rejected: "done: thrown flow_not_held none",
+      pruned: "done: thrown flow_pruned possible",
+    },
+  ],
+  [
+    "a new search reads",
+    reading(calls.recheck),
+    {
+      nothing: "done: thrown flow_unknown none",
+      quoted: "done: nothing",
+      "expired quote": "done: nothing",
+      open: "done: nothing",
+      held: "search",
+      paid: "done: nothing",
+      declined: "done: nothing",
+      rejected: "done: nothing",
+      pruned: "done: thrown flow_pruned possible",
+    },
+  ],
+  [
+    "run asks for an intent",
+    { at: "asking", call: calls.run, isRenewal: false },
+    { intent: "begin funds-requested", "intent refused": "begin rejected", failed: "read" },
+  ],
+  [
+    "quote asks for an intent",
+    { at: "asking", call: calls.quote, isRenewal: false },
+    { intent: "begin quoted", "intent refused": "read", failed: "read" },
+  ],
+  [
+    "quote asks for a new intent",
+    { at: "asking", call: calls.quote, isRenewal: true },
+    { intent: "replaceQuote quoted", "intent refused": "read", failed: "read" },
+  ],
+  [
+    "an intent has failed",
+    { at: "failing", call: calls.run, failure: { code: "x", effect: "none" } },
+    {
+      nothing: "done: thrown x none",
+      quoted: "done: thrown x none",
+      "expired quote": "done: thrown x none",
+      declined: "done: thrown x none",
+      rejected: "done: thrown x none",
+    },
+  ],
+  [
+    "run begins",
+    { at: "creating", call: calls.run, to: requested },
+    {
+      nothing: "createIntent",
+      quoted: "replaceQuote funds-requested in time",
+      "expired quote": "createIntent",
+      open: "acquire",
+      held: "done: held",
+      paid: "done: paid",
+      declined: "done: declined",
+      rejected: "done: rejected",
+      pruned: "done: thrown flow_pruned possible",
+      owned: "takeFunds",
+      "write refused": "read",
+    },
+  ],
+  ["run acquires", acquiring(calls.run), { owned: "release: held", busy: "wait others" }],
+  ["an operator acquires", acquiring(resolve({})), { owned: "search", busy: "done: thrown flow_busy none" }],
+  [
+    "an operator who saw another revision acquires",
+    acquiring(resolve({ revision: 6 })),
+    { owned: "release: thrown flow_changed none", busy: "done: thrown flow_busy none" },
+  ],
+  [
+    "a new search that found the payment acquires",
+    { at: "acquiring", call: calls.recheck, found: payment },
+    { owned: "write paid", busy: "done: nothing" },
+  ],
+  ["a new search", { at: "rechecking", call: calls.recheck }, { found: "acquire" }],
+  ["run waits for another owner", { at: "waiting", call: calls.run }, { done: "read" }],
+  [
+    "the money is asked for",
+    owning(requested),
+    { "null funds": "write declined", funds: "sign", replayed: "sign", "replayed, older": "sign", done: "takeFunds" },
+  ],
+  [
+    "the money is asked for again",
+    owning(again),
+    {
+      "null funds": "write held money-gone",
+      funds: "write claimed, 2 open",
+      replayed: "search",
+      "replayed, older": "search",
+      done: "takeFunds",
+    },
+  ],
+  [
+    "the money is asked for again, after a search",
+    owning(again, { searched: true }),
+    {
+      "null funds": "write held money-gone",
+      funds: "write claimed, 2 open",
+      replayed: "write claimed, 2 open",
+      "replayed, older": "write claimed, 2 open",
+      done: "takeFunds",
+    },
+  ],
+  [
+    "new money is signed for",
+    owning(requested, { funds: { senderGatewayTransactionId: "t", replayed: false } }),
+    {
+      "null funds": "write declined",
+      funds: "sign",
+      replayed: "sign",
+      "replayed, older": "sign",
+      signed: "write claimed, 1 open",
+      done: "takeFunds",
+    },
+  ],
+  ...(
+    [
+      ["money of this entry", {}, "write claimed, 1 open", "write claimed, 1 open", "write funds-requested, waits"],
+      [
+        "money of an earlier entry",
+        { began: true },
+        "write held entry-lost",
+        "write held entry-lost",
+        "write funds-requested, waits",
+      ],
+      [
+        "older money",
+        { funds: { ...sought.funds, takenAtMs: 4_899 } },
+        "write held entry-lost",
+        "write held entry-lost",
+        "write funds-requested, waits",
+      ],
+      [
+        "unreadable again",
+        { flow: { ...requested, tries: { ...tries, unread: 1 } } },
+        "write claimed, 1 open",
+        "write claimed, 1 open",
+        "write held unreadable",
+      ],
+      [
+        "remembered as lost",
+        { flow: { ...requested, wasLost: true } },
+        "write held entry-lost",
+        "write held entry-lost",
+        "write funds-requested, waits",
+      ],
+    ] as const
+  ).map(
+    ([title, more, absent, forbidden, unreadable]): Row => [
+      `the first search, ${title}`,
+      owning(requested, { ...sought, ...more }),
+      {
+        "null funds": "write declined",
+        funds: "sign",
+        replayed: "sign",
+        "replayed, older": "sign",
+        signed: "search",
+        found: "write paid",
+        match: "write held possible-match",
+        absent,
+        forbidden,
+        unreadable,
+        done: "takeFunds",
+      },
+    ],
+  ),
+  [
+    "a claim is sent",
+    owning(claimed),
+    {
+      "201": "write paid",
+      "201 reverted": "write paid, settled badly",
+      "400": "search",
+      "401": "write funds-requested, waits",
+      "429": "write funds-requested, waits",
+      "not sent": "write funds-requested",
+      timeout: "write unknown",
+    },
+  ],
+  [
+    "a claim is sent again",
+    owning(claimedAgain, { refusal }),
+    {
+      "201": "write paid",
+      "201 reverted": "write paid, settled badly",
+      "400": "search",
+      "401": "write held unauthorized",
+      "429": "write funds-requested, waits",
+      "not sent": "write funds-requested",
+      timeout: "write unknown",
+      found: "write paid",
+      match: "write held possible-match",
+      absent: "write held refused-after-repeat",
+      unreadable: "write held refused-after-repeat",
+      forbidden: "write held refused-after-repeat",
+    },
+  ],
+  [
+    "a claim was refused",
+    owning(claimed, { refusal }),
+    {
+      "201": "write paid",
+      "201 reverted": "write paid, settled badly",
+      "400": "search",
+      "401": "write funds-requested, waits",
+      "429": "write funds-requested, waits",
+      "not sent": "write funds-requested",
+      timeout: "write unknown",
+      found: "write paid",
+      match: "write held possible-match",
+      absent: "write refused",
+      unreadable: "write refused",
+      forbidden: "write refused",
+    },
+  ],
+  [
+    "unknown",
+    owning(unknown),
+    {
+      found: "write paid",
+      match: "write held possible-match",
+      absent: "wait readBack",
+      unreadable: "wait readBack",
+      forbidden: "write held not-found",
+      done: "search",
+    },
+  ],
+  ...(
+    [
+      ["the last search", { readBacks: 1 }, {}, "write held not-found", "write held not-found", "write held not-found"],
+      ["listedWithinMs", { readBacks: 1 }, { listedWithinMs: 1 }, "wait listed", "wait listed", "write held not-found"],
+      [
+        "listedWithinMs, proof",
+        proof,
+        { listedWithinMs: 1 },
+        "write funds-requested",
+        "write held not-found",
+        "write held not-found",
+      ],
+      [
+        "singleUseIntents",
+        { readBacks: 1 },
+        { singleUseIntents: true },
+        "write funds-requested",
+        "write funds-requested",
+        "write funds-requested",
+      ],
+    ] as const
+  ).map(
+    ([title, more, facts, absent, unreadable, forbidden]): Row => [
+      `unknown, ${title}`,
+      owning(unknown, more),
+      { found: "write paid", match: "write held possible-match", absent, unreadable, forbidden, done: "search" },
+      facts,
+    ],
+  ),
+  ["the money is given back", owning(refused), { done: "write rejected" }],
+  ...(
+    [
+      [
+        "found",
+        { action: "found" },
+        "write paid",
+        "release: thrown flow_payment_not_found none",
+        "release: thrown flow_payment_not_found none",
+      ],
+      ["found, with its record", { action: "found", payment }, "write paid", "write paid", "write paid"],
+      [
+        "release",
+        { action: "release" },
+        "release: thrown flow_payment_found none",
+        "write refused",
+        "release: thrown flow_payment_unseen none",
+      ],
+      [
+        "release without proof",
+        { action: "release", withoutProof: true },
+        "release: thrown flow_payment_found none",
+        "write refused",
+        "write refused",
+      ],
+      [
+        "resend",
+        { action: "resend" },
+        "release: thrown flow_payment_found none",
+        "write funds-requested",
+        "release: thrown flow_payment_unseen none",
+      ],
+      [
+        "resend without proof",
+        { action: "resend", withoutProof: true },
+        "release: thrown flow_payment_found none",
+        "write funds-requested",
+        "write funds-requested",
+      ],
+    ] as const
+  ).map(
+    ([title, more, found, absent, unseen]): Row => [
+      `decided: ${title}`,
+      owning(held, { call: resolve({}), decision: { ...decision, ...more } }),
+      { found, absent, match: unseen, unreadable: unseen, forbidden: unseen },
+    ],
+  ),
+  ["a claim is stored", writing(claimed), { stored: "send", "write refused": "read" }],
+  ["an outcome is stored", writing(paid), { stored: "done: paid", "write refused": "read" }],
+  [
+    "a decision is stored",
+    writing(refused, resolve({})),
+    { stored: "releaseFunds", "write refused": "done: paused flow_changed" },
+  ],
+  [
+    "work stores",
+    writing({ ...requested, notBeforeMs: 1 }, calls.recover),
+    { stored: "wait notBefore", "write refused": "done: nothing" },
+  ],
+];
+
+/** What a state that doesn't own the flow makes of an unexpected event. */
+function unexpected(state: State, event: EventBody): string {
+  const code = event.is === "failed" ? "gone" : "flow_unexpected_event";
+  if (state.at === "rechecking") return "done: nothing";
+  if (state.at === "failing") return "done: paused x";
+  if (state.at === "asking") return "read";
+  return state.at === "owning" || state.at === "writing" ? `release: paused ${code}` : `done: paused ${code}`;
+}
+
+function summary({ state, command }: Step): string {
+  if (state.at === "done") return `done: ${resultOf(state.result)}`;
+  if (state.at === "leaving") return `release: ${resultOf(state.result)}`;
+  switch (command?.do) {
+    case "write":
+    case "begin":
+      return `${command.do} ${flowOf(command.flow)}`;
+    case "replaceQuote":
+      return `replaceQuote ${command.flow.phase}${command.inTime ? " in time" : ""}`;
+    case "wait":
+      return `wait ${command.until}`;
+    default:
+      return command?.do ?? "nothing";
+  }
+}
+
+function flowOf(flow: Flow): string {
+  switch (flow.phase) {
+    case "held":
+      return `held ${flow.why}`;
+    case "claimed":
+      return `claimed, ${flow.tries.open} open`;
+    case "paid":
+      return flow.isSettledBadly ? "paid, settled badly" : "paid";
+    case "funds-requested":
+      return flow.notBeforeMs === undefined ? flow.phase : "funds-requested, waits";
+    default:
+      return flow.phase;
+  }
+}
+
+function resultOf(result: Result): string {
+  if ("outcome" in result) return result.outcome.phase;
+  if ("paused" in result) return `paused ${result.paused.code}`;
+  if ("thrown" in result) return `thrown ${result.thrown.code} ${result.thrown.effect}`;
+  return "quoted" in result ? "quoted" : "nothing";
+}
+
+const names = Object.keys(events) as EventName[];
+
+describe("next", () => {
+  it.each(
+    table.flatMap(([title, state, row, facts = {}]) =>
+      names.map((name) => [title, name, row[name] ?? unexpected(state, events[name]), state, facts] as const),
+    ),
+  )("%s + %s → %s", (_title, name, expected, state, facts) => {
+    const step = next(state, { ...events[name], nowMs } as Event, { ...config, facts });
+    expect(summary(step)).toBe(expected);
+  });
+
+  it.each([
+    [requested, "takeFunds"],
+    [{ ...requested, notBeforeMs: 1 }, "wait notBefore"],
+    [claimed, "write unknown"],
+    [unknown, "search"],
+    [refused, "releaseFunds"],
+    [held, "release: held"],
+  ] as const)("continues a flow that was taken over: %#", (flow, expected) => {
+    expect(summary(resume(entry(flow)))).toBe(expected);
+  });
+
+  it.each([
+    [0, undefined, 11_000],
+    [0, 12_345, 12_345],
+    [2, undefined, 18_000],
+    [7, undefined, 610_000],
+    [20, undefined, 610_000],
+  ])("waits longer with each 429: %i, retry at %s", (throttled, retryAtMs, notBeforeMs) => {
+    const state = owning({ ...claimed, tries: { ...claimed.tries, throttled } });
+    const throttle = { is: "throttled", said, ...(retryAtMs !== undefined && { retryAtMs }) } as const;
+    const { command } = next(state, { is: "response", response: throttle, nowMs }, config);
+    expect(command).toMatchObject({ flow: { notBeforeMs, said, tries: { open: 0, throttled: throttled + 1 } } });
+  });
+
+  const resolutions = [
+    ["propose", { decision }, held, "write held not-found", proposed],
+    ["approve", { by: "bob" }, proposed, "search", undefined],
+    ["approve", { by: "ann" }, proposed, "release: thrown flow_same_person none", undefined],
+    ["approve", { by: "bob" }, held, "release: thrown flow_not_proposed none", undefined],
+    ["refuse", { by: "bob" }, proposed, "write held not-found", held],
+    ["refuse", { by: "ann" }, proposed, "write held not-found", held],
+    ["refuse", { by: "bob" }, held, "release: thrown flow_not_proposed none", undefined],
+  ] as const;
+  it.each(resolutions)("%s by %j", (step, more, flow, expected, stored) => {
+    const call = resolve({ step, revision: 7, ...more });
+    const after = next(acquiring(call), { is: "owned", entry: entry(flow), nowMs }, config);
+    expect(summary(after)).toBe(expected);
+    if (stored !== undefined) expect(after.command).toEqual({ do: "write", flow: stored });
+  });
+
+  it("carries out the stored proposal, with its payment, and begins a new count after a resend", () => {
+    const proposal: Decision = { ...decision, action: "resend", withoutProof: true };
+    const flow: Held = { ...held, proposal, tries: { ...held.tries, unauthorized: 8, unread: 3 } };
+    const call = resolve({ step: "approve", by: "bob", revision: 7, decision: undefined });
+    const searching = next(acquiring(call), { is: "owned", entry: entry(flow), nowMs }, config);
+    const { command } = next(searching.state, { ...events.match, nowMs }, config);
+    expect(command).toMatchObject({
+      flow: {
+        phase: "funds-requested",
+        tries: { open: 1, unauthorized: 0, unread: 0 },
+        decisions: [{ ...proposal, approvedBy: "bob" }],
+      },
+    });
+  });
+});
+
+it("has no clock, no chance, and no imports but types and money", () => {
+  const folder = new URL("../../../src/flows/core/", import.meta.url);
+  const sources = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), "utf8"));
+  const text = sources.join("\n");
+  expect(text).not.toMatch(/\b(?:Date|random|crypto|performance|setTimeout|await|async|Promise)\b/);
+  const imports = [...text.matchAll(/import (type )?[^;]*? from "([^"]+)"/g)];
+  const outer = imports
+    .filter(([, type, path]) => type === undefined && !path?.startsWith("./"))
+    .map(([, , path]) => path);
+  expect(outer).toEqual(["../../money.js"]);
+});
