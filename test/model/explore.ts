@@ -1,4 +1,5 @@
-import type { Model, World } from "./world.js";
+import type { Model } from "./model.js";
+import type { World } from "./world.js";
 
 export interface Report {
   readonly states: number;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { explore } from "./explore.js";
 import { brokenLaw, type Facts, isSettled, laws, told } from "./laws.js";
+import { Model } from "./model.js";
 import { editedFiles } from "./mutated-core.js";
 import { mutations } from "./mutations.js";
-import { Model } from "./world.js";
 import { outside, type WorldName, worlds } from "./worlds.js";
 
 /** Some 20 s of CPU. `npm run model` explores further. */

@@ -1,31 +1,35 @@
 import { explore } from "./explore.js";
+import { Model } from "./model.js";
 import { mutatedNext } from "./mutated-core.js";
-import { mutations } from "./mutations.js";
-import { Model } from "./world.js";
+import { type Mutation, mutations } from "./mutations.js";
 import { worlds } from "./worlds.js";
 
 // npm run model:mutations [-- WORDS]: takes out one rule after another. The search must find what breaks.
 const words = process.argv.slice(2).join(" ");
-const limits = { maxStates: 700_000, maxSeconds: 30 };
-const maxFaults = 3;
+let found = 0;
+let rules = 0;
 
 for (const mutation of mutations) {
   if (!mutation.rule.includes(words)) continue;
-  const { rule, loose, unneeded } = mutation;
+  const { rule, unneeded } = mutation;
+  const result = await search(mutation);
+  console.log(`${rule} | ${result ?? `not found${unneeded === undefined ? "" : `: ${unneeded}`}`}`);
+  if ((result === undefined) !== (unneeded !== undefined)) process.exitCode = 1;
+  rules++;
+  if (result !== undefined) found++;
+}
+console.log(`${found} of ${rules} mutations found, ${Math.round(process.cpuUsage().user / 1e6)} s of CPU`);
+
+async function search(mutation: Mutation): Promise<string | undefined> {
+  const { loose, unneeded } = mutation;
   const next = await mutatedNext(mutation);
-  let states = 0;
-  let found: string | undefined;
-  for (let faults = 0; faults <= maxFaults && found === undefined; faults++) {
+  const [maxFaults, maxStates] = unneeded === undefined ? [3, 700_000] : [2, 100_000];
+  for (let faults = 0; faults <= maxFaults; faults++) {
     for (const world of mutation.worlds) {
-      const options = { ...worlds[world], faults, ...(loose && { loose }) };
-      const { broken, trace = [], ...report } = explore(new Model(options, next), limits);
-      states += report.states;
-      if (broken === undefined) continue;
-      found = `found in ${world}, ${faults} faults, ${trace.length} steps: ${broken}`;
-      break;
+      const model = new Model({ ...worlds[world], faults, ...(loose && { loose }) }, next);
+      const { broken, trace = [] } = explore(model, { maxStates });
+      if (broken !== undefined) return `${world}, ${faults} faults, ${trace.length} steps: ${broken}`;
     }
   }
-  const result = found ?? `not found${unneeded === undefined ? "" : `: ${unneeded}`}`;
-  console.log(`${rule} | ${result} | ${states} states`);
-  if ((found === undefined) !== (unneeded !== undefined)) process.exitCode = 1;
+  return undefined;
 }

@@ -1,13 +1,13 @@
 import { explore } from "./explore.js";
-import { Model } from "./world.js";
+import { Model } from "./model.js";
 import { type WorldName, worlds } from "./worlds.js";
 
-// npm run model -- --faults 2 [--world run] [--seconds 600] [--states 1000000]
+// npm run model -- [--faults 2] [--world run] [--states 100000] [--seconds 600]. A world with more states is explored in part.
 const { argv } = process;
 const option = (name: string): string | undefined => argv[argv.indexOf(`--${name}`) + 1 || argv.length];
 const faults = Number(option("faults") ?? 2);
 const maxSeconds = Number(option("seconds") ?? 600);
-const maxStates = Number(option("states") ?? 20_000_000);
+const maxStates = Number(option("states") ?? 100_000);
 const only = option("world");
 let states = 0;
 let seconds = 0;
@@ -16,7 +16,7 @@ for (const name of Object.keys(worlds) as WorldName[]) {
   const { broken, trace = [], ...report } = explore(new Model({ ...worlds[name], faults }), { maxSeconds, maxStates });
   states += report.states;
   seconds += report.cpuSeconds;
-  const result = broken ?? (report.isWhole ? "whole" : "not whole");
+  const result = broken ?? (report.isWhole ? "whole" : "in part");
   console.log(
     `${name.padEnd(24)}${String(report.states).padStart(10)} states ${report.cpuSeconds.toFixed(1).padStart(7)} s  ${result}`,
   );
