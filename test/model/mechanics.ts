@@ -22,17 +22,17 @@ const none: readonly never[] = [];
 export class Mechanics {
   readonly parts = new Parts();
   protected readonly options: WorldOptions;
-  protected readonly next: Next;
-  protected readonly steps = new Map<number, Step>();
-  protected readonly events = new Map<EventBody, Map<number, Event>>();
-  protected readonly entries = new Map<Row | undefined, Map<string, EventBody>>();
-  protected readonly starts = new Map<Row | undefined, Map<string, Step>>();
-  protected readonly without: ReadonlySet<Fault>;
+  readonly #next: Next;
+  readonly #steps = new Map<number, Step>();
+  readonly #events = new Map<EventBody, Map<number, Event>>();
+  readonly #entries = new Map<Row | undefined, Map<string, EventBody>>();
+  readonly #starts = new Map<Row | undefined, Map<string, Step>>();
+  readonly #without: ReadonlySet<Fault>;
 
   constructor(options: WorldOptions, next: Next = production) {
     this.options = options;
-    this.next = next;
-    this.without = new Set(options.without);
+    this.#next = next;
+    this.#without = new Set(options.without);
   }
 
   initial(): World {
@@ -82,14 +82,14 @@ export class Mechanics {
   }
 
   brokenLaw(w: World): string | undefined {
-    return brokenLaw(this.facts(w));
+    return brokenLaw(this.#facts(w));
   }
 
   isSettled(w: World): boolean {
     return w.processes.every((process) => process === undefined) && isSettled({ phase: phaseOf(w.row) });
   }
 
-  protected facts(w: World): Facts {
+  #facts(w: World): Facts {
     const { bank, resends, releases, isBlind, isStale, sendings } = w;
     return {
       payments: sendings.reduce((sum, { at }) => (at === "flying" ? sum : sum + 1), 0),
@@ -108,7 +108,7 @@ export class Mechanics {
   // Small things.
 
   protected can(w: World, fault: Fault): boolean {
-    return w.faults > 0 && !this.without.has(fault);
+    return w.faults > 0 && !this.#without.has(fault);
   }
 
   protected madeAs(): "made" | "listed" {
@@ -171,11 +171,11 @@ export class Mechanics {
     const isFree = w.row !== undefined && this.isFree(w, w.row);
     const row = afterMessage(w.row, message, isFree, this.options.loose);
     if (row === undefined || row === "again") return { world: w, is: row ?? "refused" };
-    return { world: this.put(message.operator > 0 ? this.decided(w, message) : w, row), is: "stored" };
+    return { world: this.put(message.operator > 0 ? this.#decided(w, message) : w, row), is: "stored" };
   }
 
   /** An operator's `release` or `resend` is stored. */
-  protected decided(w: World, { flow, operator, proof }: Message): World {
+  #decided(w: World, { flow, operator, proof }: Message): World {
     const { saw, isListed, toldNo } = w.operators[operator - 1] as Operator;
     const isRelease = flow?.phase === "refused";
     const decision = flow && "decisions" in flow ? flow.decisions?.at(-1) : undefined;
@@ -206,51 +206,51 @@ export class Mechanics {
   }
 
   protected begun(w: World, p: number, step: Step, owner: Partial<Process> = {}): World {
-    return this.continued(w, p, { ...nobody, seen: undefined, operator: 0, ...owner, step });
+    return this.#continued(w, p, { ...nobody, seen: undefined, operator: 0, ...owner, step });
   }
 
   protected start(call: Call): Step {
-    return remembered(this.starts, undefined, JSON.stringify(call), () => this.parts.known(start(call)));
+    return remembered(this.#starts, undefined, JSON.stringify(call), () => this.parts.known(start(call)));
   }
 
   protected resume(row: Row): Step {
     const entry = { flow: row.flow, revision: row.revision, isExpired: false };
-    return remembered(this.starts, row, "resume", () => this.parts.known(resume(entry)));
+    return remembered(this.#starts, row, "resume", () => this.parts.known(resume(entry)));
   }
 
   protected answered(w: World, p: number, process: Process, event: EventBody): World {
-    const timed = this.timed(event, w.era);
+    const timed = this.#timed(event, w.era);
     const key = this.parts.id(process.step) * 0x200000 + this.parts.id(timed);
-    let step = this.steps.get(key);
+    let step = this.#steps.get(key);
     if (step === undefined) {
-      step = this.parts.known(this.next(process.step.state, timed, this.options.config));
-      this.steps.set(key, step);
+      step = this.parts.known(this.#next(process.step.state, timed, this.options.config));
+      this.#steps.set(key, step);
     }
-    return this.continued(w, p, { ...process, step });
+    return this.#continued(w, p, { ...process, step });
   }
 
-  protected timed(event: EventBody, nowMs: number): Event {
-    return remembered(this.events, event, nowMs, () => this.parts.known({ ...event, nowMs } as Event));
+  #timed(event: EventBody, nowMs: number): Event {
+    return remembered(this.#events, event, nowMs, () => this.parts.known({ ...event, nowMs } as Event));
   }
 
   protected entry(row: Row | undefined): EventBody {
-    return remembered(this.entries, row, "entry", () => this.parts.known(entryOf(row)));
+    return remembered(this.#entries, row, "entry", () => this.parts.known(entryOf(row)));
   }
 
   protected owned(row: Row): EventBody {
-    return remembered(this.entries, row, "owned", () => this.parts.known(owned(row)));
+    return remembered(this.#entries, row, "owned", () => this.parts.known(owned(row)));
   }
 
-  protected continued(w: World, p: number, process: Process): World {
+  #continued(w: World, p: number, process: Process): World {
     const { state, command } = process.step;
-    if (command === undefined) return state.at === "done" ? this.ended(w, p, process, state.result) : w;
+    if (command === undefined) return state.at === "done" ? this.#ended(w, p, process, state.result) : w;
     const isQuote = command.do === "begin" || command.do === "replaceQuote";
     const lease = isQuote || command.do === "acquire" ? { ...nobody, nonce: this.fresh(w) } : {};
     const seen = isQuote || command.do === "createIntent" ? process.seen : undefined;
     return this.process(w, p, { ...process, ...lease, seen });
   }
 
-  protected ended(w: World, p: number, { nonce, operator }: Process, result: Result): World {
+  #ended(w: World, p: number, { nonce, operator }: Process, result: Result): World {
     const ended = this.process(w, p, undefined);
     if ("paused" in result && result.paused.code === "flow_unexpected_event") throw new Error("an unexpected event");
     if ("outcome" in result) {

@@ -25,17 +25,17 @@ export class Model extends Mechanics {
   // What can happen.
 
   successors(w: World, emit: Emit): void {
-    this.environment(w, emit);
+    this.#environment(w, emit);
     w.processes.forEach((process, p) => {
-      if (process === undefined) this.idle(w, p, emit);
+      if (process === undefined) this.#idle(w, p, emit);
       else {
-        this.act(w, p, process, emit);
-        this.stop(w, p, process, emit);
+        this.#act(w, p, process, emit);
+        this.#stop(w, p, process, emit);
       }
     });
   }
 
-  protected environment(w: World, emit: Emit): void {
+  #environment(w: World, emit: Emit): void {
     const { row } = w;
     w.late.forEach((message, i) => {
       const others = { ...w, late: this.list(w.late.toSpliced(i, 1)) };
@@ -60,20 +60,21 @@ export class Model extends Mechanics {
       const isLoose = this.options.loose === "tombstone";
       emit("the flow is pruned", isLoose ? { ...w, row: undefined } : this.put(w, { ...row, pruned: true }));
     }
-    this.restore(w, emit);
+    this.#restore(w, emit);
     if (this.options.looks && row?.flow.phase === "held") {
       const i = w.operators.findIndex(({ saw }) => saw === undefined);
       if (i >= 0) emit(`operator ${i + 1} looks`, this.operator(w, i, { saw: row, sent: w.sent }));
     }
   }
 
-  protected restore(w: World, emit: Emit): void {
+  #restore(w: World, emit: Emit): void {
     const { restore } = this.options;
     if (restore === undefined || w.era > 0) return;
     if (restore !== "running") {
       if (w.processes.some((process) => process !== undefined) || w.late.length > 0 || w.lateBank.length > 0) return;
       if (restore !== "lagging" && w.sendings.some(({ at }) => at !== "listed")) {
-        const sendings = this.list(w.sendings.map((one) => this.parts.one({ ...one, at: "listed" as const })));
+        const listed = w.sendings.map((one) => this.parts.one({ ...one, at: "listed" as const }));
+        const sendings = this.list(this.sorted(listed));
         if (w.sendings.every(({ at }) => at !== "flying")) emit("all is listed", { ...w, sendings });
         return;
       }
@@ -84,7 +85,7 @@ export class Model extends Mechanics {
     }
   }
 
-  protected stop(w: World, p: number, process: Process, emit: Emit): void {
+  #stop(w: World, p: number, process: Process, emit: Emit): void {
     const { row } = w;
     const { command } = process.step;
     if (row?.leased && row.nonce === process.nonce && !process.lapsed && this.can(w, "lapse")) {
@@ -109,7 +110,7 @@ export class Model extends Mechanics {
   }
 
   /** A call, the worker, or an operator begins in a process. */
-  protected idle(w: World, p: number, emit: Emit): void {
+  #idle(w: World, p: number, emit: Emit): void {
     const { calls, operators = 0 } = this.options;
     const { row } = w;
     calls.forEach((kind, i) => {
@@ -137,7 +138,7 @@ export class Model extends Mechanics {
     for (let i = 0; i < operators; i++) {
       const { began, saw } = w.operators[i] as Operator;
       if (began || (this.options.looks && saw === undefined)) continue;
-      this.decisions(i, saw).forEach((call) => {
+      this.#decisions(i, saw).forEach((call) => {
         const isListed = w.sendings.some(({ at }) => at === "listed");
         const begun = this.operator(w, i, { began: true, isListed });
         emit(
@@ -150,7 +151,7 @@ export class Model extends Mechanics {
   }
 
   /** All that an operator can decide. */
-  protected decisions(i: number, saw: Row | undefined): Call[] {
+  #decisions(i: number, saw: Row | undefined): Call[] {
     const kind = "resolve";
     const by = String(i + 1);
     const revision = saw?.revision ?? 0;
@@ -172,7 +173,7 @@ export class Model extends Mechanics {
 
   // What a process has commanded happens, in one of the ways in which it can.
 
-  protected act(w: World, p: number, process: Process, emit: Emit): void {
+  #act(w: World, p: number, process: Process, emit: Emit): void {
     const { command } = process.step;
     if (command === undefined) return;
     const answer = (label: string, event: EventBody, change: Change = {}, mine: Partial<Process> = {}): void =>
@@ -201,7 +202,7 @@ export class Model extends Mechanics {
       case "replaceQuote":
       case "acquire":
       case "write":
-        this.store(w, p, process, command, emit);
+        this.#store(w, p, process, command, emit);
         return;
       case "release": {
         const { row } = w;
@@ -233,23 +234,23 @@ export class Model extends Mechanics {
         fault("fails", "throws", answers.failed);
         return;
       case "send":
-        this.send(w, process, command.flow, answer, fault);
+        this.#send(w, process, command.flow, answer, fault);
         return;
       case "search":
-        this.search(w, command.flow.signed, command.backToMs, answer, fault);
+        this.#search(w, command.flow.signed, command.backToMs, answer, fault);
         return;
       case "wait": {
         fault("fails", "the caller's patience is over", answers.failed);
         if (command.until === "others" && w.row?.leased && !this.isFree(w, w.row)) return;
         const isProof = command.until === "listed" && this.options.isUntrue !== true;
-        answer("over", answers.done, isProof ? this.allListed(w, process) : {});
+        answer("over", answers.done, isProof ? this.#allListed(w, process) : {});
         return;
       }
     }
   }
 
   /** What an owner until now has sent is listed, or never will be. */
-  protected allListed(w: World, { epoch }: Process): Change {
+  #allListed(w: World, { epoch }: Process): Change {
     const { loose } = this.options;
     const isOver = (one: Sending): boolean =>
       one.epoch < epoch ? loose !== "fromRequest" : one.epoch === epoch && loose !== "fromAcquire";
@@ -258,12 +259,12 @@ export class Model extends Mechanics {
     return { sendings: this.list(this.sorted(sendings)) };
   }
 
-  protected store(w: World, p: number, process: Process, command: Command, emit: Emit): void {
+  #store(w: World, p: number, process: Process, command: Command, emit: Emit): void {
     const message = this.message(process, command);
     if (message === undefined) return;
     const label = `P${p} ${describe(command)}:`;
     const { world, is } = this.applied(w, message);
-    emit(`${label} ${is}`, this.stored(world, p, process, message, is));
+    emit(`${label} ${is}`, this.#stored(world, p, process, message, is));
     if (!this.can(w, "journal")) return;
     const faulty = spend(w);
     const applied = this.applied(faulty, message).world;
@@ -276,7 +277,7 @@ export class Model extends Mechanics {
     emit(`${label} on its way, and repeated`, late, true);
   }
 
-  protected stored(w: World, p: number, process: Process, message: Message, is: "stored" | "again" | "refused"): World {
+  #stored(w: World, p: number, process: Process, message: Message, is: "stored" | "again" | "refused"): World {
     if (message.do === "write") {
       const revision = is === "refused" ? process.revision : process.revision + 1;
       return this.answered(w, p, { ...process, revision }, is === "refused" ? answers.refused : answers.stored);
@@ -290,7 +291,7 @@ export class Model extends Mechanics {
     return this.answered(w, p, { ...process, seen: w.row }, this.entry(w.row));
   }
 
-  protected send(w: World, process: Process, { signed: { body } }: Claimed, answer: Answer, fault: Faulty): void {
+  #send(w: World, process: Process, { signed: { body } }: Claimed, answer: Answer, fault: Faulty): void {
     if (process.lapsed && this.options.loose !== "lease") {
       answer("the lease is over, not sent", answers.notSent);
       return;
@@ -315,7 +316,7 @@ export class Model extends Mechanics {
     }
   }
 
-  protected search(w: World, { body }: Signed, backToMs: number, answer: Answer, fault: Faulty): void {
+  #search(w: World, { body }: Signed, backToMs: number, answer: Answer, fault: Faulty): void {
     if (this.options.lists === "forbidden") {
       answer("forbidden", answers.searched.forbidden);
       fault("unreadable", "can't be read", answers.searched.unreadable);

@@ -136,7 +136,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "3: a possible match isn't absent",
-    worlds: ["lost", "lostOperator"],
+    worlds: ["lostSkew"],
     edits: [["steps.ts", 'return result.is === "found" || result.is === "match";', 'return result.is === "found";']],
   },
   {

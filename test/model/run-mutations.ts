@@ -4,13 +4,13 @@ import { mutatedNext } from "./mutated-core.js";
 import { type Mutation, mutations } from "./mutations.js";
 import { worlds } from "./worlds.js";
 
-// npm run model:mutations [-- WORDS]: takes out one rule after another. The search must find what breaks.
-const words = process.argv.slice(2).join(" ");
+// npm run model:mutations [-- PATTERN]: takes out one rule after another. The search must find what breaks.
+const wanted = new RegExp(process.argv[2] ?? "");
 let found = 0;
 let rules = 0;
 
 for (const mutation of mutations) {
-  if (!mutation.rule.includes(words)) continue;
+  if (!wanted.test(mutation.rule)) continue;
   const { rule, unneeded } = mutation;
   const result = await search(mutation);
   console.log(`${rule} | ${result ?? `not found${unneeded === undefined ? "" : `: ${unneeded}`}`}`);

@@ -66,6 +66,7 @@ export const worlds = {
   lostConfirms: { ...base, calls: ["quote", "confirm", "quote", "confirm"], restore: "lost", lists: "forbidden" },
   lostOperator: { ...runs, restore: "lost", operators: 1 },
   lostForbiddenOperator: { ...runs, restore: "lost", lists: "forbidden", operators: 1 },
+  lostSkew: { ...runs, config: { ...config, bankSkewMs: 1 }, restore: "lost" },
   // The bank took the money less than bankSkewMs before the new entry.
   lostRecently: {
     ...runs,

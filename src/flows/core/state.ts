@@ -283,6 +283,7 @@ export type Command =
   | { readonly do: "send"; readonly flow: Claimed }
   /** The driver goes back further by `bankSkewMs`. */
   | { readonly do: "search"; readonly flow: Sent; readonly backToMs: number }
+  /** The driver answers `failed`, with `atMs` as `retryAtMs`, if this is longer than the caller's patience. */
   | { readonly do: "wait"; readonly until: "notBefore"; readonly atMs: number }
   /** `listed`: until `listedWithinMs` after the owner's acquire, and after the end of its own request. `others`: a moment. */
   | { readonly do: "wait"; readonly until: "readBack" | "listed" | "others" };
