@@ -7,7 +7,7 @@ const single: Config = { ...config, facts: { singleUseIntents: true } };
 const base = { config, processes: 2, calls: ["run"] } as const;
 const runs = { ...base, calls: ["run", "run"] } as const;
 
-/** All but writes and responses that are lost or late. */
+/** All but payments whose responses are lost or late. */
 const quiet: Fault[] = [
   "crash",
   "lapse",
@@ -19,8 +19,9 @@ const quiet: Fault[] = [
   "throttled",
   "unsent",
   "unreadable",
+  "journal",
+  "late",
 ];
-const quietJournal: Fault[] = [...quiet, "journal", "late"];
 const ordinary: Fault[] = ["crash", "lapse", "journal", "late", "lostResponse", "lateRequest", "unauthorized"];
 
 type World = Omit<WorldOptions, "faults">;
@@ -37,8 +38,14 @@ export const worlds = {
   three: { ...runs, processes: 3 },
   patient: { ...base, config: { ...config, readBacks: 2, maxUnauthorized: 2, maxUnread: 2, maxRepeats: 2 } },
   // An ordinary service that throttles, an ordinary bank, and impatient callers: nothing is held.
-  ordinary: { ...base, isOrdinary: true, without: ordinary },
-  ordinaryForbidden: { ...base, isOrdinary: true, without: ordinary, lists: "forbidden" },
+  ordinary: { ...base, config: { ...config, maxUnread: 8 }, isOrdinary: true, without: ordinary },
+  ordinaryForbidden: {
+    ...base,
+    config: { ...config, maxUnread: 8 },
+    isOrdinary: true,
+    without: ordinary,
+    lists: "forbidden",
+  },
   forbidden: { ...base, lists: "forbidden" },
   forbiddenOperator: { ...base, lists: "forbidden", operators: 1 },
   prompt: { ...base, lists: "prompt", operators: 1 },
@@ -52,7 +59,7 @@ export const worlds = {
   operators: { ...base, operators: 2, looks: true },
   operatorsQuiet: { ...base, operators: 2, looks: true, without: quiet },
   pairs: { ...base, operators: 2, looks: true, pairs: true, fewChoices: true },
-  pairsOfThree: { ...base, operators: 3, looks: true, pairs: true, fewChoices: true, without: quietJournal },
+  pairsOfThree: { ...base, operators: 3, looks: true, pairs: true, fewChoices: true, without: quiet },
   pruned: { ...runs, prune: true },
   prunedConfirms: { ...base, calls: ["quote", "confirm", "confirm"], prune: true },
   restored: { ...base, restore: "stopped" },
