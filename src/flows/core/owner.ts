@@ -137,7 +137,7 @@ function afterFirstSearch(
   if (isListed(result)) return store(owner, settledBy(result, mayBePaid));
   const isLost = flow.wasLost === true || (owner.flow.signed === undefined && belongsToLostEntry(owner, funds, config));
   const hold = (why: HeldReason): Step =>
-    store(owner, held(mayBePaid, why, { searches: { times: 1, last: result.is } }));
+    store(owner, held(mayBePaid, why, { searches: { times: tries.unread + 1, last: result.is } }));
   if (result.is === "unreadable") {
     if (tries.unread >= config.maxUnread) return hold("unreadable");
     const notBeforeMs = nowMs + waitMs(tries.unread);
