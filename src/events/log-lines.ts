@@ -11,7 +11,7 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-export type LoggedName = Exclude<EventName, "journal">;
+export type LoggedName = Exclude<EventName, "decision" | "journal">;
 
 type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -69,7 +69,6 @@ const lines: { readonly [Name in LoggedName]: (event: Reported[Name]) => LogLine
       "cross_border.flow.key": step.key,
       "cross_border.flow.from": step.from,
       "cross_border.flow.to": step.to,
-      "cross_border.flow.attempt": step.attempt,
       "http.response.status_code": step.status,
       "cross_border.service_code": step.serviceCode,
       "error.type": step.code,

@@ -9,7 +9,7 @@ import type {
   RetryEvent,
   SuccessEvent,
 } from "./client-events.js";
-import type { FlowEvent } from "./flow-event.js";
+import type { DecisionEvent, FlowEvent } from "./flow-event.js";
 import { callHook } from "./hooks.js";
 import type { JournalEvent } from "./journal-event.js";
 
@@ -22,6 +22,8 @@ export interface Reported {
   readonly mismatch: MismatchEvent;
   readonly token: TokenEvent;
   readonly flow: FlowEvent;
+  /** For audit logs alone: it holds what a person wrote. */
+  readonly decision: DecisionEvent;
   /** For metrics alone. */
   readonly journal: JournalEvent;
   /** What failed in `work` of a flow, which goes on after it. */
@@ -33,6 +35,7 @@ export type EventName = keyof Reported;
 /** The program's own hooks and logger. */
 export interface Listener extends ClientEvents {
   flow?(event: FlowEvent): unknown;
+  decision?(event: DecisionEvent): unknown;
   journal?(event: JournalEvent): unknown;
   error?(error: unknown): unknown;
 }

@@ -1,12 +1,13 @@
+import { looksLikeName } from "../errors/describe-value.js";
 import { CrossBorderError, type SentRequest } from "../errors/errors.js";
 import { hide } from "../errors/hide.js";
 import type { FlowPhase } from "../events/flow-event.js";
 
 /**
- * A flow stopped before it had an outcome. It is stored and still owns the payment: `work`, `recover` or a later
- * `run`, here or in another process, continues it. Therefore `effect` is `possible`, whatever failed: neither pay in another way nor give the money back.
+ * A flow stopped before it had an outcome. It is stored and still owns the payment: `work`, `recover`, or a later `run`, here or in
+ * another process, continues it. Therefore `effect` is `possible`, whatever failed: don't pay another way, and don't refund.
  *
- * `cause` is what failed.
+ * `cause` is what failed. The message has its class and code, but not its text.
  */
 export class FlowPausedError extends CrossBorderError {
   /** @internal */
@@ -15,6 +16,8 @@ export class FlowPausedError extends CrossBorderError {
   readonly key: string;
   /** How far the flow has got, as far as that is known. */
   declare readonly phase?: FlowPhase;
+  /** When the flow continues, in milliseconds since 1970, if it waits for the service. */
+  declare readonly retryAtMs?: number;
   /** The signed payment that may have been sent, if there is one. */
   declare readonly request?: SentRequest;
 
@@ -23,28 +26,30 @@ export class FlowPausedError extends CrossBorderError {
     details: {
       readonly phase?: FlowPhase | undefined;
       readonly cause?: unknown;
+      readonly retryAtMs?: number | undefined;
       readonly request?: SentRequest | undefined;
-      /** What to do, where that is not to call again with the key. */
-      readonly advice?: string | undefined;
     } = {},
   ) {
-    const { phase, cause, request, advice = adviceOf(phase) } = details;
-    super(describe(key, phase, cause, advice), { code: "flow_paused", effect: "possible", cause });
+    const { phase, cause, retryAtMs, request } = details;
+    super(describe(key, phase, cause), { code: "flow_paused", effect: "possible", cause });
     this.key = key;
     if (phase !== undefined) this.phase = phase;
+    if (retryAtMs !== undefined) this.retryAtMs = retryAtMs;
     // It holds account numbers.
     if (request !== undefined) hide(this, "request", request);
   }
 }
 
-function describe(key: string, phase: FlowPhase | undefined, cause: unknown, advice: string): string {
+function describe(key: string, phase: FlowPhase | undefined, cause: unknown): string {
   const where = phase === undefined ? "" : ` in phase "${phase}"`;
-  // What the cause says of its own call, such as that nothing was done, is not true of the flow.
-  const why = cause instanceof CrossBorderError ? ` (${[cause.operation, cause.code].filter(Boolean).join(": ")})` : "";
-  return `the flow of key ${JSON.stringify(key)} stopped${where} without an outcome${why}. ${advice}; until there is an outcome, neither pay in another way nor give the money back`;
+  const why = cause === undefined ? "" : `: ${nameOf(cause)}`;
+  const advice =
+    phase === "held" ? "Call resolve." : "Call it again with the same key, or keep a process running that calls work.";
+  return `Payment ${JSON.stringify(key)} is not finished${where}${why}. ${advice} Until it has an outcome, don't pay this order another way, and don't refund it.`;
 }
 
-function adviceOf(phase: FlowPhase | undefined): string {
-  if (phase === "held") return "It is held, and waits for resolve";
-  return "It still owns the payment: respond with 202, poll status, call again with the same key, and keep a process running that calls work, or reads recover to its end now and then";
+/** What a cause says of its own call, such as that nothing was sent, isn't true of the flow: its text stays in `cause`. */
+function nameOf(cause: unknown): string {
+  if (cause instanceof CrossBorderError) return [cause.operation, cause.name, cause.code].filter(Boolean).join(" ");
+  return cause instanceof Error && looksLikeName(cause.name) ? cause.name : "Error";
 }

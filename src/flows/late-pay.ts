@@ -2,8 +2,8 @@ import type { ApiClient } from "../api/api-client.js";
 import { parseRequestOptions, type RequestOptions } from "../api/request-options.js";
 import { loadedLate } from "../errors/loaded-late.js";
 import { type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
+import { copyRequest } from "./copy-request.js";
 import type { PayOutcome, TakeFunds } from "./pay.js";
-import { copyRequest } from "./state/copy-request.js";
 
 /** `pay`, which is loaded with the first payment in two steps: a page that lists payments never loads it. See `CrossBorderClient.pay`. */
 export async function latePay(

@@ -1,204 +1,132 @@
-import { ConfigError } from "../errors/errors.js";
+import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
 import { type CheckTable, isFunction, parseOptions } from "../options/option-table.js";
-import { uniqueId } from "../platform/unique-id.js";
 import { clock } from "../timing/clock.js";
-import { CheckedJournal } from "./checked-journal.js";
+import { compareKeys } from "./flow-key.js";
 import {
-  type BacklogCount,
   type FlowScope,
   finalPhases,
   type Journal,
   type JournalEntry,
+  type JournalList,
   type JournalQuery,
   type JournalState,
   type LeaseId,
   type LeaseRequest,
-  type ObservedLease,
+  type PhaseCount,
   type PruneOptions,
   type PruneReport,
-  type ScopeCounts,
   type ScopeFilter,
   type StateId,
 } from "./journal.js";
-import { compareKeys } from "./state/flow-key.js";
 
 export interface MemoryJournalOptions {
-  /** Milliseconds since 1970; default `Date.now`. */
-  readonly nowMs?: () => number;
-  /** The journal's present incarnation; default: a random one for each journal. */
-  readonly incarnation?: string;
+  /** Milliseconds since 1970. Default: `Date.now`. */
+  readonly nowMs?: (() => number) | undefined;
 }
 
 const journalOptions: CheckTable<MemoryJournalOptions> = {
   nowMs: { accepts: isFunction, wanted: "a function that returns milliseconds since 1970" },
-  incarnation: { accepts: (value) => typeof value === "string", wanted: "a string" },
 };
 
-type Stored = Omit<JournalEntry, "isExpired" | "isOverlong" | "incarnation">;
+type Stored = Omit<JournalEntry, "readAtMs">;
+
+const dayMs = 86_400_000;
 
 /**
- * A journal for tests, in the memory of one process. It forgets everything when the process ends: a crash after the request was
- * sent then loses the claim, which is what journals are there to prevent.
+ * A journal for tests, in the memory of one process. It forgets everything when the process ends: a crash after the request was sent
+ * then loses the claim, which is what journals are there to prevent.
  *
  * `close` does nothing, so that a test can end one flow and start another over the same journal.
  */
-export class MemoryJournal extends CheckedJournal {
-  constructor(options: MemoryJournalOptions = {}) {
-    super(new MemoryStore(options));
-  }
-}
-
-class MemoryStore implements Journal {
+export class MemoryJournal implements Journal {
   readonly #flows = new Map<string, Stored>();
   readonly #nowMs: () => number;
-  readonly #incarnation: string;
 
-  constructor(options: MemoryJournalOptions) {
+  constructor(options: MemoryJournalOptions = {}) {
     const refuse = (message: string) => new ConfigError(`MemoryJournal: ${message}`);
-    const { nowMs, incarnation }: MemoryJournalOptions = parseOptions(journalOptions, options, "the options", refuse);
+    const { nowMs }: MemoryJournalOptions = parseOptions(journalOptions, options, "the options", refuse);
     this.#nowMs = nowMs ?? (() => clock.wallMs());
-    this.#incarnation = incarnation ?? uniqueId();
   }
 
   async begin(key: string, scope: FlowScope, state: JournalState, lease: LeaseRequest) {
+    assertStorable(key, scope.service, scope.gateway, state.phase, state.data, lease.owner, lease.nonce);
     const present = this.#flows.get(key);
-    if (present !== undefined) return { entry: this.#toEntry(present), created: false };
+    if (present !== undefined) {
+      const isRepetition = present.revision === 1 && present.epoch === 1 && present.nonce === lease.nonce;
+      return { entry: this.#toEntry(present), created: isRepetition };
+    }
     const { service, gateway } = scope;
-    const first = { key, scope: { service, gateway }, epoch: 0, revision: 0, createdAtMs: this.#nowMs() };
-    const stored = { ...first, ...this.#stored(first, state) };
-    return { entry: this.#lent(this.#leased(stored, state.settled, lease)), created: true };
+    const first = { key, scope: { service, gateway }, createdAtMs: this.#nowMs(), epoch: 1, revision: 1 };
+    const entry = this.#put({ ...first, ...this.#stored(state), ...this.#owned(state, lease) });
+    return { entry, created: true };
   }
 
   async read(key: string): Promise<JournalEntry | undefined> {
     const flow = this.#flows.get(key);
-    return flow === undefined ? undefined : this.#toEntry(flow);
+    return flow && this.#toEntry(flow);
   }
 
-  async acquire(key: string, lease: LeaseRequest, observed?: ObservedLease): Promise<JournalEntry | undefined> {
-    return this.#lease(this.#flows.get(key), lease, observed);
+  async acquire(key: string, lease: LeaseRequest): Promise<JournalEntry | undefined> {
+    assertStorable(lease.owner, lease.nonce);
+    const flow = this.#present(key);
+    if (flow === undefined || flow.phase === "quoted") return undefined;
+    if (this.#isFree(flow)) return this.#lend(flow, lease);
+    return flow.nonce === lease.nonce ? this.#toEntry(flow) : undefined;
   }
 
   async acquireAbandoned(scope: ScopeFilter, lease: LeaseRequest, after: string | undefined) {
-    const [first] = this.#after(
-      after,
-      (flow) => !flow.settled && isPresent(flow) && this.#isFree(flow) && isIn(scope, flow),
-    );
-    return this.#lease(first, lease);
-  }
-
-  async overlong(query: Omit<JournalQuery, "phase">): Promise<readonly JournalEntry[]> {
-    const { scope, after, limit } = query;
-    const isWanted = (flow: Stored) => !flow.settled && isPresent(flow) && this.#isOverlong(flow) && isIn(scope, flow);
-    return this.#after(after, isWanted)
-      .slice(0, limit)
-      .map((flow) => this.#toEntry(flow));
+    const [first] = this.#after(after, (flow) => isIn(scope, flow) && isOpen(flow) && this.#isFree(flow));
+    return first && this.#lend(first, lease);
   }
 
   async renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean> {
-    const flow = this.#owned(key, id);
-    if (flow?.leaseUntilMs === undefined) return false;
-    this.#put({ ...flow, ...this.#extended(leaseMs) });
+    const flow = this.#present(key);
+    if (flow?.leaseUntilMs === undefined || !isOf(id, flow)) return false;
+    this.#put({ ...flow, leaseUntilMs: this.#nowMs() + leaseMs });
     return true;
   }
 
-  async write(key: string, id: StateId, state: JournalState, leaseMs?: number): Promise<boolean> {
-    const flow = this.#owned(key, id);
-    if (flow?.revision !== id.revision) return false;
-    if (leaseMs !== undefined && flow.leaseUntilMs === undefined) return false;
-    const { scope = flow.scope, incarnationMark = flow.incarnationMark } = state;
-    const written = { ...flow, ...this.#stored(flow, state), scope, incarnationMark };
-    const extended = leaseMs === undefined ? undefined : this.#extended(leaseMs);
-    this.#put({ ...written, ...(state.settled ? noLease : extended) });
-    return true;
-  }
-
-  async replaceQuote(
+  async write(
     key: string,
-    seen: StateId,
+    id: StateId,
     state: JournalState,
-    lease: LeaseRequest,
-    expired: boolean | undefined,
-  ): Promise<JournalEntry | undefined> {
-    const flow = this.#quote(key, seen);
-    if (flow === undefined || (expired !== undefined && expired !== this.#isExpired(flow))) return undefined;
-    return this.#lent(this.#leased({ ...flow, ...this.#stored(flow, state) }, state.settled, lease));
-  }
-
-  async fenceQuote(key: string, seen: StateId, nonce: string): Promise<JournalEntry | undefined> {
-    const flow = this.#quote(key, seen);
-    return flow && this.#put({ ...flow, epoch: flow.epoch + 1, revision: flow.revision + 1, nonce });
+    quote?: { readonly lease: LeaseRequest; readonly inTime: boolean },
+  ): Promise<boolean> {
+    assertStorable(state.phase, state.data);
+    const flow = this.#present(key);
+    if (flow === undefined) return false;
+    const next = quote ? { epoch: id.epoch + 1, nonce: quote.lease.nonce } : id;
+    if (isOf(next, flow) && flow.revision === id.revision + 1 && isSame(flow, state)) return true;
+    if (!isOf(id, flow) || flow.revision !== id.revision || (flow.phase === "quoted") !== (quote !== undefined)) {
+      return false;
+    }
+    if (quote?.inTime && (flow.expiresAtMs ?? 0) <= this.#nowMs()) return false;
+    const written = { ...flow, ...this.#stored(state), revision: id.revision + 1 };
+    if (quote) this.#put({ ...written, epoch: next.epoch, ...this.#owned(state, quote.lease) });
+    else this.#put({ ...written, leaseUntilMs: state.settled ? undefined : flow.leaseUntilMs });
+    return true;
   }
 
   async release(key: string, id: LeaseId): Promise<void> {
-    const flow = this.#owned(key, id);
-    if (flow !== undefined) this.#put({ ...flow, ...noLease });
+    const flow = this.#present(key);
+    if (flow && isOf(id, flow)) this.#put({ ...flow, leaseUntilMs: undefined });
   }
 
-  async list(query: JournalQuery): Promise<readonly JournalEntry[]> {
-    const { scope, phase, after, limit } = query;
-    const found = this.#after(
-      after,
-      (flow) => isPresent(flow) && isIn(scope, flow) && (phase ?? flow.phase) === flow.phase,
-    );
-    return found.slice(0, limit).map((flow) => this.#toEntry(flow));
+  async list({ scope, phase, after, limit, counts = false }: JournalQuery): Promise<JournalList> {
+    const found = this.#after(after, (flow) => isIn(scope, flow) && (phase ?? flow.phase) === flow.phase);
+    return { entries: found.slice(0, limit).map((flow) => this.#toEntry(flow)), counts: counts ? this.#counts() : [] };
   }
 
-  async counts(scope: ScopeFilter): Promise<Readonly<Record<string, number>>> {
-    const counts: Record<string, number> = {};
-    for (const flow of this.#flows.values()) {
-      if (isPresent(flow) && isIn(scope, flow)) counts[flow.phase] = (counts[flow.phase] ?? 0) + 1;
-    }
-    return counts;
-  }
-
-  async scopes(): Promise<readonly ScopeCounts[]> {
-    const scopes = new Map<string, ScopeCounts>();
-    for (const flow of this.#flows.values()) {
-      const { service, gateway } = flow.scope;
-      const name = JSON.stringify([service, gateway]);
-      const { open, held, paid, flows } = scopes.get(name) ?? { open: 0, held: 0, paid: 0, flows: 0 };
-      const present = isPresent(flow) ? 1 : 0;
-      scopes.set(name, {
-        service,
-        gateway,
-        open: open + (flow.settled ? 0 : present),
-        held: held + (flow.phase === "held" ? present : 0),
-        paid: paid + (flow.phase === "paid" ? 1 : 0),
-        flows: flows + present,
-      });
-    }
-    return [...scopes.values()];
-  }
-
-  async backlog(): Promise<readonly BacklogCount[]> {
-    const counts = new Map<string, BacklogCount>();
-    for (const flow of this.#flows.values()) {
-      const { scope, phase, settled, createdAtMs } = flow;
-      if (!isPresent(flow) || (settled && phase !== "held")) continue;
-      const name = JSON.stringify([scope.service, scope.gateway, phase]);
-      const { flows, unowned, oldestMs } = counts.get(name) ?? { flows: 0, unowned: 0, oldestMs: 0 };
-      counts.set(name, {
-        ...scope,
-        phase,
-        flows: flows + 1,
-        unowned: unowned + (!settled && this.#isFree(flow) ? 1 : 0),
-        oldestMs: Math.max(oldestMs, this.#nowMs() - createdAtMs),
-      });
-    }
-    return [...counts.values()];
-  }
-
-  async prune(options: PruneOptions): Promise<PruneReport> {
-    const { settledBeforeMs = 0, quotedBeforeMs = 0, keep } = options;
-    let settled = 0;
-    let quoted = 0;
+  async prune({ settledBeforeMs = 0, quotedBeforeMs = 0 }: PruneOptions): Promise<PruneReport> {
+    const nowMs = this.#nowMs();
+    const quotesEndedMs = Math.min(quotedBeforeMs, nowMs - dayMs);
+    let [settled, quoted] = [0, 0];
     for (const flow of [...this.#flows.values()]) {
-      if (flow.phase === "quoted" && (flow.expiresAtMs ?? 0) < quotedBeforeMs) {
+      if (flow.phase === "quoted" && (flow.expiresAtMs ?? 0) < quotesEndedMs) {
         this.#flows.delete(flow.key);
         quoted += 1;
-      } else if (isFinal(flow) && isPresent(flow) && flow.updatedAtMs < settledBeforeMs) {
-        const evidence = keep === "evidence" ? flow.evidence : "";
-        this.#put({ ...flow, data: "", evidence, prunedAtMs: this.#nowMs() });
+      } else if (isFinal(flow) && flow.prunedAtMs === undefined && flow.updatedAtMs < settledBeforeMs) {
+        this.#put({ ...flow, data: "", leaseUntilMs: undefined, prunedAtMs: nowMs });
         settled += 1;
       }
     }
@@ -207,55 +135,53 @@ class MemoryStore implements Journal {
 
   async close(): Promise<void> {}
 
-  #stored({ revision }: { readonly revision: number }, state: JournalState) {
-    const { phase, settled, data, evidence, quoteTtlMs } = state;
+  #stored({ phase, settled, data, quoteTtlMs }: JournalState) {
     const updatedAtMs = this.#nowMs();
     const expiresAtMs = quoteTtlMs === undefined ? undefined : updatedAtMs + quoteTtlMs;
-    return { phase, settled, data, evidence, updatedAtMs, expiresAtMs, revision: revision + 1 };
+    return { phase, settled, data, updatedAtMs, expiresAtMs };
   }
 
-  #extended(leaseMs: number) {
-    return { leaseUntilMs: this.#nowMs() + leaseMs, leaseMs };
+  #owned(state: JournalState, { owner, nonce, leaseMs }: LeaseRequest) {
+    const leaseUntilMs = state.settled || state.phase === "quoted" ? undefined : this.#nowMs() + leaseMs;
+    return { owner, nonce, leaseUntilMs };
   }
 
-  #quote(key: string, seen: StateId): Stored | undefined {
-    const flow = this.#owned(key, seen);
-    return flow?.phase === "quoted" && flow.revision === seen.revision ? flow : undefined;
+  #lend(flow: Stored, { owner, nonce, leaseMs }: LeaseRequest): JournalEntry {
+    return this.#put({ ...flow, owner, nonce, epoch: flow.epoch + 1, leaseUntilMs: this.#nowMs() + leaseMs });
   }
 
-  #owned(key: string, id: LeaseId): Stored | undefined {
+  #counts(): PhaseCount[] {
+    const counts = new Map<string, PhaseCount>();
+    for (const flow of this.#flows.values()) {
+      if (flow.prunedAtMs !== undefined) continue;
+      const { scope, phase, settled, createdAtMs } = flow;
+      const name = JSON.stringify([scope.service, scope.gateway, phase, settled]);
+      const { flows, unowned, oldestMs } = counts.get(name) ?? { flows: 0, unowned: 0, oldestMs: 0 };
+      counts.set(name, {
+        ...scope,
+        phase,
+        settled,
+        flows: flows + 1,
+        unowned: unowned + (isOpen(flow) && this.#isFree(flow) ? 1 : 0),
+        oldestMs: Math.max(oldestMs, this.#nowMs() - createdAtMs),
+      });
+    }
+    return [...counts.values()];
+  }
+
+  #present(key: string): Stored | undefined {
     const flow = this.#flows.get(key);
-    return flow?.epoch === id.epoch && flow.nonce === id.nonce && isPresent(flow) ? flow : undefined;
+    return flow?.prunedAtMs === undefined ? flow : undefined;
   }
 
-  #isFree(flow: Stored): boolean {
-    return flow.leaseUntilMs === undefined || flow.leaseUntilMs <= this.#nowMs();
+  #isFree({ leaseUntilMs }: Stored): boolean {
+    return leaseUntilMs === undefined || leaseUntilMs <= this.#nowMs();
   }
 
-  #isOverlong({ leaseUntilMs, leaseMs }: Stored): boolean {
-    return leaseUntilMs !== undefined && leaseMs !== undefined && leaseUntilMs > this.#nowMs() + leaseMs;
-  }
-
-  #isExpired({ expiresAtMs }: Stored): boolean {
-    return expiresAtMs !== undefined && expiresAtMs <= this.#nowMs();
-  }
-
-  #lease(flow: Stored | undefined, lease: LeaseRequest, observed?: ObservedLease): JournalEntry | undefined {
-    if (flow === undefined || !isPresent(flow)) return undefined;
-    if (!this.#isFree(flow) && !isLeasedAs(flow, observed)) return undefined;
-    return this.#lent(this.#leased(flow, false, lease));
-  }
-
-  #leased(flow: Omit<Stored, "nonce" | "owner">, settled: boolean, { owner, nonce, leaseMs }: LeaseRequest): Stored {
-    return { ...flow, ...(settled ? noLease : this.#extended(leaseMs)), epoch: flow.epoch + 1, nonce, owner };
-  }
-
-  #lent(flow: Stored): JournalEntry {
-    return { ...this.#put(flow), incarnation: this.#incarnation };
-  }
-
-  #after(after: string | undefined, isWanted: (flow: Stored) => boolean): Stored[] {
-    const wanted = [...this.#flows.values()].filter((flow) => isWanted(flow) && compareKeys(flow.key, after ?? "") > 0);
+  #after(after = "", isWanted: (flow: Stored) => boolean): Stored[] {
+    const wanted = [...this.#flows.values()].filter(
+      (flow) => flow.prunedAtMs === undefined && isWanted(flow) && compareKeys(flow.key, after) > 0,
+    );
     return wanted.sort((one, other) => compareKeys(one.key, other.key));
   }
 
@@ -265,23 +191,26 @@ class MemoryStore implements Journal {
   }
 
   #toEntry(flow: Stored): JournalEntry {
-    return { ...flow, isExpired: this.#isExpired(flow), isOverlong: this.#isOverlong(flow) };
+    return { ...flow, scope: { ...flow.scope }, readAtMs: this.#nowMs() };
   }
 }
 
-const noLease = { leaseUntilMs: undefined, leaseMs: undefined };
-
-function isLeasedAs(flow: Stored, observed: ObservedLease | undefined): boolean {
-  return (
-    flow.epoch === observed?.epoch &&
-    flow.nonce === observed.nonce &&
-    flow.revision === observed.revision &&
-    flow.leaseUntilMs === observed.leaseUntilMs
-  );
+function assertStorable(...texts: readonly string[]): void {
+  if (texts.some((text) => /[\0\p{Cs}]/u.test(text))) {
+    throw new InvalidArgumentError("MemoryJournal: a journal stores no U+0000, and no lone surrogates");
+  }
 }
 
-function isPresent({ prunedAtMs }: Stored): boolean {
-  return prunedAtMs === undefined;
+function isOf({ epoch, nonce }: LeaseId, flow: Stored): boolean {
+  return flow.epoch === epoch && flow.nonce === nonce;
+}
+
+function isSame(flow: Stored, { phase, settled, data }: JournalState): boolean {
+  return flow.phase === phase && flow.settled === settled && flow.data === data;
+}
+
+function isOpen({ settled, phase }: Stored): boolean {
+  return !settled && phase !== "quoted";
 }
 
 function isFinal({ phase }: Stored): boolean {

@@ -4,10 +4,9 @@ import { AbortedError, CrossBorderError, type FundsTaken, InvalidArgumentError }
 import { type PaymentIntent, type PaymentIntentRequest, PaymentIntents } from "../resources/payment-intents.js";
 import { type Payment, Payments, payments } from "../resources/payments.js";
 import type { Part } from "../tracing/tracing.js";
-import { readFundsTaken } from "./funds-functions.js";
+import { assertPayable } from "./assert-payable.js";
+import { frozenCopy, readFundsTaken } from "./funds.js";
 import { paymentFromIntent } from "./payment-from-intent.js";
-import { frozenCopy } from "./state/frozen-copy.js";
-import { assertPayable } from "./steps/assert-payable.js";
 
 /**
  * Shows the intent to the sender and takes the money from the sender's account; returns `null` when the sender declines.

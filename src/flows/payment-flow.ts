@@ -1,92 +1,72 @@
 import { describeValue } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
-import type { PaymentIntentRequest } from "../resources/payment-intents.js";
-import { checkResolution, type Resolution } from "./check-resolution.js";
-import {
-  type Approval,
-  approveFlow,
-  assertName,
-  checkApproval,
-  checkRefusal,
-  proposeFlow,
-  type Refusal,
-  refuseFlow,
-  type StoredDecision,
-} from "./decide-in-pairs.js";
-import { FlowCall } from "./flow-call.js";
-import type { FlowContext } from "./flow-context.js";
-import { type FlowDetails, flowDetails } from "./flow-details.js";
+import { type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
+import { type FlowContext, toFlowContext } from "./context.js";
+import { copyRequest } from "./copy-request.js";
+import type { Call } from "./core/state.js";
+import { Driver } from "./driver.js";
+import { assertFlowKey } from "./flow-key.js";
+import { type FlowGauges, GaugeReader } from "./gauges.js";
+import type { CloseReport } from "./open-work.js";
+import { type FlowApproval, type FlowResolution, readApproval, readProposal, readResolution } from "./operate.js";
 import {
   type CloseOptions,
   type FlowQuery,
+  type PatientOptions,
   type PaymentFlowOptions,
   type RecoverOptions,
   type RunOptions,
   readCloseOptions,
-  readMoveOptions,
+  readPatientOptions,
   readQuery,
   readRecoverOptions,
   readRunOptions,
   readWorkOptions,
-  toFlowContext,
   type WorkOptions,
-} from "./flow-options.js";
-import { type DeclinedFlow, type FlowOutcome, type HeldFlow, toOutcome } from "./flow-outcome.js";
+} from "./options.js";
+import type { DeclinedFlow, FlowOutcome, HeldFlow, QuotedFlow, ResolveAction } from "./outcome.js";
+import { type FlowOperation, follow, toResult } from "./result.js";
 import {
   countFlows,
   type FlowCounts,
+  type FlowDetails,
+  type FlowListItem,
   type FlowStatus,
   heldFlows,
   listFlows,
-  type StuckFlow,
-  toStatus,
+  readDetails,
+  readStatus,
   type WaitingSince,
-} from "./flow-status.js";
-import { elsewhereError, type FlowsElsewhere, findElsewhere } from "./flows-elsewhere.js";
-import { type FlowOperation, followFlow } from "./follow-flow.js";
-import { type FlowGauges, GaugeReader } from "./gauges/flow-gauges.js";
-import { checkMove, type MoveOptions, type MoveReport, moveFlows } from "./move-flows.js";
-import { truthOf } from "./ownership/flow-truth.js";
-import type { CloseReport } from "./ownership/open-work.js";
-import { Recovery, type ReportRecovered } from "./ownership/recovery.js";
-import { cancelFlow, confirmFlow, type QuotedFlow, quoteFlow } from "./quote-flow.js";
-import { recoverFlows } from "./recover-flows.js";
-import { andGoOn, resolveFlow } from "./resolve-flow.js";
-import { runFlow } from "./run-flow.js";
-import { copyRequest } from "./state/copy-request.js";
-import { assertFlowKey } from "./state/flow-key.js";
-import { readState } from "./state/flow-scope.js";
-import { hasOutcome, type ResolveAction } from "./state/flow-state.js";
-import { takeOverAll, workFlows } from "./work-flows.js";
+} from "./status.js";
+import { Work } from "./work.js";
 
 /**
- * Payments that survive crashes: what can't be undone is stored in a journal before it is done, and the signed request before it is sent.
- * A request that may have been sent is never sent again automatically: the flow looks for it among the listed payments.
+ * Payments that survive crashes: what can't be undone is stored in a journal before it is done, and the signed request before it is
+ * sent. A request that may have been sent isn't sent again automatically: the flow searches for it among the listed payments.
  */
 export class PaymentFlow {
   readonly #context: FlowContext;
+  readonly #work: Work;
   readonly #gauges: GaugeReader;
 
-  /** @throws {ConfigError} that names the option that is wrong. */
+  /** @throws {ConfigError} that names the option that is wrong, or if the client has no signing key. */
   constructor(options: PaymentFlowOptions) {
     this.#context = toFlowContext(options);
-    this.#gauges = new GaugeReader(this.#context);
+    this.#work = new Work(this.#context);
+    this.#gauges = new GaugeReader(this.#context, () => this.#work.load);
   }
 
   /**
    * Asks what a payment costs, and stores the quote under `key`. No money is taken. The same key and request have the same quote while
-   * it is fresh, and a new one when it has expired.
+   * it is valid, and a new one when it has expired.
    *
-   * @throws {ApiError} when the service refuses the intent; nothing is stored then. Where no response says whether it made the intent,
-   *   which moves nothing, a {CrossBorderError} with `effect` `none` and what failed as its `cause`.
-   * @throws {InvalidArgumentError} `flow_key_reused` when the key belongs to another request; `flow_confirmed` when it is too late.
+   * @throws {ApiError} if the service refuses the intent. Nothing is stored then.
+   * @throws {InvalidArgumentError} `flow_key_reused` if the key belongs to another request; `flow_confirmed` if it is too late.
    */
   async quote(key: string, request: PaymentIntentRequest, options: RunOptions = {}): Promise<QuotedFlow> {
-    assertFlowKey(key);
-    const own = copyRequest(request);
-    return this.#call("quote", key, readRunOptions("quote", options), (call) =>
-      quoteFlow(this.#context, key, own, call),
-    );
+    const asked = await this.#readRequest(key, request);
+    const result = await this.#call("quote", key, { kind: "quote", request: asked }, readRunOptions("quote", options));
+    return expect(result, "quoted");
   }
 
   /**
@@ -95,9 +75,13 @@ export class PaymentFlow {
    *
    * @param confirmed the intent of the quote that its sender saw.
    * @throws {FlowPausedError} as `run` does.
-   * @throws {InvalidArgumentError} `quote_changed` when the flow has another intent by now; `quote_expired`; `flow_unknown`.
+   * @throws {InvalidArgumentError} `quote_changed` if the flow has another intent now; `quote_expired`; `flow_unknown`.
    */
-  async confirm(key: string, confirmed: { readonly intentId: string }, options: RunOptions = {}): Promise<FlowOutcome> {
+  async confirm(
+    key: string,
+    confirmed: { readonly intentId: string },
+    options: PatientOptions = {},
+  ): Promise<FlowOutcome> {
     assertFlowKey(key);
     const intentId: unknown = Reflect.get(Object(confirmed), "intentId");
     if (typeof intentId !== "string" || intentId === "") {
@@ -105,22 +89,21 @@ export class PaymentFlow {
         `confirm needs { intentId }: the id of the intent whose price was shown; found ${describeValue(intentId)}`,
       );
     }
-    return this.#call("confirm", key, readRunOptions("confirm", options), (call) =>
-      confirmFlow(this.#context, key, intentId, call),
-    );
+    return this.#outcome("confirm", key, { kind: "confirm", intentId }, options);
   }
 
   /**
    * Declines a quote. Calling it again gives the same outcome.
    *
-   * @throws {InvalidArgumentError} `flow_confirmed` when the money may have been taken; `flow_unknown`.
+   * @throws {InvalidArgumentError} `flow_confirmed` if the money may have been taken; `flow_unknown`.
    */
   async cancel(key: string, reason?: string): Promise<DeclinedFlow> {
     assertFlowKey(key);
     if (reason !== undefined && typeof reason !== "string") {
       throw new InvalidArgumentError(`cancel: the reason must be a string; found ${describeValue(reason)}`);
     }
-    return this.#call("cancel", key, {}, (call) => cancelFlow(this.#context, key, reason, call));
+    const call: Call = { kind: "cancel", ...(reason !== undefined && { reason }) };
+    return expect(await this.#call("cancel", key, call, {}), "declined");
   }
 
   /**
@@ -128,186 +111,146 @@ export class PaymentFlow {
    * however often and wherever it is run; while another process runs it, this one waits for the outcome. A quote of the key is
    * confirmed.
    *
-   * @throws {FlowPausedError} when it stops without an outcome: the service can't be reached, `takeFunds` throws, the journal fails,
-   *   `signal` aborts. The flow is stored and still owns the payment, and `work`, `recover` or a later `run` continues it.
-   * @throws {InvalidArgumentError} `flow_key_reused` when the key belongs to another request; it names the fields that differ.
+   * @throws {FlowPausedError} if it stops without an outcome: the service can't be reached, `takeFunds` throws, the journal fails,
+   *   `signal` aborts. The flow is stored and still owns the payment, and `work`, `recover`, or a later `run` continues it.
+   * @throws {InvalidArgumentError} `flow_key_reused` if the key belongs to another request; `flow_pruned`; `flow_foreign`.
    */
-  async run(key: string, request: PaymentIntentRequest, options: RunOptions = {}): Promise<FlowOutcome> {
-    assertFlowKey(key);
-    // The flow belongs to this call, whatever becomes of the objects that it was given.
-    const own = copyRequest(request);
-    return this.#call("run", key, readRunOptions("run", options), (call) => runFlow(this.#context, key, own, call));
+  async run(key: string, request: PaymentIntentRequest, options: PatientOptions = {}): Promise<FlowOutcome> {
+    const asked = await this.#readRequest(key, request);
+    return this.#outcome("run", key, { kind: "run", request: asked }, options);
   }
 
   /**
-   * Takes over every flow whose owner is gone, and yields the outcome of each as it settles. Read it to its end at start-up, and now
-   * and then: nothing happens before `for await`. `work` does that for as long as the process lives.
+   * Takes over every flow whose owner is gone, searches for the payments of held ones, and yields each outcome as it settles. Nothing
+   * happens before `for await`. `work` does that for as long as the process lives.
    *
-   * @throws {AggregateError} when flows could not be continued, after all others have settled: a `FlowPausedError` for each.
+   * @throws {AggregateError} if flows could not be continued, after all others have settled: a `FlowPausedError` for each.
    */
   recover(options: RecoverOptions = {}): AsyncGenerator<FlowOutcome, void, undefined> {
     const { concurrency, signal } = readRecoverOptions(options);
-    return recoverFlows(this.#context, concurrency, signal);
+    return this.#work.recover(concurrency, signal);
   }
 
   /**
-   * Recovers flows for as long as the process lives: until `signal` aborts, or the flow is closed. It never rejects because something
-   * failed: that goes to `on.error`. So do, once, open and held flows of its gateway under another base URL (`flow_elsewhere`): see {@link PaymentFlow.move}.
+   * Recovers flows for as long as the process lives, and searches for the payments of held ones at growing intervals, until `signal`
+   * aborts, or the flow is closed. It never rejects because something failed: that goes to `on.error`.
    */
   async work(options: WorkOptions = {}): Promise<void> {
     const { signal, everyMs, concurrency } = readWorkOptions(options);
-    const { openWork, reporter } = this.#context;
-    await openWork.run(async (stop) => {
-      const reported = this.#reportElsewhere();
-      const recovery = new Recovery(this.#context, "work", concurrency, stop);
-      const takeOver = (report: ReportRecovered) => takeOverAll(recovery, report);
-      await workFlows({ takeOver, everyMs, reporter, random: Math.random }, stop);
-      recovery.end();
-      await reported;
-    }, signal);
+    await this.#work.work(concurrency, everyMs, signal);
   }
 
   /** How far a flow has got; `undefined` if there is no such flow. Only reads. */
   async status(key: string): Promise<FlowStatus | undefined> {
     assertFlowKey(key);
-    const entry = await this.#context.journal.read(key);
-    return entry === undefined ? undefined : toStatus(this.#context, entry);
+    return readStatus(this.#context, key);
   }
 
-  /**
-   * The same, with everything that an operator decides by: the requests that may have been sent, the looks and what they rest on, the
-   * decisions, and `seen`, by which a decision names what was looked at. Only reads.
-   */
+  /** The same, with everything that an operator decides by: the signed request, what was searched, and the history. Only reads. */
   async details(key: string): Promise<FlowDetails | undefined> {
     assertFlowKey(key);
-    const entry = await this.#context.journal.read(key);
-    return entry === undefined ? undefined : flowDetails(this.#context, entry);
+    return readDetails(this.#context, key);
   }
 
   /**
-   * The status of every flow, by key, or of those of one phase, after the key `after`.
+   * Every flow, by key, or those of one phase, after the key `after`.
    *
-   * @throws {AggregateError} when flows could not be read, after all others.
+   * @throws {AggregateError} if flows could not be read, after all others.
    */
-  list(query: FlowQuery = {}): AsyncGenerator<FlowStatus, void, undefined> {
+  list(query: FlowQuery = {}): AsyncGenerator<FlowListItem, void, undefined> {
     return listFlows(this.#context, readQuery(query));
   }
 
   /**
-   * How many flows are in each phase, for metrics. Every phase is there, also with 0.
+   * What waits for an operator: every held flow, by key.
    *
-   * The journal counts, and reads no flow. `elsewhere` is how many flows of the gateway are open or held under another base URL: see {@link PaymentFlow.move}.
+   * @throws {AggregateError} if flows could not be read, after all others: a `flow_unreadable` for each, with its key.
    */
+  held(): AsyncGenerator<HeldFlow & WaitingSince, void, undefined> {
+    return heldFlows(this.#context);
+  }
+
+  /** How many flows are in each phase, for metrics. Every phase is there, also with 0. */
   counts(): Promise<FlowCounts> {
     return countFlows(this.#context);
   }
 
   /**
-   * How things stand, for metrics and alarms: what the journal has of all processes, and the work, the circuit breaker and the tokens of this one.
-   * `observeGauges` of `cross-border-payments/opentelemetry` exports it.
+   * How things stand, for metrics and alarms: what the journal has of all processes, and the work, the circuit breaker, and the tokens
+   * of this one. `observeGauges` of `cross-border-payments/opentelemetry` exports it.
    *
-   * It never rejects, and takes 5 s at most. What is asked of the journal is shared by all who ask within 5 s, costs the more the more flows are
-   * open or held, and waits for no lock. Settled flows are counted once a minute.
+   * It never rejects, and takes 5 s at most. Those who ask within 5 s share what is asked of the journal.
    */
   gauges(): Promise<FlowGauges> {
     return this.#gauges.read();
   }
 
   /**
-   * What waits for an operator: what is open or held under another base URL, one item for each (see {@link PaymentFlow.move}), every held flow, then every
-   * flow that is stuck, which means that it failed at the same step three times.
+   * Settles a held flow as an operator decides.
    *
-   * @throws {AggregateError} when flows could not be read, after all others: a `flow_unreadable` for each, with its key.
+   * - `found`: the payment was made. Without `payment` it must be listed.
+   * - `release`: the payment was not made, and never will be. The money is given back.
+   * - `resend`: the payment was not made. The same bytes are sent again, with the same signature.
+   *
+   * Before `release` and `resend` the payment is searched for. With `decisions: { people: 2 }` see {@link PaymentFlow.propose}.
+   *
+   * @throws {InvalidArgumentError} `flow_not_held`; `flow_busy` if another process works on it; `flow_changed` if it isn't as it was
+   *   seen; `flow_payment_not_found` if the payment isn't listed, or the given one is another flow's; `flow_payment_found` if it is
+   *   listed, and is to be released or sent again; `flow_payment_unseen` if that can't be told, unless `withoutProof` is true;
+   *   `flow_approval_needed` if a decision takes two people.
+   * @throws {FlowPausedError} if something else stops it: the flow is as before, or continues as was decided.
    */
-  held(): AsyncGenerator<((HeldFlow | StuckFlow) & WaitingSince) | FlowsElsewhere, void, undefined> {
-    return heldFlows(this.#context);
-  }
-
-  /** The outcome of a flow; `undefined` while it is running, or if there is no such flow. Only reads. */
-  async outcome(key: string): Promise<FlowOutcome | undefined> {
-    assertFlowKey(key);
-    const entry = await this.#context.journal.read(key);
-    const state = entry === undefined ? undefined : await readState(this.#context, entry);
-    return state !== undefined && hasOutcome(state) ? toOutcome(key, state) : undefined;
-  }
-
-  /**
-   * Settles a flow that is held or stuck as an operator decides.
-   *
-   * - `found`: the payment was made. Without `payment` it is looked for once more, and it is an error if it is not found.
-   * - `release`: the payment was certainly not made, and never will be. The money is given back.
-   * - `resend`: the payment was certainly not made. The same bytes are sent again, with the same signature. A flow that has sent nothing
-   *   goes on.
-   *
-   * Before `release` and `resend` the payment is looked for once more, when its request can no longer be sent.
-   *
-   * With `decisions: { people: 2 }` it is refused (`flow_approval_needed`): see {@link PaymentFlow.propose}. So it is while a proposal waits (`flow_proposed`).
-   *
-   * The wait and the look can take minutes. Only then is the decision stored: where `signal` or the end of the process comes before that,
-   * nothing is decided; where it comes after that, `work` or `recover` does what was decided.
-   *
-   * @throws {InvalidArgumentError} `flow_not_held` when the flow is neither held nor stuck, or another process is running it;
-   *   `flow_payment_not_found` when the payment is not found, or the given one belongs to another flow; `flow_payment_found` when
-   *   it is there, and is to be released or sent again; `flow_payment_unseen` when that can't be told, unless `withoutProof` is true.
-   * @throws {FlowPausedError} when something else stops it: the flow is as before, or goes on as was decided.
-   */
-  async resolve<Action extends ResolveAction>(
+  async resolve(
     key: string,
-    action: Action,
-    resolution: Resolution<Action>,
-    options: RunOptions = {},
+    action: ResolveAction,
+    resolution: FlowResolution,
+    options: PatientOptions = {},
   ): Promise<FlowOutcome> {
     assertFlowKey(key);
-    const checked = checkResolution(action, resolution);
-    const work = (call: FlowCall) => resolveFlow(this.#context, key, checked, call);
-    return this.#call("resolve", key, readRunOptions("resolve", options), work);
+    const { decision, revision } = readResolution("resolve", action, resolution);
+    if (this.people === 2) {
+      throw new InvalidArgumentError("resolve: decisions take two people: one calls propose, and another approve", {
+        code: "flow_approval_needed",
+      });
+    }
+    const decide = { step: "decide", decision, ...(revision !== undefined && { revision }) } as const;
+    return this.#outcome("resolve", key, { kind: "resolve", ...decide }, options);
   }
 
   /**
-   * Proposes what another person is to approve, and stores that with what was to be seen of the flow: nothing else happens. A proposal that
-   * the flow has outrun is replaced by the next one.
+   * Stores what another person must approve, in place of an earlier proposal. Nothing else happens. `revision` of the result is the one
+   * that contains the proposal: an approval names it.
    *
-   * @throws {InvalidArgumentError} `flow_not_held` as `resolve` does, and where no money is known to have been taken; `flow_proposed` while
-   *   another proposal waits; `flow_moved_on` where `seen` is given and there is more to see by now; `flow_payment_not_found` when the given
-   *   payment belongs to another flow.
-   * @throws {FlowPausedError} when something else stops it.
+   * @throws {InvalidArgumentError} `flow_not_held`, `flow_busy`, and `flow_changed`, as `resolve` does.
+   * @throws {FlowPausedError} if something else stops it.
    */
-  async propose<Action extends ResolveAction>(
-    key: string,
-    action: Action,
-    proposal: Resolution<Action>,
-  ): Promise<StoredDecision> {
+  async propose(key: string, action: ResolveAction, proposal: FlowResolution): Promise<HeldFlow> {
     assertFlowKey(key);
-    const checked = checkResolution(action, proposal, "propose");
-    assertName("propose", checked.decision.by);
-    return this.#decide("propose", key, (call) => proposeFlow(this.#context, key, checked, call));
+    const step = readProposal(action, proposal);
+    return expect(await this.#call("propose", key, { kind: "resolve", ...step }, {}), "held");
   }
 
   /**
-   * Does what another person proposed, as `resolve` does it: the payment is looked for once more before `release` and `resend`, the
-   * approval is stored after that, and a signal or the end of the process before that leaves the proposal waiting.
+   * Carries out what another person proposed, as `resolve` does it, `payment` and `withoutProof` of the proposal included.
    *
-   * @throws {InvalidArgumentError} as `resolve` does, and `flow_not_proposed`; `flow_same_person`; `flow_moved_on` where there is more to see of
-   *   the flow than its proposer saw, or another proposal waits than the given one.
-   * @throws {FlowPausedError} when something else stops it: the flow is as before, or goes on as was decided.
+   * @throws {InvalidArgumentError} as `resolve` does, and `flow_not_proposed`; `flow_same_person`.
+   * @throws {FlowPausedError} if something else stops it: the flow is as before, or continues as was decided.
    */
-  async approve(key: string, approval: Approval, options: RunOptions = {}): Promise<FlowOutcome> {
+  async approve(key: string, approval: FlowApproval, options: PatientOptions = {}): Promise<FlowOutcome> {
     assertFlowKey(key);
-    const checked = checkApproval(approval);
-    const work = (call: FlowCall) => approveFlow(this.#context, key, checked, call, andGoOn);
-    return this.#call("approve", key, readRunOptions("approve", options), work);
+    return this.#outcome("approve", key, { kind: "resolve", ...readApproval("approve", approval) }, options);
   }
 
   /**
-   * Ends a proposal: another person refuses it, or its proposer takes it back. The flow stays as it is.
+   * Drops a proposal: another person refuses it, or its proposer takes it back. The flow stays as it is.
    *
-   * @throws {InvalidArgumentError} `flow_not_held` and `flow_not_proposed`; `flow_moved_on` where another proposal waits than the given one.
-   * @throws {FlowPausedError} when something else stops it.
+   * @throws {InvalidArgumentError} `flow_not_held`, `flow_not_proposed`, `flow_busy`, and `flow_changed`.
+   * @throws {FlowPausedError} if something else stops it.
    */
-  async refuse(key: string, refusal: Refusal): Promise<StoredDecision> {
+  async refuse(key: string, refusal: FlowApproval): Promise<HeldFlow> {
     assertFlowKey(key);
-    const checked = checkRefusal(refusal);
-    return this.#decide("refuse", key, (call) => refuseFlow(this.#context, key, checked, call));
+    const step = readApproval("refuse", refusal);
+    return expect(await this.#call("refuse", key, { kind: "resolve", ...step }, {}), "held");
   }
 
   /** How many people a decision takes: the option `decisions`. */
@@ -316,69 +259,59 @@ export class PaymentFlow {
   }
 
   /**
-   * Moves the flows of an earlier base URL of the same service, settled and held ones too, so that the same keys keep their outcomes. Each is
-   * leased as an owner leases it: one whose owner lives is left, and named. Calling it again goes on with what was left, also after a crash.
-   * It sends nothing, and moves no money.
-   *
-   * Quotes move once they have expired. What is left of pruned flows stays, and its keys are not paid again. What was signed for the old
-   * address is looked for, and signed anew where it is to be sent again.
-   *
-   * @throws {InvalidArgumentError} when `from` or `to` is not a base URL, or both are the same; nothing is read then.
-   * @throws {JournalError} when the journal fails between two flows; call it again.
-   */
-  async move(options: MoveOptions): Promise<MoveReport> {
-    const { signal, ...given } = readMoveOptions(options);
-    const move = checkMove(this.#context, given);
-    return this.#context.openWork.run((stop) => moveFlows(this.#context, move, stop), signal);
-  }
-
-  /**
-   * Accepts nothing new, and lets what is pending reach a state from which another process can go on: it resolves when all of it has,
-   * or after `timeoutMs`. Neither the client nor the journal is closed.
+   * Accepts nothing new, and lets what is pending reach a state from which another process can continue: it resolves when all of it
+   * has, or after `timeoutMs`. Neither the client nor the journal is closed.
    */
   async close(options: CloseOptions = {}): Promise<CloseReport> {
     return this.#context.openWork.close(readCloseOptions(options).timeoutMs);
   }
 
-  /** Never rejects. */
-  async #reportElsewhere(): Promise<void> {
-    const { reporter } = this.#context;
-    try {
-      for (const found of await findElsewhere(this.#context)) reporter.emit("error", elsewhereError(found));
-    } catch (error) {
-      reporter.emit("error", error);
+  /** Whatever is wrong with a request is found before any I/O. */
+  async #readRequest(key: string, request: PaymentIntentRequest): Promise<PaymentIntentRequest> {
+    assertFlowKey(key);
+    // The flow belongs to this call, whatever becomes of the objects that it was given.
+    const asked = copyRequest(request);
+    const { client, scope } = this.#context;
+    await client.check(paymentIntents.create, [], { body: asked });
+    if (scope.gateway !== undefined && asked.senderGatewayId !== scope.gateway) {
+      throw new InvalidArgumentError(
+        "the request's senderGatewayId is not the gatewayId of this PaymentFlow: each gateway needs a PaymentFlow of its own",
+      );
     }
+    return asked;
   }
 
-  /** A decision leads to no other phase, so that there is no outcome to follow. */
-  async #decide(
-    operation: FlowOperation,
-    key: string,
-    work: (call: FlowCall) => Promise<StoredDecision>,
-  ): Promise<StoredDecision> {
-    const decided = await this.#call(operation, key, {}, async (call) => ({
-      status: "held",
-      stored: await work(call),
-    }));
-    return decided.stored;
+  async #outcome(operation: FlowOperation, key: string, call: Call, options: PatientOptions): Promise<FlowOutcome> {
+    const result = await this.#call(operation, key, call, readPatientOptions(operation, options));
+    if (result?.status === "quoted" || result === undefined) throw new Error(`${operation} gave no outcome`);
+    return result;
   }
 
-  async #call<Result extends { readonly status: string }>(
+  #call(
     operation: FlowOperation,
     key: string,
-    { headers, signal }: RunOptions,
-    work: (call: FlowCall) => Promise<Result>,
-  ): Promise<Result> {
+    call: Call,
+    { signal, headers, patienceMs = 0 }: PatientOptions,
+  ): Promise<FlowOutcome | QuotedFlow | undefined> {
     const { openWork, reporter } = this.#context;
-    try {
-      openWork.assertOpen();
-    } catch (error) {
-      // This process does nothing more for the key, and others may have paid.
-      throw await truthOf(this.#context, key, error);
-    }
-    return openWork.run((stop) => {
-      const call = new FlowCall(stop, openWork.abandon, headers);
-      return followFlow(reporter, operation, key, () => work(call));
-    }, signal);
+    return openWork.run(
+      (stop) =>
+        follow(reporter, operation, key, async () => {
+          const driver = new Driver(this.#context, key, { stop, headers, patienceMs });
+          return toResult(operation, key, await driver.run(call));
+        }),
+      signal,
+    );
   }
+}
+
+type Results = FlowOutcome | QuotedFlow;
+
+/** A call whose kind allows one result only. */
+function expect<Status extends Results["status"]>(
+  result: Results | undefined,
+  status: Status,
+): Extract<Results, { status: Status }> {
+  if (result?.status !== status) throw new Error(`the flow is ${result?.status}, not ${status}`);
+  return result as Extract<Results, { status: Status }>;
 }

@@ -1,5 +1,5 @@
 import type { TokenHold } from "../auth/token-hold.js";
-import type { FlowGauges, StoredGauges } from "../flows/gauges/flow-gauges.js";
+import type { FlowGauges, StoredGauges } from "../flows/gauges.js";
 
 /** What is read for one collection. Without a flow, only the client is known. */
 export interface Reading {
@@ -40,9 +40,7 @@ export const gauges: readonly Gauge[] = [
     name: "cross_border.flow.attention",
     unit: "{flow}",
     description: "Flows that wait for an operator, by the reason",
-    points: ofJournal(({ phases: { held }, stuck, unreadable, elsewhere }) =>
-      pointsOf("cross_border.flow.reason", { held, stuck, unreadable, elsewhere }),
-    ),
+    points: ofJournal(({ phases: { held }, elsewhere }) => pointsOf("cross_border.flow.reason", { held, elsewhere })),
   },
   {
     name: "cross_border.flow.unowned",

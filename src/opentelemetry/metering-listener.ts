@@ -47,10 +47,8 @@ export function meteringListener(meter: Meter): Listener {
     },
     retry: ({ operation, reason }) => retries.add(1, { "cross_border.operation": operation, "error.type": reason }),
     token: ({ grant }) => tokens.add(1, { "cross_border.grant": grant }),
-    flow: ({ from, to, effect }) => {
-      // A refused payment is looked for only to be sure, and is no unknown outcome.
-      const isRefused = to === "unknown" && effect === undefined;
-      if (from !== to && !isRefused) steps.add(1, { "cross_border.flow.to": to });
+    flow: ({ from, to }) => {
+      if (from !== to) steps.add(1, { "cross_border.flow.to": to });
     },
   };
 }

@@ -2,7 +2,7 @@ import type { BatchObservableResult } from "@opentelemetry/api";
 import { apiClientOf } from "../api/api-client.js";
 import { describeValue } from "../errors/describe-value.js";
 import { ConfigError } from "../errors/errors.js";
-import type { FlowClient } from "../flows/flow-client.js";
+import type { FlowClient } from "../flows/options.js";
 import type { PaymentFlow } from "../flows/payment-flow.js";
 import { type CheckTable, isFunction, isPlainObject, parseOptions } from "../options/option-table.js";
 import { gauges, type Reading } from "./gauges.js";

@@ -105,7 +105,7 @@ export interface Refused extends Sent {
 /** What the searches before a flow was held came to. */
 export interface Searches {
   readonly times: number;
-  readonly last: "absent" | "unreadable" | "forbidden";
+  readonly last: "absent" | "incomplete" | "unreadable" | "forbidden";
 }
 
 export type HeldReason =
@@ -226,6 +226,8 @@ export type SearchResult =
   | Listed
   /** It read all there is, back to its bound. */
   | { readonly is: "absent" }
+  /** It read back to its bound, and tokens that don't follow time prove nothing. */
+  | { readonly is: "incomplete" }
   /** For now: 5xx, no response. */
   | { readonly is: "unreadable" }
   /** For good: any 4xx, a `PagingError`, `maxRecords`. */

@@ -1,0 +1,46 @@
+import type { ApiClient } from "../api/api-client.js";
+import type { RequestOptions } from "../api/request-options.js";
+import { CrossBorderError } from "../errors/errors.js";
+import { equalAmounts } from "../money.js";
+import { type PaymentIntent, type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
+import { payments } from "../resources/payments.js";
+import { paymentFromIntent } from "./payment-from-intent.js";
+
+/** What an intent has to repeat of its request. A memo moves no money: a service may shorten it. */
+const repeated = [
+  "senderGatewayId",
+  "senderCurrency",
+  "senderAccount",
+  "receiverGatewayId",
+  "receiverCurrency",
+  "receiverAccount",
+] as const satisfies readonly (keyof PaymentIntentRequest)[];
+
+/**
+ * Refuses an intent that must not be paid, or can't be, before any money is taken for it: the payment's bytes are built, and the
+ * signer is known to sign.
+ *
+ * @throws {InvalidArgumentError} when no payment can be made of it.
+ * @throws {CrossBorderError} `intent_mismatch` when it answers another request. It names the fields that differ, not their values.
+ */
+export async function assertPayable(
+  client: ApiClient,
+  request: PaymentIntentRequest,
+  intent: PaymentIntent,
+  options: RequestOptions | undefined,
+): Promise<void> {
+  const body = paymentFromIntent(intent, "to be taken");
+  assertAnswers(intent, request);
+  await client.check(payments.create, [], { body }, options);
+}
+
+function assertAnswers(intent: PaymentIntent, request: PaymentIntentRequest): void {
+  const differing: string[] = repeated.filter((field) => intent[field] !== request[field]);
+  if (!equalAmounts(intent.receiverAmount, request.receiverAmount)) differing.push("receiverAmount");
+  if (differing.length === 0) return;
+  const { name: operation } = paymentIntents.create;
+  throw new CrossBorderError(
+    `${operation}: the service responded with the intent of another request, which differs in ${differing.join(", ")}; no money was taken and nothing was paid`,
+    { code: "intent_mismatch", operation },
+  );
+}

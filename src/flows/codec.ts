@@ -1,0 +1,101 @@
+import { CrossBorderError } from "../errors/errors.js";
+import { parseJsonObject } from "../wire/parse-json-object.js";
+import { type HistoryStep, withStep } from "./core/history.js";
+import type { Flow, Phase } from "./core/state.js";
+import type { FlowScope, JournalEntry, JournalState } from "./journal.js";
+
+/** Encrypts what a journal stores. Both functions may be asynchronous; `decrypt` must return exactly what `encrypt` was given. */
+export interface FlowCipher {
+  encrypt(text: string): Promise<string> | string;
+  decrypt(text: string): Promise<string> | string;
+}
+
+/** A flow as it is stored, and what it went through. */
+export interface StoredFlow {
+  readonly flow: Flow;
+  readonly history: readonly HistoryStep[];
+}
+
+/** Every phase, in the order in which a flow can go through them. */
+export const allPhases = [
+  "quoted",
+  "funds-requested",
+  "declined",
+  "claimed",
+  "unknown",
+  "held",
+  "paid",
+  "refused",
+  "rejected",
+] as const satisfies readonly Phase[];
+
+export type OpenPhase = "funds-requested" | "claimed" | "unknown" | "refused";
+
+export function isOpenPhase(phase: string): phase is OpenPhase {
+  return phase === "funds-requested" || phase === "claimed" || phase === "unknown" || phase === "refused";
+}
+
+/** The history with the step that stores a flow. */
+export function stepTo(flow: Flow, earlier: StoredFlow | undefined, atMs: number, by: string): StoredFlow {
+  return { flow, history: withStep(earlier?.history ?? [], flow, atMs, by) };
+}
+
+/** Turns flows into what a journal stores, and back. */
+export class FlowCodec {
+  readonly #cipher: FlowCipher | undefined;
+  readonly #quoteTtlMs: number;
+
+  constructor(cipher: FlowCipher | undefined, quoteTtlMs: number) {
+    this.#cipher = cipher;
+    this.#quoteTtlMs = quoteTtlMs;
+  }
+
+  /** Key and scope are part of what is encrypted, so that no row's text passes for another's. */
+  async encode(key: string, { service, gateway }: FlowScope, { flow, history }: StoredFlow): Promise<JournalState> {
+    const { phase } = flow;
+    const text = JSON.stringify({ version, key, scope: { service, gateway }, flow, history });
+    const data = this.#cipher === undefined ? text : await this.#cipher.encrypt(text);
+    const stored = { phase, settled: !isOpenPhase(phase), data };
+    return phase === "quoted" ? { ...stored, quoteTtlMs: this.#quoteTtlMs } : stored;
+  }
+
+  /** @throws {CrossBorderError} `flow_unreadable` if the entry isn't what this version of the library stored under its key. */
+  async decode(entry: JournalEntry): Promise<StoredFlow> {
+    const { key, scope, phase } = entry;
+    const stored: Stored = parseJsonObject(await this.#decrypt(key, entry.data));
+    const { flow, history } = stored;
+    const isOwn =
+      stored.version === version &&
+      stored.key === key &&
+      stored.scope?.service === scope.service &&
+      stored.scope.gateway === scope.gateway;
+    const isKnown = flow?.phase === phase && allPhases.includes(flow.phase);
+    if (isOwn && isKnown && Array.isArray(history)) return { flow, history };
+    throw unreadable(key);
+  }
+
+  async #decrypt(key: string, data: string): Promise<string> {
+    if (this.#cipher === undefined) return data;
+    try {
+      return await this.#cipher.decrypt(data);
+    } catch (cause) {
+      throw unreadable(key, cause);
+    }
+  }
+}
+
+/** Release 0.3.0 stored 2. */
+const version = 3;
+
+interface Stored extends Partial<StoredFlow> {
+  readonly version?: number;
+  readonly key?: string;
+  readonly scope?: FlowScope;
+}
+
+function unreadable(key: string, cause?: unknown): CrossBorderError {
+  return new CrossBorderError(
+    `the journal's entry for key ${JSON.stringify(key)} can't be read: it was written with another cipher, by another program, by another version of this library, or for another key`,
+    { code: "flow_unreadable", effect: "possible", cause },
+  );
+}

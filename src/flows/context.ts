@@ -1,0 +1,75 @@
+import { type ApiClient, apiClientOf } from "../api/api-client.js";
+import { ConfigError } from "../errors/errors.js";
+import { readFlowHooks } from "../events/flow-event.js";
+import type { Reporter } from "../events/reporter.js";
+import { assertOptions, withDefaults } from "../options/option-table.js";
+import { uniqueId } from "../platform/unique-id.js";
+import { payments } from "../resources/payments.js";
+import { CircuitBreaker } from "./circuit-breaker.js";
+import { FlowCodec } from "./codec.js";
+import { type Config, limits } from "./core/state.js";
+import type { ReleaseFundsByKey, TakeFundsByKey } from "./funds.js";
+import { timedJournal } from "./gauges.js";
+import type { Journal, ScopeFilter } from "./journal.js";
+import { OpenWork } from "./open-work.js";
+import { flowOptions, journalMethods, type PaymentFlowOptions, type ServiceFacts } from "./options.js";
+
+/** What the methods of a `PaymentFlow` work with. */
+export interface FlowContext {
+  readonly client: ApiClient;
+  readonly journal: Journal;
+  readonly codec: FlowCodec;
+  readonly owner: string;
+  readonly leaseMs: number;
+  /** The flows that may be run: those of one gateway if `gatewayId` is given, otherwise all of the service. */
+  readonly scope: ScopeFilter;
+  readonly takeFunds: TakeFundsByKey;
+  readonly releaseFunds: ReleaseFundsByKey;
+  readonly readBackDelayMs: number;
+  readonly clockSkewMs: number;
+  readonly tokensFollowTime: boolean;
+  readonly config: Config;
+  readonly people: 1 | 2;
+  readonly circuitBreaker: CircuitBreaker | undefined;
+  /** The client's reporter, with the hooks of the flow. */
+  readonly reporter: Reporter;
+  readonly openWork: OpenWork;
+}
+
+/** @throws {ConfigError} that names the option, what was found, and what is wanted; or if the client has no signing key. */
+export function toFlowContext(given: PaymentFlowOptions): FlowContext {
+  assertOptions(flowOptions, given, "the flow's options", (message) => new ConfigError(message));
+  const options = withDefaults<PaymentFlowOptions, typeof flowOptions>(flowOptions, given);
+  const { journal, owner, cipher, quoteTtlMs, gatewayId, circuitBreaker, on = {}, decisions } = options;
+  const { leaseMs, takeFunds, releaseFunds, readBackDelayMs, clockSkewMs, readBacks, bankSkewMs } = options;
+  // Its row in the table refuses a client without it.
+  const client = apiClientOf(options.client) as ApiClient;
+  client.assertCallable(payments.create);
+  const { tokensFollowTime = false, ...facts } = options.facts;
+  const reporter = client.reporter.with(readFlowHooks(on));
+  return {
+    client,
+    journal: timedJournal(journal, journalMethods, reporter),
+    codec: new FlowCodec(cipher, quoteTtlMs),
+    owner: owner ?? uniqueId(),
+    leaseMs,
+    scope: { service: options.service ?? new URL(client.baseUrl).host, gateway: gatewayId },
+    takeFunds,
+    releaseFunds,
+    readBackDelayMs,
+    clockSkewMs,
+    tokensFollowTime,
+    config: { readBacks, bankSkewMs, ...limits, facts: definedOf(facts) },
+    people: decisions.people,
+    circuitBreaker: circuitBreaker === false ? undefined : new CircuitBreaker(circuitBreaker),
+    reporter,
+    openWork: new OpenWork(),
+  };
+}
+
+function definedOf({ listedWithinMs, singleUseIntents }: ServiceFacts): Config["facts"] {
+  return {
+    ...(listedWithinMs !== undefined && { listedWithinMs }),
+    ...(singleUseIntents !== undefined && { singleUseIntents }),
+  };
+}

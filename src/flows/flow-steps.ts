@@ -1,0 +1,90 @@
+import { CrossBorderError } from "../errors/errors.js";
+import type { DecisionEvent, FlowEvent } from "../events/flow-event.js";
+import type { Reporter } from "../events/reporter.js";
+import { payments } from "../resources/payments.js";
+import { clock } from "../timing/clock.js";
+import type { Failure, Flow, Held, Paid, Resolution, Words } from "./core/state.js";
+
+/** Reports what becomes of a flow in one call. */
+export class FlowSteps {
+  readonly #reporter: Reporter;
+  readonly #key: string;
+  #sinceMs = clock.monotonicMs();
+
+  constructor(reporter: Reporter, key: string) {
+    this.#reporter = reporter;
+    this.#key = key;
+  }
+
+  stored(from: Flow | undefined, to: Flow): void {
+    const isOpen = to.phase === "held" || to.phase === "unknown";
+    this.#emit({ from: from?.phase, to: to.phase, ...(isOpen && { effect: "possible" }), ...wordsIn(to) });
+    if (to.phase === "paid" && to.isSettledBadly) this.#reportBadly(to);
+  }
+
+  failed(flow: Flow | undefined, { cause }: Failure): void {
+    // Without a flow nothing was begun.
+    if (flow === undefined) return;
+    const code = cause instanceof CrossBorderError ? cause.code : undefined;
+    this.#emit({ from: flow.phase, to: flow.phase, effect: "possible", ...(code && { code }) });
+  }
+
+  decided(held: Held, to: Flow, resolution: Resolution): void {
+    const event = decisionOf(held, to, resolution);
+    if (event !== undefined) this.#reporter.emit("decision", { key: this.#key, ...event });
+  }
+
+  #emit(event: Omit<FlowEvent, "key" | "durationMs">): void {
+    const nowMs = clock.monotonicMs();
+    const durationMs = nowMs - this.#sinceMs;
+    this.#sinceMs = nowMs;
+    if (this.#reporter.wants("flow")) this.#reporter.emit("flow", { key: this.#key, ...event, durationMs });
+  }
+
+  /** Rule 5: a payment that is recorded, and failed. */
+  #reportBadly({ payment }: Paid): void {
+    const field = isBad(payment.senderGatewayStatus) ? "senderGatewayStatus" : "receiverGatewayStatus";
+    const { name: operation } = payments.create;
+    const expected = "the status of a payment that did not fail";
+    this.#reporter.emit("mismatch", { operation, field, expected, found: payment[field] });
+  }
+}
+
+function isBad(status: string): boolean {
+  return status === "error" || status === "reverted";
+}
+
+function decisionOf(held: Held, to: Flow, resolution: Resolution): Omit<DecisionEvent, "key"> | undefined {
+  const atMs = clock.wallMs();
+  if (resolution.step === "propose") return { ...namesOf(resolution.decision), step: "proposed" };
+  if (resolution.step === "refuse") {
+    const { proposal } = held;
+    if (proposal === undefined) return undefined;
+    return { ...namesOf(proposal), step: "refused", by: resolution.by, proposedBy: proposal.by, atMs };
+  }
+  const decision = "decisions" in to ? to.decisions?.at(-1) : undefined;
+  if (decision === undefined) return undefined;
+  const { approvedBy, by } = decision;
+  if (approvedBy === undefined) return { ...namesOf(decision), step: "decided" };
+  return { ...namesOf(decision), step: "approved", by: approvedBy, proposedBy: by, atMs };
+}
+
+function namesOf({ action, by, why, atMs, withoutProof }: NonNullable<Held["proposal"]>) {
+  return { action, by, why, atMs, ...(withoutProof && { withoutProof }) };
+}
+
+/** What the service said, if that did not settle the flow. */
+function wordsIn(flow: Flow): Pick<FlowEvent, "status" | "serviceCode"> {
+  const words = "refusal" in flow ? flow.refusal : "said" in flow ? flow.said : undefined;
+  return words === undefined ? {} : shown(words);
+}
+
+function shown({ status, code }: Words): Pick<FlowEvent, "status" | "serviceCode"> {
+  if (status === undefined) return {};
+  return { status, ...(isCode(code) && code !== `http_${status}` && { serviceCode: code }) };
+}
+
+/** A text that doesn't look like a code may be a sentence with a name or an account in it. */
+function isCode(text: string): boolean {
+  return /^(?!.*\d{5})[a-z][\w.-]{0,63}$/i.test(text);
+}

@@ -1,0 +1,95 @@
+import { describeValue } from "../errors/describe-value.js";
+import { type FundsTaken, InvalidArgumentError } from "../errors/errors.js";
+import type { PaymentIntent } from "../resources/payment-intents.js";
+import type { Funds } from "./core/state.js";
+import type { FlowRefusal } from "./outcome.js";
+
+/**
+ * Money that was taken for a flow. `replayed: true` means that this key's money had been taken before this call. Then `takenAtMs` is
+ * when that was by the bank's books, in milliseconds since 1970: the same at each call.
+ */
+export type FlowFunds = Funds;
+
+/**
+ * Takes the sender's money; returns `null` if the sender declines. Called with the key before every claim of the payment.
+ *
+ * It must be idempotent by `key`, and its first answer is final. Called again, it takes nothing, and returns the same id with
+ * `replayed: true` and `takenAtMs`, or `null` again. After a release it returns `null`. Concurrent calls with one key count as one.
+ */
+export type TakeFundsByKey = (context: {
+  readonly key: string;
+  readonly intent: PaymentIntent;
+}) => Promise<FlowFunds | null> | FlowFunds | null;
+
+/**
+ * Gives the money back. Called only after a definite refusal, by the service or by an operator.
+ *
+ * It must be idempotent by `key`, since it is called again after a crash. It must throw if the money was not given back.
+ */
+export type ReleaseFundsByKey = (context: {
+  readonly key: string;
+  readonly intent: PaymentIntent;
+  readonly senderGatewayTransactionId: string;
+  readonly refusal: FlowRefusal;
+}) => Promise<void> | void;
+
+/**
+ * Reads what `takeFunds` returned, each field once.
+ *
+ * @param advice ends the message: what to do if the money was taken anyway.
+ * @throws {InvalidArgumentError} that says what was returned, but not its value.
+ */
+export function readFundsTaken(returned: unknown, advice: string): FundsTaken | null {
+  if (returned === null) return null;
+  const isObject = typeof returned === "object";
+  const id: unknown = isObject ? Reflect.get(returned, "senderGatewayTransactionId") : undefined;
+  if (typeof id === "string" && id !== "") return { senderGatewayTransactionId: id };
+  const found = isObject
+    ? `an object whose senderGatewayTransactionId is ${describeValue(id)}`
+    : describeValue(returned);
+  throw new InvalidArgumentError(
+    `takeFunds must return { senderGatewayTransactionId }, with your id of the transaction, or null; it returned ${found}. No payment was made; ${advice}`,
+  );
+}
+
+/**
+ * Reads what the `takeFunds` of a flow returned.
+ *
+ * @param latestMs the latest time at which the money can have been taken, whatever the clocks.
+ * @throws {InvalidArgumentError} that says what was returned, but not its value.
+ */
+export function readFlowFunds(returned: unknown, latestMs: number): FlowFunds | null {
+  const advice = "the flow stays as it is, and calls takeFunds again with the same key when it continues";
+  const taken = readFundsTaken(returned, advice);
+  if (taken === null) return null;
+  const replayed: unknown = Reflect.get(Object(returned), "replayed");
+  if (replayed === false) return { ...taken, replayed };
+  if (replayed !== true) {
+    throw new InvalidArgumentError(
+      `takeFunds must return { senderGatewayTransactionId, replayed }, where replayed tells whether this key's money had been taken before this call, or null; replayed is ${describeValue(replayed)}. No payment was made; ${advice}`,
+    );
+  }
+  const takenAtMs: unknown = Reflect.get(Object(returned), "takenAtMs");
+  if (isTime(takenAtMs) && takenAtMs <= latestMs) return { ...taken, replayed, takenAtMs };
+  const found = isTime(takenAtMs)
+    ? `${takenAtMs}, which is ahead of this process's clock by more than bankSkewMs`
+    : describeValue(takenAtMs);
+  throw new InvalidArgumentError(
+    `takeFunds must return takenAtMs with replayed: true, which is when the bank took this key's money, in milliseconds since 1970; takenAtMs is ${found}. No payment was made; ${advice}`,
+  );
+}
+
+function isTime(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) > 0;
+}
+
+/** A frozen copy of JSON data, which a function of the bank can't change. */
+export function frozenCopy<T>(value: T): T {
+  return deepFreeze(structuredClone(value));
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  for (const item of Object.values(value)) deepFreeze(item);
+  return Object.freeze(value);
+}

@@ -1,0 +1,146 @@
+import type { TokenHold } from "../auth/token-hold.js";
+import { CrossBorderError, JournalError } from "../errors/errors.js";
+import type { FlowPhase } from "../events/flow-event.js";
+import type { Reporter } from "../events/reporter.js";
+import { clock } from "../timing/clock.js";
+import { Deadline, Ended } from "../timing/deadline.js";
+import type { FlowContext } from "./context.js";
+import type { Journal, PhaseCount } from "./journal.js";
+import { type FlowCounts, isIn, type StoredFlows, toCounts } from "./status.js";
+
+/** Phases in which a flow waits for something: for its next step, or for an operator. */
+export type WaitingPhase = "funds-requested" | "claimed" | "unknown" | "refused" | "held";
+
+/** What the journal says of the flows of all processes. */
+export interface StoredGauges {
+  /** How many flows are in each phase. */
+  readonly phases: Readonly<Record<FlowPhase, number>>;
+  /** How long ago the oldest flow of a phase was begun, its quote included, in milliseconds; 0 if there is none. */
+  readonly oldestMs: Readonly<Record<WaitingPhase, number>>;
+  /** How many open flows have no owner now. `work` of some process takes them over. */
+  readonly unowned: number;
+  /** How many flows of other services or gateways are open or held. */
+  readonly elsewhere: number;
+}
+
+/** What `work` and `recover` of this process have now. */
+export interface WorkGauges {
+  /** How many flows they have taken over that have not ended: those at work, and those that wait. */
+  readonly flows: number;
+  /** How many of them could continue, and wait for one of the places that `concurrency` gives. */
+  readonly queued: number;
+}
+
+/** How things stand, for metrics. */
+export interface FlowGauges {
+  /** Absent if the journal could not be read within 5 seconds. */
+  readonly stored?: StoredGauges;
+  /** Why the journal could not be read. */
+  readonly error?: Error;
+  /** The flows that this process has taken over. */
+  readonly work: WorkGauges;
+  /** Whether this process takes no money for new payments, since one after the other ended unknown. */
+  readonly isCircuitOpen: boolean;
+  /** Set while the client requests no token, because of what the last request for one came to. */
+  readonly tokenHold?: TokenHold;
+}
+
+/** Collectors of metrics that ask one after the other share a reading for so long. */
+const keptMs = 5_000;
+const timeoutMs = 5_000;
+
+/** Reads how things stand. What it asks the journal is shared by all who ask at about the same time. */
+export class GaugeReader {
+  readonly #context: FlowContext;
+  readonly #load: () => WorkGauges;
+  #reading: { readonly value: Promise<StoredGauges>; readonly atMs: number } | undefined;
+
+  constructor(context: FlowContext, load: () => WorkGauges) {
+    this.#context = context;
+    this.#load = load;
+  }
+
+  /** Never rejects. */
+  async read(): Promise<FlowGauges> {
+    const stored = await this.#readInTime();
+    const { circuitBreaker, client } = this.#context;
+    const { tokenHold } = client;
+    return {
+      ...stored,
+      work: this.#load(),
+      isCircuitOpen: circuitBreaker?.isOpen === true,
+      ...(tokenHold === undefined ? undefined : { tokenHold }),
+    };
+  }
+
+  async #readInTime(): Promise<Pick<FlowGauges, "stored" | "error">> {
+    const deadline = new Deadline({ timeoutMs });
+    try {
+      return { stored: await deadline.race(this.#shared()) };
+    } catch (error) {
+      this.#reading = undefined;
+      return { error: toError(error) };
+    } finally {
+      deadline.finish();
+    }
+  }
+
+  #shared(): Promise<StoredGauges> {
+    const nowMs = clock.monotonicMs();
+    if (this.#reading === undefined || nowMs - this.#reading.atMs >= keptMs) {
+      this.#reading = { value: readStored(this.#context), atMs: nowMs };
+    }
+    return this.#reading.value;
+  }
+}
+
+const waitingPhases = [
+  "funds-requested",
+  "claimed",
+  "unknown",
+  "refused",
+  "held",
+] as const satisfies readonly WaitingPhase[];
+
+async function readStored({ journal, scope }: Pick<StoredFlows, "journal" | "scope">): Promise<StoredGauges> {
+  const { counts } = await journal.list({ scope, limit: 0, counts: true });
+  const own = counts.filter((count) => isIn(scope, count));
+  const { elsewhere, ...phases }: FlowCounts = toCounts(counts, scope);
+  return { phases, oldestMs: oldestOf(own), unowned: own.reduce((sum, { unowned }) => sum + unowned, 0), elsewhere };
+}
+
+function oldestOf(own: readonly PhaseCount[]): Readonly<Record<WaitingPhase, number>> {
+  const oldest = waitingPhases.map((wanted) => {
+    const ages = own.flatMap(({ phase, oldestMs }) => (phase === wanted ? [oldestMs] : []));
+    return [wanted, Math.max(0, ...ages)];
+  });
+  return Object.fromEntries(oldest) as Record<WaitingPhase, number>;
+}
+
+function toError(error: unknown): Error {
+  if (error instanceof Ended) return new JournalError(`the journal did not respond within ${timeoutMs} ms`);
+  return error instanceof Error ? error : new JournalError("the journal failed", { cause: error });
+}
+
+/** The journal, which reports how long it takes for each thing that it is asked for, if anybody wants to know. */
+export function timedJournal(journal: Journal, methods: readonly (keyof Journal)[], reporter: Reporter): Journal {
+  if (!reporter.wants("journal")) return journal;
+  const timed = methods.map((operation) => [
+    operation,
+    async (...given: readonly unknown[]): Promise<unknown> => {
+      const startedAtMs = clock.monotonicMs();
+      const durationMs = (): number => clock.monotonicMs() - startedAtMs;
+      try {
+        const result: unknown = await Reflect.apply(Reflect.get(journal, operation), journal, given);
+        reporter.emit("journal", { operation, durationMs: durationMs() });
+        return result;
+      } catch (error) {
+        const code = error instanceof CrossBorderError ? error.code : "_OTHER";
+        reporter.emit("journal", { operation, durationMs: durationMs(), code });
+        throw error;
+      }
+    },
+  ]);
+  // Every method that a flow calls is in the table.
+  return Object.fromEntries(timed) as Journal;
+}

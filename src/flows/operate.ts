@@ -1,0 +1,129 @@
+import { InvalidArgumentError } from "../errors/errors.js";
+import {
+  isBoolean,
+  isPlainObject,
+  isPositiveInteger,
+  isText,
+  type OptionTable,
+  parseOptions,
+} from "../options/option-table.js";
+import type { Payment } from "../resources/payments.js";
+import { clock } from "../timing/clock.js";
+import type { Decision, Resolution } from "./core/state.js";
+import { frozenCopy } from "./funds.js";
+import type { ResolveAction } from "./outcome.js";
+
+/** An operator's decision about a held flow, for the record. */
+export interface FlowResolution {
+  /** Who decides, in 200 characters or fewer. */
+  readonly by: string;
+  /** Why, in 2,000 characters or fewer. */
+  readonly why: string;
+  /** `revision` of the flow as it was seen: the decision is refused if the flow has changed since. Required by `propose`. */
+  readonly revision?: number | undefined;
+  /** For `found` only: the service's record of the payment, if the list doesn't show it. */
+  readonly payment?: Payment | undefined;
+  /** Decides even if the list can't be read as a whole, or shows a possible match. For `release` and `resend` only. Default: false. */
+  readonly withoutProof?: boolean | undefined;
+}
+
+/** Who approves or refuses a proposal. */
+export interface FlowApproval {
+  /** To approve, another person than the proposer: names are compared without case and spaces at their ends. */
+  readonly by: string;
+  /** `revision` of the flow as it was seen, with the proposal. */
+  readonly revision: number;
+}
+
+const maxBy = 200;
+const maxWhy = 2000;
+const maxPaymentLength = 256 * 1024;
+
+const isTextOf = (max: number) => (value: unknown) =>
+  isText(value) && String(value).trim() !== "" && String(value).length <= max;
+
+const by = {
+  accepts: isTextOf(maxBy),
+  isRequired: true,
+  wanted: `who decides, in ${maxBy} characters or fewer`,
+  documentation: "who decides",
+} as const;
+
+const revision = {
+  accepts: isPositiveInteger,
+  wanted: "the revision that status, details, or held gave",
+  documentation: "revision of the flow as it was seen",
+} as const;
+
+const resolutionOptions: OptionTable<FlowResolution> = {
+  by,
+  why: {
+    accepts: isTextOf(maxWhy),
+    isRequired: true,
+    wanted: `why it is decided, in ${maxWhy} characters or fewer`,
+    documentation: "why",
+  },
+  revision,
+  payment: {
+    accepts: isPayment,
+    wanted: `the service's record of the payment, as JSON of ${maxPaymentLength} characters or fewer`,
+    documentation: "the service's record of the payment",
+  },
+  withoutProof: {
+    accepts: isBoolean,
+    wanted: "true or false",
+    documentation: "decides although the list proves nothing",
+  },
+};
+
+const approvalOptions: OptionTable<FlowApproval> = { by, revision: { ...revision, isRequired: true } };
+
+function isPayment(value: unknown): boolean {
+  try {
+    return isPlainObject(value) && JSON.stringify(value).length <= maxPaymentLength;
+  } catch {
+    return false;
+  }
+}
+
+const actions: readonly ResolveAction[] = ["found", "release", "resend"];
+
+/** @throws {InvalidArgumentError} that names what is missing or wrong. */
+export function readResolution(
+  operation: "resolve" | "propose",
+  action: ResolveAction,
+  given: FlowResolution,
+): { readonly decision: Decision; readonly revision: number | undefined } {
+  const refuse = refusing(operation);
+  if (!actions.includes(action)) throw refuse('the action must be "found", "release", or "resend"');
+  const read = parseOptions(resolutionOptions, given ?? {}, "the decision", refuse) as unknown as FlowResolution;
+  const { payment, withoutProof, why } = read;
+  if (payment !== undefined && action !== "found") throw refuse(`payment is for "found" only, not for "${action}"`);
+  if (withoutProof && action === "found") throw refuse('withoutProof is for "release" and "resend" only');
+  const decision = {
+    action,
+    by: read.by.trim(),
+    why,
+    atMs: clock.wallMs(),
+    ...(payment && { payment: frozenCopy(payment) }),
+    ...(withoutProof && { withoutProof }),
+  };
+  return { decision, revision: read.revision };
+}
+
+/** @throws {InvalidArgumentError} that names what is missing or wrong. */
+export function readProposal(action: ResolveAction, given: FlowResolution): Resolution {
+  const { decision, revision } = readResolution("propose", action, given);
+  if (revision === undefined) throw refusing("propose")(`revision must be ${approvalOptions.revision.wanted}`);
+  return { step: "propose", decision, revision };
+}
+
+/** @throws {InvalidArgumentError} that names what is missing or wrong. */
+export function readApproval(step: "approve" | "refuse", given: FlowApproval): Resolution {
+  const read = parseOptions(approvalOptions, given ?? {}, "the decision", refusing(step)) as unknown as FlowApproval;
+  return { step, by: read.by.trim(), revision: read.revision };
+}
+
+function refusing(operation: string): (message: string) => InvalidArgumentError {
+  return (message) => new InvalidArgumentError(`${operation}: ${message}`);
+}

@@ -1,0 +1,375 @@
+import { apiClientOf } from "../api/api-client.js";
+import type { RequestOptions } from "../api/request-options.js";
+import { InvalidArgumentError } from "../errors/errors.js";
+import type { FlowEvents, FlowPhase } from "../events/flow-event.js";
+import {
+  isFunction,
+  isPlainObject,
+  isPositiveInteger,
+  isText,
+  isWholeFrom,
+  type OptionTable,
+  parseOptions,
+  type WithDefaults,
+  withDefaults,
+} from "../options/option-table.js";
+import type { PaymentIntentRequest } from "../resources/payment-intents.js";
+import type { CircuitBreakerOptions } from "./circuit-breaker.js";
+import { allPhases, type FlowCipher } from "./codec.js";
+import type { ReleaseFundsByKey, TakeFundsByKey } from "./funds.js";
+import type { Journal } from "./journal.js";
+import type { PayOutcome, TakeFunds } from "./pay.js";
+
+/**
+ * The client that a `PaymentFlow` works with: a `CrossBorderClient`, whether it was imported or required.
+ *
+ * Not meant to be implemented: a `PaymentFlow` refuses any other object.
+ */
+export interface FlowClient {
+  pay(request: PaymentIntentRequest, takeFunds: TakeFunds, options?: RequestOptions): Promise<PayOutcome>;
+  close(): Promise<void>;
+}
+
+/** What the service's operators promise in writing. By default absence proves nothing, and nothing is sent twice. */
+export interface ServiceFacts {
+  /** At most one payment is made of one intent. */
+  readonly singleUseIntents?: boolean | undefined;
+  /** A payment is listed within so many milliseconds after its request was sent, or never. */
+  readonly listedWithinMs?: number | undefined;
+  /** A later payment has a higher paging token, as far as clocks agree. */
+  readonly tokensFollowTime?: boolean | undefined;
+}
+
+/** How to build a `PaymentFlow`. */
+export interface PaymentFlowOptions {
+  /** A `CrossBorderClient` with a signing key. */
+  readonly client: FlowClient;
+  /** Where flows are kept: a `SqliteJournal`, a `PostgresJournal`, or one of your own. */
+  readonly journal: Journal;
+  /** Takes the sender's money. Idempotent by key. */
+  readonly takeFunds: TakeFundsByKey;
+  /** Gives the money back after a definite refusal. Idempotent by key. */
+  readonly releaseFunds: ReleaseFundsByKey;
+  /** Name of the service that the journal's entries belong to. If the host changes, set it to the old one. Default: the host of `baseUrl`. */
+  readonly service?: string | undefined;
+  /** The gateway whose flows are run, if several gateways share a journal. Default: the sender gateway of each request. */
+  readonly gatewayId?: string | undefined;
+  /** How long a flow stays with an owner that gives no sign of life, in milliseconds. Default: 30,000. */
+  readonly leaseMs?: number | undefined;
+  /** How often a payment whose response was lost is searched for after the first search. Default: 2. */
+  readonly readBacks?: number | undefined;
+  /** Time between two such searches, in milliseconds. Longer than the list of payments lags. Default: 10,000. */
+  readonly readBackDelayMs?: number | undefined;
+  /** How long a quote can be confirmed, in milliseconds. Default: 15 min. */
+  readonly quoteTtlMs?: number | undefined;
+  /** How far the bank's clock and the service's can be apart, in milliseconds. Default: 3,600,000, an hour. */
+  readonly bankSkewMs?: number | undefined;
+  /** How far this machine's clock and the service's can be apart, in milliseconds. Default: 60,000. */
+  readonly clockSkewMs?: number | undefined;
+  /** What the service's operators promise in writing. Default: nothing. */
+  readonly facts?: ServiceFacts | undefined;
+  /** Stops `takeFunds` while one payment after the other ends unknown. `false` turns it off. */
+  readonly circuitBreaker?: CircuitBreakerOptions | false | undefined;
+  /** Called with each step of a flow, with each decision, and with each failure of `work`. */
+  readonly on?: FlowEvents | undefined;
+  /** How many people a decision about a held flow takes. With 2, `resolve` is refused: see {@link PaymentFlow.propose}. Default: `{ people: 1 }`. */
+  readonly decisions?: DecisionOptions | undefined;
+  /** Encrypts what the journal stores: the intent holds names and account numbers. Default: none. */
+  readonly cipher?: FlowCipher | undefined;
+  /** Name of this process, for operators. Default: a random one. */
+  readonly owner?: string | undefined;
+}
+
+/** Who decides about held flows. */
+export interface DecisionOptions {
+  readonly people: 1 | 2;
+}
+
+export interface RunOptions {
+  /** Ends the waiting. What is stored stays, and a later `run` or `recover` continues from there. */
+  readonly signal?: AbortSignal | undefined;
+  /** Further headers of every request that is made for the flow, such as a correlation id. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface PatientOptions extends RunOptions {
+  /** A longer wait, which the service asked for, ends the call with a `FlowPausedError`. In milliseconds. Default: 30,000. */
+  readonly patienceMs?: number | undefined;
+}
+
+export interface RecoverOptions {
+  /** Ends the waiting, and changes nothing that is stored. */
+  readonly signal?: AbortSignal | undefined;
+  /** How many flows are recovered at a time. Those that only wait aren't counted: up to 16 times as many. Default: 8. */
+  readonly concurrency?: number | undefined;
+}
+
+export interface WorkOptions extends RecoverOptions {
+  /** Time between two rounds, in milliseconds. It grows while every flow fails. Default: 5,000. */
+  readonly everyMs?: number | undefined;
+}
+
+export interface CloseOptions {
+  /** How long to wait for what is pending, in milliseconds. Default: 10,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Which flows to list. */
+export interface FlowQuery {
+  readonly phase?: FlowPhase | undefined;
+  /** The last key of an earlier list. */
+  readonly after?: string | undefined;
+}
+
+const maxMs = 2 ** 31 - 1;
+const maxListedWithinMs = 7 * 86_400_000;
+const milliseconds = { accepts: isWholeFrom(0, maxMs), wanted: "a whole number of milliseconds, 0 or more" };
+const hasMethods = (value: unknown, ...names: readonly string[]) =>
+  names.every((name) => typeof Reflect.get(Object(value), name) === "function");
+export const journalMethods = [
+  "begin",
+  "read",
+  "acquire",
+  "acquireAbandoned",
+  "renew",
+  "write",
+  "release",
+  "list",
+  "prune",
+] as const satisfies readonly (keyof Journal)[];
+
+/** Every option: its check, its default, and its line in docs/durable-flow.md. */
+export const flowOptions = {
+  client: {
+    accepts: (value) => apiClientOf(value) !== undefined,
+    wanted: "a CrossBorderClient",
+    isRequired: true,
+    documentation: "a `CrossBorderClient` with a `signingKey`",
+  },
+  journal: {
+    accepts: (value) => hasMethods(value, ...journalMethods),
+    wanted: "a Journal, such as a SqliteJournal",
+    isRequired: true,
+    documentation: "where flows are kept; see [Journals](journals.md)",
+  },
+  takeFunds: {
+    accepts: isFunction,
+    wanted: "a function",
+    isRequired: true,
+    documentation: "takes the sender's money; see [Your two functions](funds-functions.md)",
+  },
+  releaseFunds: {
+    accepts: isFunction,
+    wanted: "a function",
+    isRequired: true,
+    documentation: "gives it back after a definite refusal",
+  },
+  service: {
+    accepts: isText,
+    wanted: "the name of the service, such as its host",
+    documentedDefault: "the host of `baseUrl`",
+    documentation:
+      "name of the service that the journal's entries belong to; if the host changes, set it to the old one",
+  },
+  gatewayId: {
+    accepts: isText,
+    wanted: "a string that is not empty",
+    documentedDefault: "the request's `senderGatewayId`",
+    documentation: "whose flows these are, if several gateways share a journal",
+  },
+  leaseMs: {
+    accepts: isWholeFrom(100, maxMs),
+    wanted: "a whole number of milliseconds, 100 or more",
+    default: 30_000,
+    documentation: "how long a flow stays with an owner that gives no sign of life",
+  },
+  readBacks: {
+    accepts: isWholeFrom(0, 1000),
+    wanted: "a whole number from 0 to 1000",
+    default: 2,
+    documentation:
+      "how often a payment whose response was lost is searched for after the first search, before it is held",
+  },
+  readBackDelayMs: {
+    ...milliseconds,
+    default: 10_000,
+    documentation: "time between two such searches; longer than the list of payments lags",
+  },
+  quoteTtlMs: {
+    accepts: isWholeFrom(1000, 365 * 86_400_000),
+    wanted: "a whole number of milliseconds, 1000 or more",
+    default: 900_000,
+    documentation: "how long a quote can be confirmed",
+  },
+  bankSkewMs: {
+    ...milliseconds,
+    default: 3_600_000,
+    documentation:
+      "how far the bank's clock and the service's can be apart: searches go back so far before `takenAtMs`",
+  },
+  clockSkewMs: {
+    ...milliseconds,
+    default: 60_000,
+    documentation: "how far this machine's clock and the service's can be apart",
+  },
+  facts: {
+    accepts: areServiceFacts,
+    wanted: "an object such as { singleUseIntents: true, listedWithinMs: 60_000 }; listedWithinMs is at most 7 days",
+    default: {},
+    documentedDefault: "nothing",
+    documentation: "what the service's operators promise in writing",
+  },
+  circuitBreaker: {
+    accepts: isCircuitBreaker,
+    wanted: "false, or an object such as { opensAfter: 5, pauseMs: 30_000 }",
+    default: {},
+    documentedDefault: "`{ opensAfter: 5, pauseMs: 30_000 }`",
+    documentation: "stops `takeFunds` while one payment after the other ends unknown",
+  },
+  decisions: {
+    accepts: areDecisionOptions,
+    wanted: "{ people: 1 } or { people: 2 }",
+    default: { people: 1 },
+    documentedDefault: "`{ people: 1 }`",
+    documentation:
+      "how many people [a decision](two-people.md) about a held flow takes; with 2, one proposes and another approves",
+  },
+  on: {
+    accepts: (value) => typeof value === "object" && value !== null,
+    wanted: "an object of functions",
+    documentedDefault: "none",
+    documentation: "called with each step of a flow, with each decision, and with each failure of `work`",
+  },
+  cipher: {
+    accepts: (value) => hasMethods(value, "encrypt", "decrypt"),
+    wanted: "an object with the functions encrypt and decrypt",
+    documentedDefault: "none",
+    documentation: "encrypts [what the journal stores](journals.md#what-it-holds)",
+  },
+  owner: {
+    accepts: (value) => typeof value === "string",
+    wanted: "a string",
+    documentedDefault: "a random one",
+    documentation: "name of this process, for operators",
+  },
+} satisfies OptionTable<PaymentFlowOptions>;
+
+function areServiceFacts(value: unknown): boolean {
+  if (!isPlainObject(value)) return false;
+  const { singleUseIntents = false, tokensFollowTime = false, listedWithinMs = 1, ...others } = value as ServiceFacts;
+  if (Object.keys(others).length > 0 || typeof singleUseIntents !== "boolean") return false;
+  return typeof tokensFollowTime === "boolean" && isWholeFrom(1, maxListedWithinMs)(listedWithinMs);
+}
+
+function areDecisionOptions(value: unknown): boolean {
+  if (!isPlainObject(value)) return false;
+  const { people, ...others } = value as DecisionOptions;
+  return (people === 1 || people === 2) && Object.keys(others).length === 0;
+}
+
+function isCircuitBreaker(value: unknown): boolean {
+  if (value === false) return true;
+  if (!isPlainObject(value)) return false;
+  const { opensAfter = 1, pauseMs = 1, ...others } = value as CircuitBreakerOptions;
+  return Object.keys(others).length === 0 && isPositiveInteger(opensAfter) && isWholeFrom(1, maxMs)(pauseMs);
+}
+
+const signal = {
+  accepts: (value: unknown) => hasMethods(value, "addEventListener"),
+  wanted: "an AbortSignal",
+  documentation: "ends the waiting",
+};
+
+const runOptions = {
+  signal,
+  headers: {
+    accepts: isPlainObject,
+    wanted: 'an object such as { "x-name": "value" }',
+    documentation: "further headers of every request",
+  },
+} satisfies OptionTable<RunOptions>;
+
+const patientOptions = {
+  ...runOptions,
+  patienceMs: { ...milliseconds, default: 30_000, documentation: "the longest wait" },
+} satisfies OptionTable<PatientOptions>;
+
+const concurrency = {
+  accepts: isPositiveInteger,
+  wanted: "a whole number above 0",
+  default: 8,
+  documentation: "how many flows are recovered at a time",
+};
+
+const recoverOptions = { signal, concurrency } satisfies OptionTable<RecoverOptions>;
+
+const workOptions = {
+  signal,
+  concurrency,
+  everyMs: {
+    accepts: isWholeFrom(1, maxMs),
+    wanted: "a whole number of milliseconds, 1 or more",
+    default: 5000,
+    documentation: "time between two rounds",
+  },
+} satisfies OptionTable<WorkOptions>;
+
+const closeOptions = {
+  timeoutMs: {
+    accepts: isWholeFrom(0, maxMs),
+    wanted: "a whole number of milliseconds, 0 or more",
+    default: 10_000,
+    documentation: "how long to wait for what is pending",
+  },
+} satisfies OptionTable<CloseOptions>;
+
+const queryOptions = {
+  phase: {
+    accepts: (value) => allPhases.includes(value as FlowPhase),
+    wanted: `one of ${allPhases.join(", ")}`,
+    documentation: "only flows of this phase",
+  },
+  after: {
+    accepts: (value) => typeof value === "string",
+    wanted: "a string",
+    documentation: "the last key of an earlier list",
+  },
+} satisfies OptionTable<FlowQuery>;
+
+/** A copy, headers included. @throws {InvalidArgumentError} that names the option. */
+export function readRunOptions(operation: string, given: RunOptions): RunOptions {
+  return withOwnHeaders<RunOptions>(read(operation, runOptions, given));
+}
+
+function withOwnHeaders<Options extends RunOptions>(options: Options): Options {
+  return options.headers === undefined ? options : { ...options, headers: { ...options.headers } };
+}
+
+/** The same, with `patienceMs`. */
+export function readPatientOptions(
+  operation: string,
+  given: PatientOptions,
+): WithDefaults<PatientOptions, typeof patientOptions> {
+  const options = read(operation, patientOptions, given);
+  return withOwnHeaders(withDefaults<PatientOptions, typeof patientOptions>(patientOptions, options));
+}
+
+export function readRecoverOptions(given: RecoverOptions): WithDefaults<RecoverOptions, typeof recoverOptions> {
+  return withDefaults<RecoverOptions, typeof recoverOptions>(recoverOptions, read("recover", recoverOptions, given));
+}
+
+export function readWorkOptions(given: WorkOptions): WithDefaults<WorkOptions, typeof workOptions> {
+  return withDefaults<WorkOptions, typeof workOptions>(workOptions, read("work", workOptions, given));
+}
+
+export function readCloseOptions(given: CloseOptions): WithDefaults<CloseOptions, typeof closeOptions> {
+  return withDefaults<CloseOptions, typeof closeOptions>(closeOptions, read("close", closeOptions, given));
+}
+
+export function readQuery(given: FlowQuery): FlowQuery {
+  return read("list", queryOptions, given);
+}
+
+function read(operation: string, table: Parameters<typeof parseOptions>[0], given: object): object {
+  return parseOptions(table, given, "the options", (message) => new InvalidArgumentError(`${operation}: ${message}`));
+}

@@ -1,0 +1,170 @@
+import type { PaymentIntent } from "../resources/payment-intents.js";
+import type { Payment } from "../resources/payments.js";
+import { heldReason } from "./core/reasons.js";
+import type { Action, Decision, Fact, Held, HeldReason, Outcome, Paid, Refusal, Rejected } from "./core/state.js";
+
+export type { HeldReason } from "./core/state.js";
+
+/** What an operator can decide about a held flow. */
+export type ResolveAction = Action;
+/** What an operator decided or proposed about a held flow. */
+export type FlowDecision = Decision;
+/** A promise of the service's operators that a flow relied on: see the option `facts`. */
+export type ServiceFact = Fact;
+
+export type FlowOutcome = PaidFlow | DeclinedFlow | RejectedFlow | HeldFlow;
+
+/** A price that can be confirmed. No money has been taken. */
+export interface QuotedFlow {
+  readonly status: "quoted";
+  readonly key: string;
+  /** What the payment costs, and who gets it. */
+  readonly intent: PaymentIntent;
+  /** Until when it can be confirmed, in milliseconds since 1970, by the journal's clock. */
+  readonly expiresAtMs: number;
+}
+
+/** The service has recorded the payment. `isSettledBadly` tells whether it failed afterwards. */
+export interface PaidFlow extends Settled {
+  readonly status: "paid";
+  readonly intent: PaymentIntent;
+  readonly payment: Payment;
+  /** Set if a status of the payment says `error` or `reverted`. What that means for the money is for the bank to decide. */
+  readonly isSettledBadly?: true;
+}
+
+/** `takeFunds` returned `null`, or the quote was cancelled: no money was taken, and nothing was paid. */
+export interface DeclinedFlow {
+  readonly status: "declined";
+  readonly key: string;
+  readonly intent: PaymentIntent;
+  /** Why the quote was cancelled, if `cancel` was told. */
+  readonly reason?: string;
+}
+
+/** The payment was not made. If money had been taken, `releaseFunds` has given it back. */
+export interface RejectedFlow extends Settled {
+  readonly status: "rejected";
+  readonly refusal: FlowRefusal;
+  /** Absent if the service refused the intent. */
+  readonly intent?: PaymentIntent;
+  /** Absent if no money had been taken. */
+  readonly senderGatewayTransactionId?: string;
+}
+
+/** The client can't tell whether the payment was made. The money stays taken until `work` finds the payment, or an operator decides. */
+export interface HeldFlow extends Settled {
+  readonly status: "held";
+  /** Of the stored state. A decision names it, so that nothing else is decided on than was seen. */
+  readonly revision: number;
+  readonly intent: PaymentIntent;
+  readonly senderGatewayTransactionId: string;
+  readonly why: HeldReason;
+  /** Why, and what the searches came to, in sentences. They can hold the service's own words. */
+  readonly reason: string;
+  /** The request as it was sent, or is sent again. */
+  readonly claim: Claim;
+  /** A listed payment with this flow's gateway and transaction id, but another body. Compare it before you decide. */
+  readonly match?: Payment;
+  /** What one person proposed, and another must approve. */
+  readonly proposal?: FlowDecision;
+}
+
+interface Settled {
+  readonly key: string;
+  /** What operators decided, if anything. */
+  readonly decisions: readonly FlowDecision[];
+  /** What the service's operators promise, if the flow sent a payment again because of it. */
+  readonly reliedOn?: readonly ServiceFact[];
+}
+
+/** A signed request. */
+export interface Claim {
+  /** Path on the wire, base path included. */
+  readonly path: string;
+  /** The raw body. */
+  readonly body: string;
+  /** The signature header. It comes back as the payment's `creationRequestSignatureBase64`. */
+  readonly signature: string;
+}
+
+/** A definite no, of the service or of an operator. */
+export interface FlowRefusal {
+  readonly by: "service" | "operator";
+  /** Status of the service's response. */
+  readonly status?: number;
+  /** The service's own `error` or `code`. */
+  readonly serviceCode?: string;
+  /** The service's own `message`. It can hold names and account numbers. */
+  readonly serviceMessage?: string;
+  /** Why an operator had the money given back. */
+  readonly why?: string;
+}
+
+/** @param revision of the stored state. */
+export function toOutcome(key: string, flow: Outcome, revision: number): FlowOutcome {
+  switch (flow.phase) {
+    case "paid":
+      return toPaid(key, flow);
+    case "declined":
+      return {
+        status: "declined",
+        key,
+        intent: flow.intent,
+        ...(flow.reason !== undefined && { reason: flow.reason }),
+      };
+    case "rejected":
+      return toRejected(key, flow);
+    case "held":
+      return toHeld(key, flow, revision);
+  }
+}
+
+function toPaid(key: string, flow: Paid): PaidFlow {
+  const { intent, payment, isSettledBadly } = flow;
+  return { status: "paid", key, intent, payment, ...(isSettledBadly && { isSettledBadly }), ...settledOf(flow) };
+}
+
+function toRejected(key: string, flow: Rejected): RejectedFlow {
+  const { intent, signed } = flow;
+  return {
+    status: "rejected",
+    key,
+    refusal: toRefusal(flow.refusal),
+    ...(intent && { intent }),
+    ...(signed && { senderGatewayTransactionId: signed.senderGatewayTransactionId }),
+    ...settledOf(flow),
+  };
+}
+
+export function toHeld(key: string, flow: Held, revision: number): HeldFlow {
+  const { intent, signed, why, match, proposal } = flow;
+  const { senderGatewayTransactionId, ...claim } = signed;
+  return {
+    status: "held",
+    key,
+    revision,
+    intent,
+    senderGatewayTransactionId,
+    why,
+    reason: heldReason(flow),
+    claim,
+    ...(match && { match }),
+    ...(proposal && { proposal }),
+    ...settledOf(flow),
+  };
+}
+
+function settledOf({ decisions = [], reliedOn }: Pick<Paid, "decisions" | "reliedOn">): Omit<Settled, "key"> {
+  return { decisions, ...(reliedOn && { reliedOn }) };
+}
+
+export function toRefusal({ by, status, code, message }: Refusal): FlowRefusal {
+  if (by === "operator") return { by, why: message };
+  return {
+    by,
+    ...(status !== undefined && { status }),
+    ...(code !== `http_${status}` && { serviceCode: code }),
+    ...(message !== "" && { serviceMessage: message }),
+  };
+}

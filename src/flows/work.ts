@@ -1,0 +1,239 @@
+import { uniqueId } from "../platform/unique-id.js";
+import { nextDelayMs } from "../timing/backoff.js";
+import { Deadline } from "../timing/deadline.js";
+import { now } from "../timing/timestamp.js";
+import type { FlowContext } from "./context.js";
+import { type Driven, Driver } from "./driver.js";
+import type { WorkGauges } from "./gauges.js";
+import type { JournalEntry } from "./journal.js";
+import { askJournal } from "./lease.js";
+import type { FlowOutcome } from "./outcome.js";
+import { type FlowOperation, follow, toResult } from "./result.js";
+import { Slots } from "./slots.js";
+import { entriesOf } from "./status.js";
+
+/** What became of a flow that was taken over, or searched for again. */
+interface Recovered {
+  readonly outcome?: FlowOutcome;
+  readonly error?: unknown;
+}
+
+type Report = (recovered: Recovered) => void;
+
+type Checks = Map<string, { readonly heldAtMs: number; readonly dueAfterMs: number }>;
+
+interface Round {
+  /** Resolves when every flow that was taken over has ended. Never rejects. */
+  readonly ended: Promise<void>;
+}
+
+/** So many flows for each slot are taken over at most. Most of them wait then. */
+const maxPerSlot = 16;
+/** `recover` doesn't wait for longer. */
+const recoverPatienceMs = 30_000;
+/** A held flow is searched for again when it has been held for a minute, and then whenever that time has doubled, or after 6 h. */
+const firstCheckMs = 60_000;
+const maxCheckMs = 6 * 3_600_000;
+/** How often `work` lists what is held. */
+const listHeldEveryMs = 30_000;
+
+/** Continues the flows whose owners are gone, and searches again for the payments of held ones. */
+export class Work {
+  readonly #context: FlowContext;
+  readonly #slots = new Set<Slots>();
+  #flows = 0;
+  /** How long each held flow has been held when it is searched for the next time. */
+  #checks: Checks = new Map();
+
+  constructor(context: FlowContext) {
+    this.#context = context;
+  }
+
+  get load(): WorkGauges {
+    return { flows: this.#flows, queued: [...this.#slots].reduce((sum, { queued }) => sum + queued, 0) };
+  }
+
+  /** See `PaymentFlow.recover`. */
+  async *recover(concurrency: number, signal: AbortSignal | undefined): AsyncGenerator<FlowOutcome, void, undefined> {
+    const finished: Recovered[] = [];
+    const failures: unknown[] = [];
+    let [isOver, wake] = [false, (): void => {}];
+    const report: Report = (recovered) => {
+      finished.push(recovered);
+      wake();
+    };
+    const all = this.#context.openWork.run(async (stop) => {
+      const slots = this.#open(concurrency);
+      const { ended } = await this.#takeOver(slots, concurrency, recoverPatienceMs, report, stop);
+      await this.#recheck(report, stop);
+      await ended;
+      this.#slots.delete(slots);
+    }, signal);
+    const end = (): void => {
+      isOver = true;
+      wake();
+    };
+    // A caller that stops reading leaves flows running.
+    all.then(end, end);
+    for (;;) {
+      const next = finished.shift();
+      if (next?.error !== undefined) failures.push(next.error);
+      if (next?.outcome !== undefined) yield next.outcome;
+      if (next !== undefined) continue;
+      if (isOver) break;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+    await all;
+    if (failures.length > 0) throw new AggregateError(failures, failures.map(messageOf).join("\n"));
+  }
+
+  /** See `PaymentFlow.work`. */
+  async work(concurrency: number, everyMs: number, signal: AbortSignal | undefined): Promise<void> {
+    const { openWork } = this.#context;
+    await openWork.run(async (stop) => {
+      await Promise.all([this.#recoverAlways(concurrency, everyMs, stop), this.#recheckAlways(stop)]);
+    }, signal);
+  }
+
+  /** The rounds come less often while nothing but failures comes of them. */
+  async #recoverAlways(concurrency: number, everyMs: number, stop: AbortSignal): Promise<void> {
+    const { reporter } = this.#context;
+    const slots = this.#open(concurrency);
+    const running = new Set<Promise<void>>();
+    let [failures, outcomes, fruitless] = [0, 0, 0];
+    const report: Report = ({ outcome, error }) => {
+      if (outcome !== undefined) outcomes += 1;
+      if (error === undefined) return;
+      failures += 1;
+      reporter.emit("error", error);
+    };
+    while (!stop.aborted) {
+      [failures, outcomes] = [0, 0];
+      try {
+        const { ended } = await this.#takeOver(slots, concurrency, Number.POSITIVE_INFINITY, report, stop);
+        running.add(ended);
+        void ended.then(() => running.delete(ended));
+        // A round doesn't wait for flows that take long: those that come later have been left as well.
+        await pause(everyMs, stop, ended);
+      } catch (error) {
+        report({ error });
+      }
+      fruitless = failures > 0 && outcomes === 0 ? fruitless + 1 : 0;
+      await pause(roundDelayMs(everyMs, fruitless), stop);
+    }
+    await Promise.all(running);
+    this.#slots.delete(slots);
+  }
+
+  async #recheckAlways(stop: AbortSignal): Promise<void> {
+    const { reporter } = this.#context;
+    const report: Report = ({ error }) => {
+      if (error !== undefined) reporter.emit("error", error);
+    };
+    while (!stop.aborted) {
+      try {
+        await this.#recheck(report, stop);
+      } catch (error) {
+        reporter.emit("error", error);
+      }
+      await pause(roundDelayMs(listHeldEveryMs, 0), stop);
+    }
+  }
+
+  /** Takes over every flow whose owner is gone. */
+  async #takeOver(
+    slots: Slots,
+    concurrency: number,
+    patienceMs: number,
+    report: Report,
+    stop: AbortSignal,
+  ): Promise<Round> {
+    const running = new Set<Promise<void>>();
+    let after: string | undefined;
+    while (!stop.aborted) {
+      await slots.enter();
+      const requestedAt = now();
+      const entry = await this.#acquire(after, slots);
+      if (entry === undefined) break;
+      after = entry.key;
+      const driver = new Driver(this.#context, entry.key, { stop, patienceMs, slots });
+      const flow = this.#settle("recover", entry.key, () => driver.resume(entry, requestedAt), report).finally(() => {
+        running.delete(flow);
+        slots.leave();
+      });
+      running.add(flow);
+      if (running.size >= maxPerSlot * concurrency) await Promise.race(running);
+    }
+    return { ended: Promise.all(running).then(() => {}) };
+  }
+
+  async #acquire(after: string | undefined, slots: Slots): Promise<JournalEntry | undefined> {
+    const { journal, scope, owner, leaseMs } = this.#context;
+    const lease = { owner, leaseMs, nonce: uniqueId() };
+    let entry: JournalEntry | undefined;
+    try {
+      entry = await askJournal(() => journal.acquireAbandoned(scope, lease, after));
+      return entry;
+    } finally {
+      if (entry === undefined) slots.leave();
+    }
+  }
+
+  /** Searches for the payments of the held flows that are due. */
+  async #recheck(report: Report, stop: AbortSignal): Promise<void> {
+    const checks: Checks = new Map();
+    for await (const { key, updatedAtMs: heldAtMs, readAtMs } of entriesOf(this.#context, "held")) {
+      if (stop.aborted) return;
+      const known = this.#checks.get(key);
+      const dueAfterMs = known?.heldAtMs === heldAtMs ? known.dueAfterMs : firstCheckMs;
+      const heldForMs = readAtMs - heldAtMs;
+      const isDue = heldForMs >= dueAfterMs;
+      checks.set(key, { heldAtMs, dueAfterMs: isDue ? heldForMs + Math.min(heldForMs, maxCheckMs) : dueAfterMs });
+      if (!isDue) continue;
+      const driver = new Driver(this.#context, key, { stop, patienceMs: 0 });
+      await this.#settle("recheck", key, () => driver.run({ kind: "recheck" }), report);
+    }
+    this.#checks = checks;
+  }
+
+  /** Never rejects. */
+  async #settle(operation: FlowOperation, key: string, drive: () => Promise<Driven>, report: Report): Promise<void> {
+    this.#flows += 1;
+    try {
+      const outcome = await follow(this.#context.reporter, operation, key, async () => {
+        const result = toResult(operation, key, await drive());
+        return result?.status === "quoted" ? undefined : result;
+      });
+      if (outcome !== undefined) report({ outcome });
+    } catch (error) {
+      report({ error });
+    } finally {
+      this.#flows -= 1;
+    }
+  }
+
+  #open(concurrency: number): Slots {
+    const slots = new Slots(concurrency);
+    this.#slots.add(slots);
+    return slots;
+  }
+}
+
+/** Waits for so long, or until the work ends, or the signal aborts. */
+async function pause(ms: number, signal: AbortSignal, work?: Promise<void>): Promise<void> {
+  const deadline = new Deadline({ timeoutMs: ms, signal });
+  await deadline.race(work ?? new Promise<void>(() => {})).catch(() => {});
+  deadline.finish();
+}
+
+/** Between half of the time and all of it, so that the processes of a fleet don't ask the journal at the same moment. */
+function roundDelayMs(everyMs: number, fruitless: number): number {
+  const backoff = { baseMs: everyMs / 2, capMs: everyMs * 4 };
+  return Math.min(backoff.capMs, backoff.baseMs * 2 ** fruitless) + nextDelayMs(fruitless, Math.random, backoff);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
