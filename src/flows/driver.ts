@@ -368,15 +368,12 @@ export class Driver {
   }
 
   /** The search that follows a refusal isn't given up: what the service said of the payment still has to be stored. */
-  async #search(flow: Sent, backToMs: number): Promise<Happened> {
-    const { config } = this.#context;
+  async #search({ signed }: Sent, backToMs: number): Promise<Happened> {
     const { stop, headers } = this.#call;
     const isAfterRefusal = this.#stored?.flow.phase === "claimed";
     const signal = isAfterRefusal ? undefined : stop;
-    // A bound that the bank's clock gave.
-    const since = backToMs === flow.begunAtMs ? backToMs : backToMs - config.bankSkewMs;
     try {
-      const result = await searchForPayment(this.#context, flow.signed, { since, signal, headers });
+      const result = await searchForPayment(this.#context, signed, { since: backToMs, signal, headers });
       return { is: "searched", result };
     } catch (error) {
       if (!isAfterRefusal) throw error;

@@ -323,7 +323,7 @@ export class Model extends Mechanics {
       return;
     }
     const see = (sendings: readonly Sending[]): void => {
-      const since = backToMs - this.options.config.bankSkewMs;
+      const since = backToMs;
       const seen = sendings.filter(({ at, era }) => at === "listed" && era >= since);
       const is = seen.some((one) => one.body === body) ? "found" : seen.length > 0 ? "match" : "absent";
       answer(is, answers.searched[is], { sendings });

@@ -115,7 +115,9 @@ export const mutations: readonly Mutation[] = [
   {
     rule: "3: searches go back to the time of the money",
     worlds: ["lostOperator"],
-    edits: [["owner.ts", "begunAtMs: Math.min(flow.begunAtMs, funds.takenAtMs)", "begunAtMs: flow.begunAtMs"]],
+    edits: [
+      ["owner.ts", "begunAtMs: Math.min(flow.begunAtMs, funds.takenAtMs - bankSkewMs)", "begunAtMs: flow.begunAtMs"],
+    ],
   },
   {
     rule: "3: a list that can't be read for now is read again",
@@ -316,7 +318,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: "11: nobody approves a proposal of their own",
     worlds: ["pairs"],
-    edits: [["operators.ts", "if (proposal.by === by)", 'if (proposal.by === "")']],
+    edits: [["operators.ts", "if (isSamePerson(proposal.by, by))", 'if (isSamePerson(proposal.by, ""))']],
   },
   {
     rule: "11: what is carried out is the stored proposal",

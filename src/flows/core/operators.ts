@@ -21,8 +21,17 @@ export function decide(owner: Owner<Held>, call: Resolution, revision: number): 
 function approve(owner: Owner<Held>, by: string): Step {
   const { proposal } = owner.flow;
   if (proposal === undefined) return leave(owner, thrown("flow_not_proposed"));
-  if (proposal.by === by) return leave(owner, thrown("flow_same_person"));
+  if (isSamePerson(proposal.by, by)) return leave(owner, thrown("flow_same_person"));
   return does({ ...owner, decision: { ...proposal, approvedBy: by } }, search(owner.flow));
+}
+
+/** Names are typed by hand. */
+function isSamePerson(one: string, other: string): boolean {
+  return foldedName(one) === foldedName(other);
+}
+
+function foldedName(name: string): string {
+  return name.normalize("NFKC").trim().toLowerCase();
 }
 
 function refuse(owner: Owner<Held>): Step {

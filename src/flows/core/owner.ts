@@ -90,9 +90,9 @@ function inFundsRequested(owner: Owner<FundsRequested>, event: Event, config: Co
     case "done":
       return does(owner, { do: "takeFunds", flow });
     case "funds":
-      return event.funds === null ? withoutFunds(owner) : withFunds({ ...owner, funds: event.funds }, event.funds);
+      return event.funds === null ? withoutFunds(owner) : withFunds(owner, event.funds, config);
     case "signed":
-      return funds === undefined ? unexpected(owner, event) : beforeClaim(owner, event.signed, funds);
+      return funds === undefined ? unexpected(owner, event) : beforeClaim(owner, event.signed, funds, config);
     case "searched":
       if (signed === undefined || funds === undefined) return unexpected(owner, event);
       return afterFirstSearch(owner, { ...flow, signed }, funds, event.result, event.nowMs, config);
@@ -108,16 +108,18 @@ function withoutFunds(owner: Owner<FundsRequested>): Step {
   return store(owner, held({ ...flow, signed }, "money-gone"));
 }
 
-function withFunds(owner: Owner<FundsRequested>, funds: Funds): Step {
+function withFunds(before: Owner<FundsRequested>, funds: Funds, config: Config): Step {
+  const owner = { ...before, funds };
   const { flow } = owner;
-  return flow.signed ? beforeClaim(owner, flow.signed, funds) : does(owner, { do: "sign", flow, funds });
+  return flow.signed ? beforeClaim(owner, flow.signed, funds, config) : does(owner, { do: "sign", flow, funds });
 }
 
 /** Rule 3. */
-function beforeClaim(owner: Owner<FundsRequested>, signed: Signed, funds: Funds): Step {
+function beforeClaim(owner: Owner<FundsRequested>, signed: Signed, funds: Funds, { bankSkewMs }: Config): Step {
   const { flow } = owner;
   if (!funds.replayed || owner.searched === true) return claim(owner, { ...flow, signed });
-  return does({ ...owner, signed }, { do: "search", flow: { ...flow, signed }, backToMs: funds.takenAtMs });
+  const backToMs = funds.takenAtMs - bankSkewMs;
+  return does({ ...owner, signed }, { do: "search", flow: { ...flow, signed }, backToMs });
 }
 
 type ToSend = FundsRequested & { readonly signed: Signed };
@@ -133,7 +135,7 @@ function afterFirstSearch(
   const { tries } = flow;
   if (result.is === "found") return store(owner, paid(flow, result.payment));
   // Of an earlier entry of the key, there may be a payment: searches go back to its time, and it counts as sent.
-  const mayBePaid: ToSend = { ...since(flow, funds), tries: { ...tries, open: Math.max(1, tries.open) } };
+  const mayBePaid: ToSend = { ...since(flow, funds, config), tries: { ...tries, open: Math.max(1, tries.open) } };
   if (isListed(result)) return store(owner, settledBy(result, mayBePaid));
   const isLost = flow.wasLost === true || (owner.flow.signed === undefined && belongsToLostEntry(owner, funds, config));
   const hold = (why: HeldReason): Step =>
@@ -145,11 +147,11 @@ function afterFirstSearch(
     const waiting = { ...owner.flow, notBeforeMs, tries: { ...tries, unread: tries.unread + 1 } };
     return store(owner, isLost ? { ...waiting, wasLost: true } : waiting, paused(failure));
   }
-  return isLost ? hold("entry-lost") : claim(owner, since(flow, funds));
+  return isLost ? hold("entry-lost") : claim(owner, since(flow, funds, config));
 }
 
-function since(flow: ToSend, funds: Funds): ToSend {
-  return funds.replayed ? { ...flow, begunAtMs: Math.min(flow.begunAtMs, funds.takenAtMs) } : flow;
+function since(flow: ToSend, funds: Funds, { bankSkewMs }: Config): ToSend {
+  return funds.replayed ? { ...flow, begunAtMs: Math.min(flow.begunAtMs, funds.takenAtMs - bankSkewMs) } : flow;
 }
 
 /** The money was taken for an earlier entry of the key. */

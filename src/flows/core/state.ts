@@ -283,7 +283,6 @@ export type Command =
   | { readonly do: "sign"; readonly flow: FundsRequested; readonly funds: Funds }
   /** Not once the lease, less a tenth, is over by either local clock; looked at again right before the first byte. */
   | { readonly do: "send"; readonly flow: Claimed }
-  /** The driver goes back further by `bankSkewMs`. */
   | { readonly do: "search"; readonly flow: Sent; readonly backToMs: number }
   /** The driver answers `failed`, with `atMs` as `retryAtMs`, if this is longer than the caller's patience. */
   | { readonly do: "wait"; readonly until: "notBefore"; readonly atMs: number }
