@@ -9,9 +9,12 @@ import {
 } from "../options/option-table.js";
 import type { Payment } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
+import { matchPayment } from "./core/match.js";
 import type { Decision, Resolution } from "./core/state.js";
+import { FlowPausedError } from "./flow-paused-error.js";
 import { frozenCopy } from "./funds.js";
 import type { ResolveAction } from "./outcome.js";
+import { readDetails, type StoredFlows } from "./status.js";
 
 /** An operator's decision about a held flow, for the record. */
 export interface FlowResolution {
@@ -112,7 +115,10 @@ export function readResolution(
 }
 
 /** @throws {InvalidArgumentError} that names what is missing or wrong. */
-export function readProposal(action: ResolveAction, given: FlowResolution): Resolution {
+export function readProposal(
+  action: ResolveAction,
+  given: FlowResolution,
+): Extract<Resolution, { readonly step: "propose" }> {
   const { decision, revision } = readResolution("propose", action, given);
   if (revision === undefined) throw refusing("propose")(`revision must be ${approvalOptions.revision.wanted}`);
   return { step: "propose", decision, revision };
@@ -122,6 +128,24 @@ export function readProposal(action: ResolveAction, given: FlowResolution): Reso
 export function readApproval(step: "approve" | "refuse", given: FlowApproval): Resolution {
   const read = parseOptions(approvalOptions, given ?? {}, "the decision", refusing(step)) as unknown as FlowApproval;
   return { step, by: read.by.trim(), revision: read.revision };
+}
+
+/**
+ * @throws {InvalidArgumentError} `flow_payment_not_found` if an operator gives the record of another flow's payment;
+ *   {FlowPausedError} if the flow can't be read.
+ */
+export async function assertOwnPayment(context: StoredFlows, key: string, payment: Payment | undefined): Promise<void> {
+  if (payment === undefined) return;
+  const details = await readDetails(context, key).catch((cause: unknown) => {
+    throw new FlowPausedError(key, { cause });
+  });
+  const { claim, senderGatewayTransactionId } = details ?? {};
+  if (claim === undefined || senderGatewayTransactionId === undefined) return;
+  if (matchPayment({ ...claim, senderGatewayTransactionId })(payment) !== undefined) return;
+  throw new InvalidArgumentError(
+    `the payment that was given isn't the one of key ${JSON.stringify(key)}: its signature, body, and transaction id are others`,
+    { code: "flow_payment_not_found" },
+  );
 }
 
 function refusing(operation: string): (message: string) => InvalidArgumentError {

@@ -1,6 +1,7 @@
 import { type ClientOptions, CrossBorderClient, type PaymentIntentRequest } from "cross-border-payments";
 import { type FlowFunds, MemoryJournal, PaymentFlow, type PaymentFlowOptions } from "cross-border-payments/flow";
 import { createSandbox, type Sandbox, type SandboxOptions } from "cross-border-payments/sandbox";
+import { clock } from "../../src/timing/clock.js";
 import { intentRequest } from "../support/corridor.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { stretched } from "../support/patience.js";
@@ -30,7 +31,7 @@ export function afterPayment(respond: () => Response | undefined): SandboxOption
 
 /** A bank that is idempotent by key, and counts its calls. */
 export class Bank {
-  readonly taken = new Map<string, string>();
+  readonly taken = new Map<string, { readonly senderGatewayTransactionId: string; readonly takenAtMs: number }>();
   readonly released: string[] = [];
   calls = 0;
   decline = false;
@@ -39,9 +40,10 @@ export class Bank {
     this.calls += 1;
     if (this.decline || this.released.includes(key)) return null;
     const taken = this.taken.get(key);
-    const senderGatewayTransactionId = taken ?? `TX-${this.taken.size + 1}`;
-    this.taken.set(key, senderGatewayTransactionId);
-    return { senderGatewayTransactionId, replayed: taken !== undefined };
+    if (taken !== undefined) return { ...taken, replayed: true };
+    const senderGatewayTransactionId = `TX-${this.taken.size + 1}`;
+    this.taken.set(key, { senderGatewayTransactionId, takenAtMs: clock.wallMs() });
+    return { senderGatewayTransactionId, replayed: false };
   };
 
   readonly releaseFunds = ({ key }: { readonly key: string }): void => {

@@ -1,15 +1,11 @@
 import { ConfigError, InvalidArgumentError } from "cross-border-payments";
+import type { PaymentFlowOptions } from "cross-border-payments/flow";
 import { describe, expect, it } from "vitest";
-import {
-  readCloseOptions,
-  readQuery,
-  readRunOptions,
-  readWorkOptions,
-  toFlowContext,
-} from "../../src/flows/flow-options.js";
+import { toFlowContext } from "../../src/flows/context.js";
+import { readCloseOptions, readQuery, readRunOptions, readWorkOptions } from "../../src/flows/options.js";
 import { flowFixture } from "./flow-fixture.js";
 
-const longestMs = 2 ** 31 - 1;
+const maxMs = 2 ** 31 - 1;
 const weekMs = 7 * 86_400_000;
 
 describe("a flow", () => {
@@ -19,12 +15,14 @@ describe("a flow", () => {
     ["on", "log", "an object of functions"],
     ["on", null, "an object of functions; found null"],
     ["on", () => {}, "an object of functions; found a function"],
-    ["readBackDelayMs", "5", "a number of milliseconds, 0 or more"],
-    ["readBackDelayMs", longestMs + 1, "a number of milliseconds, 0 or more"],
-    ["service", 5, "an object such as"],
-    ["service", { singleUseIntents: "yes" }, "an object such as"],
-    ["service", { singleUse: true }, "an object such as"],
-    ["service", { listedWithinMs: 0 }, "an object such as"],
+    ["readBackDelayMs", "5", "a whole number of milliseconds, 0 or more"],
+    ["readBackDelayMs", maxMs + 1, "a whole number of milliseconds, 0 or more"],
+    ["clockSkewMs", -1, "a whole number of milliseconds, 0 or more"],
+    ["service", "", "the name of the service"],
+    ["service", { singleUseIntents: true }, "the name of the service"],
+    ["facts", { singleUseIntents: "yes" }, "an object such as"],
+    ["facts", { singleUse: true }, "an object such as"],
+    ["facts", { listedWithinMs: 0 }, "an object such as"],
     ["circuitBreaker", true, "false, or an object such as"],
     ["circuitBreaker", 5, "false, or an object such as"],
     ["circuitBreaker", { opensAfter: 0 }, "false, or an object such as"],
@@ -47,13 +45,15 @@ describe("a flow", () => {
     [{ gatewayId: "alpha-bank" }],
     [{ on: {} }],
     [{ readBackDelayMs: 0 }],
-    [{ readBackDelayMs: longestMs }],
-    [{ service: {} }],
-    [{ service: { singleUseIntents: false, listedWithinMs: weekMs } }],
+    [{ readBackDelayMs: maxMs }],
+    [{ readBacks: 0 }],
+    [{ service: "old.example" }],
+    [{ facts: {} }],
+    [{ facts: { singleUseIntents: false, listedWithinMs: weekMs, tokensFollowTime: true } }],
     [{ circuitBreaker: {} }],
     [{ circuitBreaker: false }],
     [{ circuitBreaker: { opensAfter: 1, pauseMs: 1 } }],
-  ] as const)("accepts %o", async (options) => {
+  ] satisfies [Partial<PaymentFlowOptions>][])("accepts %o", async (options) => {
     const { flow } = await flowFixture();
     expect(() => flow(options)).not.toThrow();
   });

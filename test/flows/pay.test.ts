@@ -12,10 +12,10 @@ import {
 } from "../../src/errors/errors.js";
 import { latePay as pay } from "../../src/flows/late-pay.js";
 import type { TakeFunds } from "../../src/flows/pay.js";
+import { errorOf } from "../support/error-of.js";
 import { RecordedTracing } from "../tracing/recorded-tracing.js";
 import { flowFixture, request } from "./flow-fixture.js";
 import { gatewayClient, intent, intentRequest } from "./gateway-client.js";
-import { errorOf } from "./results.js";
 
 const taking = (steps: string[] = []) =>
   vi.fn<TakeFunds>(() => {
