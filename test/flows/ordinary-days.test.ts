@@ -190,7 +190,7 @@ interface Pause {
   readonly phase: string | undefined;
   readonly cause: object;
   /** What the next run gives. */
-  readonly then: string;
+  readonly next: string;
 }
 
 const refusing = (what: string) => () => {
@@ -203,14 +203,14 @@ const pauses: readonly Pause[] = [
     breaks: () => ({ takeFunds: refusing("no bank") }),
     phase: "funds-requested",
     cause: { message: "no bank" },
-    then: "paid",
+    next: "paid",
   },
   {
     name: "takeFunds forgets takenAtMs",
     breaks: () => ({ takeFunds: () => ({ senderGatewayTransactionId: "TX-1", replayed: true }) as never }),
     phase: "funds-requested",
     cause: { code: "invalid_argument" },
-    then: "paid",
+    next: "paid",
   },
   {
     name: "releaseFunds throws",
@@ -218,7 +218,7 @@ const pauses: readonly Pause[] = [
     breaks: () => ({ releaseFunds: refusing("no bank") }),
     phase: "refused",
     cause: { message: "no bank" },
-    then: "rejected",
+    next: "rejected",
   },
   {
     name: "the payment was certainly not sent",
@@ -231,7 +231,7 @@ const pauses: readonly Pause[] = [
     },
     phase: "funds-requested",
     cause: { code: "connection_failed" },
-    then: "paid",
+    next: "paid",
   },
   {
     name: "the service asks for a longer wait than the caller has patience for",
@@ -239,28 +239,28 @@ const pauses: readonly Pause[] = [
     breaks: () => ({}),
     phase: "funds-requested",
     cause: { code: "flow_throttled" },
-    then: "paid",
+    next: "paid",
   },
   {
     name: "the journal can't store the first entry",
     breaks: ({ journal }) => ({ journal: { ...bound(journal), begin: refusing("no disk") } }),
     phase: undefined,
     cause: { code: "journal_failed" },
-    then: "paid",
+    next: "paid",
   },
   {
     name: "the key can't be read",
     breaks: ({ journal }) => ({ journal: { ...bound(journal), read: refusing("no disk") } }),
     phase: undefined,
     cause: { code: "journal_failed" },
-    then: "paid",
+    next: "paid",
   },
   {
     name: "the claim can't be stored: nothing is sent",
     breaks: ({ journal }) => ({ journal: { ...bound(journal), write: refusing("no disk") } }),
     phase: "funds-requested",
     cause: { code: "journal_failed" },
-    then: "paid",
+    next: "paid",
   },
 ];
 
@@ -271,7 +271,7 @@ function bound(journal: Journal): Journal {
 }
 
 describe("a flow is paused if", () => {
-  it.each(pauses)("$name", async ({ day = {}, breaks, phase, cause, then }) => {
+  it.each(pauses)("$name", async ({ day = {}, breaks, phase, cause, next }) => {
     const fixture = await scripted(day);
     const error = await fixture
       .flow(breaks(fixture))
@@ -280,8 +280,8 @@ describe("a flow is paused if", () => {
     expect(error).toBeInstanceOf(FlowPausedError);
     expect(error).toMatchObject({ key: "order-1", effect: "possible", cause });
     expect((error as FlowPausedError).phase).toBe(phase);
-    await expect(fixture.flow().run("order-1", request)).resolves.toMatchObject({ status: then });
-    expect(fixture.sandbox.payments.length).toBe(then === "paid" ? 1 : 0);
+    await expect(fixture.flow().run("order-1", request)).resolves.toMatchObject({ status: next });
+    expect(fixture.sandbox.payments.length).toBe(next === "paid" ? 1 : 0);
   });
 
   it("its caller gives up while the bank takes its time", async () => {
