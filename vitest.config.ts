@@ -35,13 +35,12 @@ export const alias = [
   })),
 ];
 
-/** For `npm run test:all` alone: hours of traffic, flows at every fault, connections that lie idle, whole probes, what large responses and lists cost, what bundlers make of the package, what proofs say of themselves, and scripts that no source uses. */
+/** For `npm run test:all` alone: hours of traffic, flows at every fault, connections that lie idle, whole probes, what large responses and lists cost, what bundlers make of the package, and scripts that no source uses. */
 const onlyThorough = [
   "test/faults/{flow-matrix,idle-connections,retry-budget,token-renewal,trials}.test.ts",
   "test/cli/probe/{odd-services,services}.test.ts",
   "test/testing/history/planted-defects.test.ts",
   "test/mutation/table.test.ts",
-  "test/simulation/{marks,profiles,recorded-schedules,rule-branches}.test.ts",
   "test/http/{read-response,response-costs}.test.ts",
   "test/sandbox/remembered.test.ts",
   "test/reconcile/large-comparison.test.ts",
@@ -65,9 +64,7 @@ const system = [
 /** Tests that count timers, or whose world's clock everybody has: beside no test that leaves some, such as those of sockets. */
 const timers = [
   "test/auth/{end-session,shared-session,store-entry,token-endpoint,token-manager}.test.ts",
-  "test/flows/{gauges,work-flows}.test.ts",
   "test/http/{call,check-health,ensure-token,http-client-endings,http-client-methods}.test.ts",
-  "test/simulation/{simulate-flows,world}.test.ts",
   "test/timing/deadline.test.ts",
 ];
 /** Tests that measure the memory of their process, which they need for themselves. */
@@ -91,9 +88,6 @@ const openapi = "test/openapi/**/*.test.ts";
 
 /** The documentation's site in Chromium, which `npm run site` builds first: `npm run test:site`. */
 const look = "test/look/**/*.test.ts";
-
-/** Traces of changed sources, held against spec/flow.tla, which needs Java: `npm run test:spec`. */
-const spec = "test/spec/**/*.test.ts";
 
 /** Compiles what these tests start as processes. */
 const programs = "test/support/build-programs.ts";
@@ -134,7 +128,6 @@ export default defineConfig({
             engines,
             openapi,
             look,
-            spec,
             ...Object.values(built),
             ...leftOut,
           ],
@@ -241,7 +234,6 @@ export default defineConfig({
       },
       { resolve: { alias }, test: { name: "openapi", include: [openapi], ...patient } },
       { test: { name: "look", include: [look], ...patient } },
-      { test: { name: "spec", include: [spec], testTimeout } },
       { test: { name: "guard", include: [built.guard], testTimeout } },
     ],
     coverage: {

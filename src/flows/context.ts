@@ -9,10 +9,10 @@ import { CircuitBreaker } from "./circuit-breaker.js";
 import { FlowCodec } from "./codec.js";
 import { type Config, limits } from "./core/state.js";
 import type { ReleaseFundsByKey, TakeFundsByKey } from "./funds.js";
-import { timedJournal } from "./gauges.js";
 import type { Journal, ScopeFilter } from "./journal.js";
 import { OpenWork } from "./open-work.js";
 import { flowOptions, journalMethods, type PaymentFlowOptions, type ServiceFacts } from "./options.js";
+import { timedJournal } from "./timed-journal.js";
 
 /** What the methods of a `PaymentFlow` work with. */
 export interface FlowContext {

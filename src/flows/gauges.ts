@@ -1,11 +1,10 @@
 import type { TokenHold } from "../auth/token-hold.js";
-import { CrossBorderError, JournalError } from "../errors/errors.js";
+import { JournalError } from "../errors/errors.js";
 import type { FlowPhase } from "../events/flow-event.js";
-import type { Reporter } from "../events/reporter.js";
 import { clock } from "../timing/clock.js";
 import { Deadline, Ended } from "../timing/deadline.js";
 import type { FlowContext } from "./context.js";
-import type { Journal, PhaseCount } from "./journal.js";
+import type { PhaseCount } from "./journal.js";
 import { type FlowCounts, isIn, type StoredFlows, toCounts } from "./status.js";
 
 /** Phases in which a flow waits for something: for its next step, or for an operator. */
@@ -120,27 +119,4 @@ function oldestOf(own: readonly PhaseCount[]): Readonly<Record<WaitingPhase, num
 function toError(error: unknown): Error {
   if (error instanceof Ended) return new JournalError(`the journal did not respond within ${timeoutMs} ms`);
   return error instanceof Error ? error : new JournalError("the journal failed", { cause: error });
-}
-
-/** The journal, which reports how long it takes for each thing that it is asked for, if anybody wants to know. */
-export function timedJournal(journal: Journal, methods: readonly (keyof Journal)[], reporter: Reporter): Journal {
-  if (!reporter.wants("journal")) return journal;
-  const timed = methods.map((operation) => [
-    operation,
-    async (...given: readonly unknown[]): Promise<unknown> => {
-      const startedAtMs = clock.monotonicMs();
-      const durationMs = (): number => clock.monotonicMs() - startedAtMs;
-      try {
-        const result: unknown = await Reflect.apply(Reflect.get(journal, operation), journal, given);
-        reporter.emit("journal", { operation, durationMs: durationMs() });
-        return result;
-      } catch (error) {
-        const code = error instanceof CrossBorderError ? error.code : "_OTHER";
-        reporter.emit("journal", { operation, durationMs: durationMs(), code });
-        throw error;
-      }
-    },
-  ]);
-  // Every method that a flow calls is in the table.
-  return Object.fromEntries(timed) as Journal;
 }

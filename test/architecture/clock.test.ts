@@ -8,7 +8,6 @@ const allowed = [
   /^sandbox\//,
   /^cli\/sandbox\//,
   /^cli\/interruption\.ts$/,
-  /^simulation\/simulate-flows\.ts$/,
   /^platform\/idle-sockets\.ts$/,
 ];
 

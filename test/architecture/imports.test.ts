@@ -21,8 +21,7 @@ it("finds nothing in src that the table does not allow, and nothing in the table
 
 /** What begins elsewhere: the command, the console's page, other platforms, and what only tests run. */
 const begins = [
-  ...["flows/core/next.ts", "flows/core/match.ts", "flows/core/reasons.ts", "flows/core/history.ts"],
-  ...["cli/cli.ts", "sandbox/console/page/console.ts", "simulation/guide.ts"],
+  ...["cli/cli.ts", "sandbox/console/page/console.ts"],
   ...["http/plain-schemas.ts", "platform/workerd.ts", "platform/cloudflare-workers.d.ts"],
 ];
 

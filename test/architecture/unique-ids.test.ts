@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 
 /** What is for tests, and a command that a person starts. */
-const allowed = /^(?:cli|sandbox|simulation|testing)\//;
+const allowed = /^(?:cli|sandbox|testing)\//;
 
 it("takes ids that nobody else may have from src/platform, and not from bytes that a startup snapshot repeats", () => {
   const sources = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
