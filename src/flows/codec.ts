@@ -2,6 +2,7 @@ import { CrossBorderError } from "../errors/errors.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
 import { type HistoryStep, withStep } from "./core/history.js";
 import type { Flow, Phase } from "./core/state.js";
+import { type EarlierFlow, fromEarlier } from "./earlier-flows.js";
 import type { FlowScope, JournalEntry, JournalState } from "./journal.js";
 
 /** Encrypts what a journal stores. Both functions may be asynchronous; `decrypt` must return exactly what `encrypt` was given. */
@@ -63,6 +64,7 @@ export class FlowCodec {
   async decode(entry: JournalEntry): Promise<StoredFlow> {
     const { key, scope, phase } = entry;
     const stored: Stored = parseJsonObject(await this.#decrypt(key, entry.data));
+    if (stored.version === earlierVersion && stored.key === key) return readEarlier(stored, entry);
     const { flow, history } = stored;
     const isOwn =
       stored.version === version &&
@@ -84,13 +86,21 @@ export class FlowCodec {
   }
 }
 
-/** Release 0.3.0 stored 2. */
 const version = 3;
+/** Of release 0.3.0, whose scopes were base URLs. */
+const earlierVersion = 2;
 
 interface Stored extends Partial<StoredFlow> {
   readonly version?: number;
   readonly key?: string;
   readonly scope?: FlowScope;
+  readonly state?: EarlierFlow;
+}
+
+function readEarlier({ state }: Stored, { key, phase, createdAtMs }: JournalEntry): StoredFlow {
+  const flow = state?.phase === phase ? fromEarlier(state, createdAtMs) : undefined;
+  if (flow === undefined) throw unreadable(key);
+  return { flow, history: [] };
 }
 
 function unreadable(key: string, cause?: unknown): CrossBorderError {

@@ -1,10 +1,9 @@
-import { AbortedError, ApiError, CrossBorderError, InvalidArgumentError } from "../errors/errors.js";
+import { AbortedError, InvalidArgumentError } from "../errors/errors.js";
 import { uniqueId } from "../platform/unique-id.js";
 import { type PaymentIntentRequest, PaymentIntents } from "../resources/payment-intents.js";
 import { payments } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
 import { Deadline, Ended } from "../timing/deadline.js";
-import { longestAskedMs } from "../timing/retry-after.js";
 import { now, type Timestamp } from "../timing/timestamp.js";
 import { assertPayable } from "./assert-payable.js";
 import { isOpenPhase, type StoredFlow, stepTo } from "./codec.js";
@@ -17,17 +16,14 @@ import type {
   Command,
   Entry,
   Event,
-  Failure,
   Flow,
   FundsRequested,
-  Refusal,
   Refused,
   Response,
   Result,
   Sent,
   State,
   Step,
-  Words,
 } from "./core/state.js";
 import { FlowSteps } from "./flow-steps.js";
 import { frozenCopy, readFlowFunds } from "./funds.js";
@@ -35,6 +31,7 @@ import type { JournalEntry, LeaseRequest } from "./journal.js";
 import { askJournal, Lease } from "./lease.js";
 import { toRefusal } from "./outcome.js";
 import { paymentFromIntent } from "./payment-from-intent.js";
+import { isPassing, toFailure, toResponse, toServiceRefusal, WaitTooLong } from "./responses.js";
 import { searchForPayment } from "./search.js";
 import type { Slots } from "./slots.js";
 import { assertOwnEntry, isExpired } from "./status.js";
@@ -210,9 +207,7 @@ export class Driver {
     const lease = this.#leaseRequest();
     const requestedAt = now();
     if (!(await askJournal(() => journal.write(this.#key, quote, state, { lease, inTime })))) return { is: "refused" };
-    const { epoch, revision } = quote;
-    const { phase, settled } = state;
-    const written = { ...quote, epoch: epoch + 1, revision: revision + 1, nonce: lease.nonce, phase, settled };
+    const written = { ...quote, epoch: quote.epoch + 1, revision: quote.revision + 1, nonce: lease.nonce };
     // Only the journal knows until when it is valid.
     const entry = flow.phase === "quoted" ? await askJournal(() => journal.read(this.#key)) : written;
     return this.#becameOwner(entry?.nonce === lease.nonce ? entry : written, stored, requestedAt);
@@ -240,8 +235,7 @@ export class Driver {
     const { journal, codec, owner } = this.#context;
     const lease = this.#ownLease();
     const before = this.#stored?.flow;
-    const by = call.kind === "resolve" ? personOf(call) : owner;
-    const stored = this.#stepTo(flow, by);
+    const stored = this.#stepTo(flow, call.kind === "resolve" ? personOf(call) : owner);
     const state = await codec.encode(this.#key, this.#ownEntry().scope, stored);
     const id = { ...lease.id, revision: lease.revision };
     if (!(await askJournal(() => journal.write(this.#key, id, state)))) {
@@ -312,10 +306,7 @@ export class Driver {
 
   /** Calls a function of the bank, which can take any time. */
   #outside<T>(work: () => Promise<T> | T): Promise<T> {
-    const { slots } = this.#call;
-    const called = async (): Promise<T> => work();
-    const lent = slots ? () => slots.lend(called, this.#context.leaseMs) : called;
-    return this.#untilStopped((deadline) => deadline.race(lent()));
+    return this.#untilStopped((deadline) => deadline.race((async () => work())()), this.#context.leaseMs);
   }
 
   // The service.
@@ -391,8 +382,7 @@ export class Driver {
     const { leaseMs, readBackDelayMs, config } = this.#context;
     switch (until) {
       case "readBack":
-        await this.#pause(readBackDelayMs);
-        return { is: "done" };
+        return this.#pause(readBackDelayMs);
       case "listed": {
         const { listedWithinMs = 0 } = config.facts;
         const sinceMs = Math.max(this.#ownLease().acquiredAt.monotonicMs, this.#requestEndedAt?.monotonicMs ?? 0);
@@ -402,33 +392,36 @@ export class Driver {
         const flow = this.#stored?.flow;
         // Its owner waits, too.
         if (flow?.phase === "funds-requested") this.#assertPatience(flow.notBeforeMs);
-        await this.#pause(Math.min(250, leaseMs / 4));
-        return { is: "done" };
+        return this.#pause(Math.min(250, leaseMs / 4));
       }
     }
   }
 
   async #waitUntil(atMs: number): Promise<Happened> {
     this.#assertPatience(atMs);
-    await this.#pause(Math.max(0, atMs - clock.wallMs()));
-    return { is: "done" };
+    return this.#pause(Math.max(0, atMs - clock.wallMs()));
   }
 
   #assertPatience(atMs = 0): void {
     if (atMs - clock.wallMs() > this.#call.patienceMs) throw new WaitTooLong(atMs);
   }
 
-  #pause(ms: number): Promise<void> {
-    const { slots } = this.#call;
-    const lent = (deadline: Deadline) => () => deadline.sleep(ms);
-    return this.#untilStopped((deadline) => (slots ? slots.lend(lent(deadline), 0) : deadline.sleep(ms)));
+  async #pause(ms: number): Promise<Happened> {
+    await this.#untilStopped((deadline) => deadline.sleep(ms), 0);
+    return { is: "done" };
   }
 
-  /** @throws {AbortedError} as soon as the call is to stop. The work itself continues. */
-  async #untilStopped<T>(work: (deadline: Deadline) => Promise<T>): Promise<T> {
-    const deadline = new Deadline({ signal: this.#call.stop });
+  /**
+   * Does what can take long: after `lendMs` it makes room for another flow.
+   *
+   * @throws {AbortedError} as soon as the call is to stop. The work itself continues.
+   */
+  async #untilStopped<T>(work: (deadline: Deadline) => Promise<T>, lendMs: number): Promise<T> {
+    const { stop, slots } = this.#call;
+    const deadline = new Deadline({ signal: stop });
+    const done = () => work(deadline);
     try {
-      return await work(deadline);
+      return await (slots ? slots.lend(done, lendMs) : done());
     } catch (error) {
       if (!(error instanceof Ended)) throw error;
       throw new AbortedError("the caller's signal, or the end of the PaymentFlow, ended the wait");
@@ -438,63 +431,6 @@ export class Driver {
   }
 }
 
-/** A wait that the call has no patience for. */
-class WaitTooLong extends CrossBorderError {
-  /** @internal */
-  static override readonly className: string = "WaitTooLong";
-  readonly retryAtMs: number;
-
-  constructor(retryAtMs: number) {
-    const at = new Date(Math.min(retryAtMs, 8.64e15)).toISOString();
-    super(`The flow waits for the service until ${at}.`, { code: "flow_throttled", effect: "possible" });
-    this.retryAtMs = retryAtMs;
-  }
-}
-
-function toFailure(error: unknown): Failure {
-  const code = error instanceof CrossBorderError ? error.code : "unexpected_failure";
-  const waits = error instanceof WaitTooLong ? { retryAtMs: error.retryAtMs } : undefined;
-  return { code, effect: "possible", cause: error, ...waits };
-}
-
 function personOf(call: Extract<Call, { kind: "resolve" }>): string {
   return "by" in call ? call.by : call.decision.by;
-}
-
-/** What an error of the send says of the claim. */
-function toResponse(error: unknown): Response {
-  const refusal = toServiceRefusal(error);
-  if (refusal === undefined) {
-    if (error instanceof CrossBorderError && error.effect === "none") {
-      return { is: "notSent", failure: toFailure(error) };
-    }
-    return { is: "unknown", said: wordsOf(error) };
-  }
-  const { by: _, ...said } = refusal;
-  if (refusal.status !== 401 && refusal.status !== 429) return { is: "refused", refusal };
-  const retryAfterMs = error instanceof ApiError ? error.retryAfterMs : undefined;
-  const retryAtMs = retryAfterMs === undefined ? undefined : clock.wallMs() + Math.min(retryAfterMs, longestAskedMs);
-  const is = refusal.status === 401 ? "unauthorized" : "throttled";
-  return { is, said, ...(retryAtMs !== undefined && { retryAtMs }) };
-}
-
-/** The service's own refusal, in a response that says that nothing was done; `undefined` for any other failure. */
-function toServiceRefusal(error: unknown): (Refusal & { readonly by: "service" }) | undefined {
-  if (!(error instanceof ApiError) || error.effect !== "none" || error.status < 400 || error.status >= 500) return;
-  return { by: "service", ...wordsOf(error) };
-}
-
-/** Whether the same request can succeed later: a token that isn't valid says nothing about it, nor do too many requests. */
-function isPassing({ status }: Words): boolean {
-  return status === 401 || status === 408 || status === 425 || status === 429;
-}
-
-function wordsOf(error: unknown): Words {
-  if (error instanceof ApiError) {
-    const { status, serviceCode, code, serviceMessage = "" } = error;
-    return { status, code: serviceCode ?? code, message: serviceMessage };
-  }
-  if (!(error instanceof CrossBorderError)) return { code: "unexpected_failure", message: "" };
-  const status: unknown = Reflect.get(error, "status");
-  return { ...(typeof status === "number" && { status }), code: error.code, message: "" };
 }

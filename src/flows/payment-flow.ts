@@ -71,9 +71,9 @@ export class PaymentFlow {
    * @throws {InvalidArgumentError} `flow_key_reused` if the key belongs to another request; `flow_confirmed` if it is too late.
    */
   async quote(key: string, request: PaymentIntentRequest, options: RunOptions = {}): Promise<QuotedFlow> {
-    const asked = await this.#readRequest(key, request);
-    const result = await this.#call("quote", key, { kind: "quote", request: asked }, readRunOptions("quote", options));
-    return expect(result, "quoted");
+    const read = readRunOptions("quote", options);
+    const asked = await this.#readRequest(key, request, read);
+    return expect(await this.#call("quote", key, { kind: "quote", request: asked }, read), "quoted");
   }
 
   /**
@@ -123,7 +123,7 @@ export class PaymentFlow {
    * @throws {InvalidArgumentError} `flow_key_reused` if the key belongs to another request; `flow_pruned`; `flow_foreign`.
    */
   async run(key: string, request: PaymentIntentRequest, options: PatientOptions = {}): Promise<FlowOutcome> {
-    const asked = await this.#readRequest(key, request);
+    const asked = await this.#readRequest(key, request, options);
     return this.#outcome("run", key, { kind: "run", request: asked }, options);
   }
 
@@ -276,12 +276,16 @@ export class PaymentFlow {
   }
 
   /** Whatever is wrong with a request is found before any I/O. */
-  async #readRequest(key: string, request: PaymentIntentRequest): Promise<PaymentIntentRequest> {
+  async #readRequest(
+    key: string,
+    request: PaymentIntentRequest,
+    { headers }: RunOptions,
+  ): Promise<PaymentIntentRequest> {
     assertFlowKey(key);
     // The flow belongs to this call, whatever becomes of the objects that it was given.
     const asked = copyRequest(request);
     const { client, scope } = this.#context;
-    await client.check(paymentIntents.create, [], { body: asked });
+    await client.check(paymentIntents.create, [], { body: asked }, { headers });
     if (scope.gateway !== undefined && asked.senderGatewayId !== scope.gateway) {
       throw new InvalidArgumentError(
         "the request's senderGatewayId is not the gatewayId of this PaymentFlow: each gateway needs a PaymentFlow of its own",

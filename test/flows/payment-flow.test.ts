@@ -201,9 +201,9 @@ describe("a held flow", () => {
     for (const [ms, isSearched] of [
       [61_000, true],
       [30_000, false],
-      [31_000, true],
+      [40_000, true],
       [100_000, false],
-      [30_000, true],
+      [40_000, true],
     ] as const) {
       turn(ms);
       requests = sandbox.requests.filter(isList).length;
