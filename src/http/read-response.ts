@@ -88,10 +88,13 @@ function problemOf(
   if (!isIdentity(data.id)) return "it is not a record: it has no id";
   if (repeatsRequest(record, sent, data)) return "it is the request";
   if (identifiedBy === undefined || sent[identifiedBy] === undefined) return undefined;
-  const returned = data[identifiedBy];
-  const isOwn =
-    returned === sent[identifiedBy] || (typeof returned === "number" && String(returned) === sent[identifiedBy]);
+  const isOwn = idText(data[identifiedBy]) === idText(sent[identifiedBy]);
   return isOwn ? undefined : `its ${identifiedBy} is not the one that was sent`;
+}
+
+/** A service may trim an id, or give it as a number. */
+function idText(id: unknown): unknown {
+  return typeof id === "string" || typeof id === "number" ? String(id).trim() : id;
 }
 
 /** A number is a difference from the description, but still an identity. */

@@ -1,4 +1,5 @@
 import type { ApiClient } from "../api/api-client.js";
+import { failedStatuses } from "../api/fields.js";
 import type { ListQuery } from "../api/list-query.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 import { resource } from "../api/resource.js";
@@ -152,11 +153,17 @@ export const payments = resource<Payment, PaymentRequest>()("payments", "/paymen
     body: bodyOf(required),
     required,
     signed: true,
+    sendsBack: true,
     signer: "senderGatewayId",
     identifiedBy: "senderGatewayTransactionId",
   },
   list: true,
 });
+
+/** Whether a status of the payment says `error` or `reverted`. */
+export function isSettledBadly(payment: Payment): boolean {
+  return failedStatuses(payments.create.record, payment).length > 0;
+}
 
 /** Payments: the second of the two steps, and the record of all that were made. */
 export class Payments {
