@@ -55,7 +55,7 @@ const noIds: ReadonlySet<string> = new Set(["", ".", "..", "undefined", "null", 
 
 function describeId(id: unknown): string {
   if (id === undefined) return "undefined. Is an environment variable unset?";
-  return typeof id === "number" ? "a number that is not an exact id" : describeValue(id);
+  return Number.isFinite(id) ? "a number that isn't an exact id" : describeValue(id);
 }
 
 function wrongId(operation: string, problem: string): InvalidArgumentError {

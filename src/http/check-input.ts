@@ -158,7 +158,7 @@ function problemOf(field: string, kind: FieldKind, value: unknown, allowed: read
 /** Shows a value only if it looks like an amount: any other text may be an account or a secret. */
 function describeGiven(field: string, kind: FieldKind, value: unknown): string {
   if (value === undefined && /Id$/.test(field)) return "undefined (is an environment variable unset?)";
-  if (typeof value === "number" && !isExactNumber(value)) return "a number that JavaScript can't hold exactly";
+  if (Number.isFinite(value) && !isExactNumber(value)) return "a number that JavaScript can't hold exactly";
   if (typeof value !== "string" || value === "") return describeValue(value);
   const problem = isUnsendable(kind, value);
   if (problem !== undefined) return problem;
@@ -171,7 +171,7 @@ function unknownField(field: string, part: string, names: readonly string[], nea
   const name =
     looksLikeName(field) || field === "" ? JSON.stringify(field) : `with a name of ${field.length} characters`;
   const meant = near === undefined ? `Allowed: ${names.join(", ")}` : `Did you mean ${near}?`;
-  return `unknown field ${name} in the ${part}. ${meant}`;
+  return `Unknown field ${name} in the ${part}. ${meant}`;
 }
 
 function assertNone(name: string, problems: readonly string[]): void {

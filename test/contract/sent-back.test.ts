@@ -191,5 +191,5 @@ it.each<[string, (client: CrossBorderClient, intent: never) => Promise<unknown>,
   const error = await errorOf(call(service.client(), { ...service.intent } as never));
   expect(error).toMatchObject({ code: "invalid_argument", effect: "none" });
   const [field, known] = operation === "payments.create" ? ["meno", "memo"] : ["frstName", "firstName"];
-  expect((error as Error).message).toBe(`${operation}: unknown field "${field}" in the body. Did you mean ${known}?`);
+  expect((error as Error).message).toBe(`${operation}: Unknown field "${field}" in the body. Did you mean ${known}?`);
 });
