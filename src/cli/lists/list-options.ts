@@ -1,5 +1,6 @@
 import type { FieldTable } from "../../api/fields.js";
 import type { SortTerm } from "../../api/list-query.js";
+import { didYouMean, nearest } from "../../errors/nearest.js";
 import { clock } from "../../timing/clock.js";
 import { type CommandOption, type CommandOptions, UsageError } from "../command.js";
 import { parseDuration } from "../duration.js";
