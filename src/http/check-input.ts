@@ -74,7 +74,7 @@ export function checkQuery({ name, query = {}, record }: Operation, given: unkno
     const kind = kindOfField(fields, field) ?? (query === "open" ? "text" : undefined);
     if (kind === undefined) problems.push(unknownField(field, "query", Object.keys(fields)));
     // A filter may be half a numeral, or a pattern of the service's own, and what a record gave as a number.
-    else if (isExactNumber(value)) checked[field] = value;
+    else if (kind !== "integer" && isExactNumber(value)) checked[field] = value;
     else check(checked, problems, field, kind === "decimal" || kind === "any" ? "text" : kind, value);
   }
   assertNone(name, problems);

@@ -195,6 +195,11 @@ describe("a query", () => {
       exchangeRates.list,
       { buyPriceN: "5" },
     ],
+    [
+      "buyPriceN must be a whole number that JavaScript holds exactly; got a number",
+      exchangeRates.list,
+      { buyPriceN: 1.5 },
+    ],
     ['Unknown field "emails" in the query. Did you mean email?', liquidityProviders.list, { emails: "x" }],
     ["the query must be an object with fields; got a Map", liquidityProviders.get, new Map()],
   ])("is refused: %s", (message, row, query) => {
