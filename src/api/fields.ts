@@ -51,6 +51,9 @@ type KindOf<T> = unknown extends T
       ? Exclude<FieldKind, "integer" | "any">
       : never;
 
+/** Fields that may be left out, or given as `undefined`, which means the same. */
+export type Optional<T> = { [K in keyof T]?: T[K] | undefined };
+
 /** A table of all fields of `T`: one too many or one too few does not compile. */
 export type Fields<T> = { readonly [K in keyof T]-?: KindOf<Exclude<T[K], undefined>> };
 

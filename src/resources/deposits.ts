@@ -1,4 +1,5 @@
 import type { ApiClient, GetOptions } from "../api/api-client.js";
+import type { Optional } from "../api/fields.js";
 import type { ListQuery } from "../api/list-query.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 import { resource } from "../api/resource.js";
@@ -30,7 +31,7 @@ export interface Deposit {
 
 /** Body of create and update. Which fields are required is not shown. */
 export interface DepositFields
-  extends Partial<
+  extends Optional<
     Pick<
       Deposit,
       "paymentGatewayId" | "paymentGatewayTransactionId" | "amount" | "currency" | "blockchainTransactionId"
@@ -38,7 +39,7 @@ export interface DepositFields
   > {}
 
 /** Filters of the list, and the query parameters of the single read: every field except `id`. */
-export interface DepositFilter extends Partial<Omit<Deposit, "id">> {}
+export interface DepositFilter extends Optional<Omit<Deposit, "id">> {}
 
 const writable = [
   "paymentGatewayId",

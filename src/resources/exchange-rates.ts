@@ -1,4 +1,5 @@
 import type { ApiClient, GetOptions } from "../api/api-client.js";
+import type { Optional } from "../api/fields.js";
 import type { ListQuery } from "../api/list-query.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 import { resource } from "../api/resource.js";
@@ -28,7 +29,7 @@ export interface ExchangeRate {
 
 /** Body of create and update. Which fields are required is not shown. */
 export interface ExchangeRateFields
-  extends Partial<
+  extends Optional<
     Pick<
       ExchangeRate,
       "baseGatewayId" | "counterGatewayId" | "baseCurrency" | "counterCurrency" | "buyPrice" | "sellPrice"
@@ -36,7 +37,7 @@ export interface ExchangeRateFields
   > {}
 
 /** Filters of the list, and the query parameters of the single read: every field; the N and D companions are integers. */
-export interface ExchangeRateFilter extends Partial<ExchangeRate> {}
+export interface ExchangeRateFilter extends Optional<ExchangeRate> {}
 
 const writable = [
   "baseGatewayId",

@@ -1,4 +1,5 @@
 import type { ApiClient, GetOptions } from "../api/api-client.js";
+import type { Optional } from "../api/fields.js";
 import type { ListQuery } from "../api/list-query.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 import { resource } from "../api/resource.js";
@@ -24,10 +25,10 @@ export interface GatewayWithdrawal {
 
 /** Body of update. Which fields are required is not shown. */
 export interface GatewayWithdrawalFields
-  extends Partial<Pick<GatewayWithdrawal, "amount" | "fee" | "currency" | "blockchainTransactionId" | "status">> {}
+  extends Optional<Pick<GatewayWithdrawal, "amount" | "fee" | "currency" | "blockchainTransactionId" | "status">> {}
 
 /** Filters of the list, and the query parameters of the single read: the withdrawal's own fields. */
-export interface GatewayWithdrawalFilter extends Partial<GatewayWithdrawal> {}
+export interface GatewayWithdrawalFilter extends Optional<GatewayWithdrawal> {}
 
 const writable = ["amount", "fee", "currency", "blockchainTransactionId", "status"] as const;
 

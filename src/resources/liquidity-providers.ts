@@ -1,4 +1,5 @@
 import type { ApiClient, GetOptions } from "../api/api-client.js";
+import type { Optional } from "../api/fields.js";
 import type { ListQuery } from "../api/list-query.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 import { resource } from "../api/resource.js";
@@ -18,10 +19,11 @@ export interface LiquidityProvider {
 }
 
 /** Body of create and update. Which fields are required is not shown. */
-export interface LiquidityProviderFields extends Partial<Pick<LiquidityProvider, "firstName" | "lastName" | "email">> {}
+export interface LiquidityProviderFields
+  extends Optional<Pick<LiquidityProvider, "firstName" | "lastName" | "email">> {}
 
 /** Filters of the list, and the query parameters of the single read: every field. */
-export interface LiquidityProviderFilter extends Partial<LiquidityProvider> {}
+export interface LiquidityProviderFilter extends Optional<LiquidityProvider> {}
 
 const writable = ["firstName", "lastName", "email"] as const;
 

@@ -1,4 +1,5 @@
 import type { ApiClient, GetOptions } from "../api/api-client.js";
+import type { Optional } from "../api/fields.js";
 import type { ListQuery } from "../api/list-query.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 import { resource } from "../api/resource.js";
@@ -35,7 +36,7 @@ export interface PaymentGateway {
 
 /** Body of create and update. Which fields are required is not shown, so none is: the service decides. */
 export interface PaymentGatewayFields
-  extends Partial<
+  extends Optional<
     Pick<
       PaymentGateway,
       | "countryCode"
@@ -53,7 +54,7 @@ export interface PaymentGatewayFields
   > {}
 
 /** Filters of the list, and the query parameters of the single read: every field. */
-export interface PaymentGatewayFilter extends Partial<PaymentGateway> {}
+export interface PaymentGatewayFilter extends Optional<PaymentGateway> {}
 
 const writable = [
   "countryCode",

@@ -1,4 +1,5 @@
 import type { ApiClient, GetOptions } from "../api/api-client.js";
+import type { Optional } from "../api/fields.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 import { resource } from "../api/resource.js";
 
@@ -42,9 +43,9 @@ export interface PaymentIntentRequest
   > {}
 
 /** The query parameters that the single read declares: the intent's own fields. */
-export interface PaymentIntentFilter extends Partial<Omit<PaymentIntent, "extras">> {
+export interface PaymentIntentFilter extends Optional<Omit<PaymentIntent, "extras">> {
   /** Sent as it is. */
-  extras?: string;
+  extras?: string | undefined;
 }
 
 const writable = [

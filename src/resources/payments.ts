@@ -1,5 +1,5 @@
 import type { ApiClient } from "../api/api-client.js";
-import { failedStatuses } from "../api/fields.js";
+import { failedStatuses, type Optional } from "../api/fields.js";
 import type { ListQuery } from "../api/list-query.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 import { resource } from "../api/resource.js";
@@ -80,13 +80,13 @@ export interface PaymentRequest
     | "senderGatewayTransactionId"
   > {
   /** The intent's id; may be present. */
-  id?: string;
+  id?: string | undefined;
   /** The intent's extras; may be present. */
   extras?: unknown;
 }
 
 /** Filters of `GET /payments` are not shown. These are sent as they are; the service decides. */
-export interface PaymentFilter extends Partial<Omit<Payment, "extras">> {
+export interface PaymentFilter extends Optional<Omit<Payment, "extras">> {
   /**
    * Filters that are no fields of a payment: `{ other: { region: "east" } }` is sent as `region=east`. Apart from the fields, so that a
    * field that is misspelt does not compile.

@@ -1,4 +1,5 @@
 import type { ApiClient, GetOptions } from "../api/api-client.js";
+import type { Optional } from "../api/fields.js";
 import type { ListQuery } from "../api/list-query.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 import { resource } from "../api/resource.js";
@@ -25,16 +26,16 @@ export interface Transfer {
 
 /** Body of update. Which fields are required is not shown. */
 export interface TransferUpdate
-  extends Partial<Pick<Transfer, "from" | "to" | "exchangeRateId" | "gatewayId" | "currency" | "amount">> {}
+  extends Optional<Pick<Transfer, "from" | "to" | "exchangeRateId" | "gatewayId" | "currency" | "amount">> {}
 
 /** Body of create. Which fields are required is not shown. */
 export interface TransferFields extends Omit<TransferUpdate, "from" | "to"> {
-  from?: "wallet" | "exchange-rate";
-  to?: "wallet" | "exchange-rate";
+  from?: "wallet" | "exchange-rate" | undefined;
+  to?: "wallet" | "exchange-rate" | undefined;
 }
 
 /** Filters of the list, and the query parameters of the single read: every field. */
-export interface TransferFilter extends Partial<Transfer> {}
+export interface TransferFilter extends Optional<Transfer> {}
 
 const writable = ["from", "to", "exchangeRateId", "gatewayId", "currency", "amount"] as const;
 const ends = ["wallet", "exchange-rate"] as const;

@@ -1,4 +1,5 @@
 import type { ApiClient, GetOptions } from "../api/api-client.js";
+import type { Optional } from "../api/fields.js";
 import type { ListQuery } from "../api/list-query.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 import { resource } from "../api/resource.js";
@@ -25,12 +26,12 @@ export interface Withdrawal {
 
 /** Body of create and update. Which fields are required is not shown. */
 export interface WithdrawalFields
-  extends Partial<
+  extends Optional<
     Pick<Withdrawal, "paymentGatewayId" | "amount" | "fee" | "currency" | "blockchainTransactionId" | "status">
   > {}
 
 /** Filters of the list, and the query parameters of the single read: the withdrawal's own fields. */
-export interface WithdrawalFilter extends Partial<Withdrawal> {}
+export interface WithdrawalFilter extends Optional<Withdrawal> {}
 
 const writable = ["paymentGatewayId", "amount", "fee", "currency", "blockchainTransactionId", "status"] as const;
 
