@@ -14,6 +14,8 @@ export interface PagingValues {
 
 export interface CallInput<Body> {
   readonly body?: Body;
+  /** The body's unknown fields came from the service: none of them is a misspelling. */
+  readonly isFromService?: true;
   /** Filters of a list, or the declared query parameters of a single read. */
   readonly query?: object | undefined;
   readonly paging?: PagingValues;

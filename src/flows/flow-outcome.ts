@@ -1,5 +1,5 @@
 import type { PaymentIntent } from "../resources/payment-intents.js";
-import type { Payment } from "../resources/payments.js";
+import { isSettledBadly, type Payment } from "../resources/payments.js";
 import { undecidedLookalike } from "./looking/describe-looks.js";
 import type {
   Claim,
@@ -16,15 +16,14 @@ import type {
 /** How a flow ended. The same key has the same outcome, however often and wherever it is run. */
 export type FlowOutcome = PaidFlow | DeclinedFlow | RejectedFlow | HeldFlow;
 
-/**
- * The payment was made: `payment` is the service's record of it. Its statuses may say that it failed afterwards: what that means for the
- * money is for the bank to decide.
- */
+/** The payment was recorded: `payment` is the service's record of it. It may have failed afterwards. */
 export interface PaidFlow {
   readonly status: "paid";
   readonly key: string;
   readonly intent: PaymentIntent;
   readonly payment: Payment;
+  /** Set if a status of the payment says `error` or `reverted`. What that means for the money is for the bank to decide. */
+  readonly isSettledBadly?: true;
   /** The looks at the list of payments, and what each of them rests on. Absent where there was none. */
   readonly looks?: readonly Look[];
   /** What operators decided, if anything. */
@@ -99,7 +98,8 @@ export function toOutcome(key: string, state: OutcomeState): FlowOutcome {
 
 function toPaid(key: string, state: StateOf<"paid">): PaidFlow {
   const { intent, payment, decisions } = state;
-  return { status: "paid", key, intent, payment, ...looksOf(state), decisions, ...reliance(state) };
+  const failure = isSettledBadly(payment) ? ({ isSettledBadly: true } as const) : undefined;
+  return { status: "paid", key, intent, payment, ...failure, ...looksOf(state), decisions, ...reliance(state) };
 }
 
 export function toDeclined(key: string, { intent, reason }: StateOf<"declined">): DeclinedFlow {

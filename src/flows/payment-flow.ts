@@ -126,7 +126,7 @@ export class PaymentFlow {
   /**
    * Makes the payment that belongs to `key`, or returns the outcome that it has already had. The same key has the same outcome,
    * however often and wherever it is run; while another process runs it, this one waits for the outcome. A quote of the key is
-   * confirmed.
+   * confirmed. `paid` means recorded: see `isSettledBadly`.
    *
    * @throws {FlowPausedError} when it stops without an outcome: the service can't be reached, `takeFunds` throws, the journal fails,
    *   `signal` aborts. The flow is stored and still owns the payment, and `work`, `recover` or a later `run` continues it.

@@ -20,7 +20,7 @@ import {
   unresolved,
 } from "./operate-flow.js";
 import type { Lease } from "./ownership/lease.js";
-import { paymentFromIntent } from "./payment-from-intent.js";
+import { paymentInput } from "./payment-from-intent.js";
 import { openProposal, seenHash, withDecision } from "./state/decision-chain.js";
 import { withStep } from "./state/flow-history.js";
 import { assertOwnKey, otherKeyId } from "./state/flow-scope.js";
@@ -161,11 +161,11 @@ export async function claimsToLookFor(
   isDecided: boolean,
 ): Promise<Recognisable["claims"]> {
   if (state.claims.length > 0) return state.claims;
-  const body = paymentFromIntent(state.intent, state.senderGatewayTransactionId);
-  const unsigned = [{ body: JSON.stringify(body), signature: "" }];
+  const input = paymentInput(state.intent, state.senderGatewayTransactionId);
+  const unsigned = [{ body: JSON.stringify(input.body), signature: "" }];
   if (isDecided || (await otherKeyId(context, state)) !== undefined) return unsigned;
   try {
-    return [await context.client.sign(payments.create, [], { body }, call.requestOptions)];
+    return [await context.client.sign(payments.create, [], input, call.requestOptions)];
   } catch (error) {
     if (error instanceof SigningError) return unsigned;
     throw error;

@@ -73,12 +73,12 @@ export class CallReport {
     reporter.emit("response", { ...named(this.#operation), status, attempt, durationMs, ...requestId });
   }
 
-  /** Each field of an operation once in the life of a client, which remembers so many and no more. */
-  differs(mismatches: readonly Mismatch[]): void {
+  /** Each field of an operation once in the life of a client, which remembers so many and no more; or each time. */
+  differs(mismatches: readonly Mismatch[], isEachTime = false): void {
     const { reporter, reported } = this.#client;
     const { name: operation } = this.#operation;
     for (const mismatch of mismatches) {
-      if (!reported.isNew(operation, mismatch.field)) continue;
+      if (!isEachTime && !reported.isNew(operation, mismatch.field)) continue;
       const isShown = mismatch.field === unprintable || isShowable(mismatch.field, this.#hidden());
       if (isShown) reporter.emit("mismatch", { operation, ...mismatch });
       else if (reported.isNew(operation, unprintable)) {

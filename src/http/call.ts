@@ -11,7 +11,7 @@ import type { WireRequest, WireResponse } from "../wire/transport.js";
 import type { CallContext } from "./call-context.js";
 import { CallReport } from "./call-report.js";
 import { decisions, type OperationKind, operationKind, worseEffect } from "./decision.js";
-import { echoMismatches } from "./echo-mismatches.js";
+import { echoMismatches, failureMismatches } from "./echo-mismatches.js";
 import { type Failure, failureOfThrown } from "./failure.js";
 import { checkHeaders, pastCaches } from "./headers.js";
 import { type PreparedRequest, prepareRequest, presignedRequest } from "./prepare-request.js";
@@ -181,6 +181,9 @@ export class Call {
       budget.giveBack();
       if (signature !== undefined && validation !== "off" && this.#operation.verb !== "request") {
         this.report.differs(echoMismatches(outcome.data, request.text, signature));
+      }
+      if (this.#operation.verb === "create") {
+        this.report.differs(failureMismatches(this.#operation.record, outcome.data), true);
       }
     }
     this.report.differs(mismatches);

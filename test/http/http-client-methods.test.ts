@@ -46,7 +46,7 @@ describe("a check of a call that is not made", () => {
     client.check(liquidityProviders.create, [], { body }, options);
 
   it.each<[string, (client: HttpClient) => Promise<void>, string]>([
-    ["an input", (client) => checkProvider(client, { nick: "x" }), 'has no field "nick"'],
+    ["an input", (client) => checkProvider(client, { nick: "x" }), 'Unknown field "nick"'],
     ["an option", (client) => checkProvider(client, {}, { timeoutMs: 0 }), "timeoutMs must be"],
     ["a header", (client) => checkProvider(client, {}, { headers: { host: "x" } }), "host is set by the client itself"],
     ["a payment without a key", checkPayment, "built without a signingKey"],

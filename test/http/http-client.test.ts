@@ -151,7 +151,7 @@ describe("validation", () => {
       {
         operation: "paymentIntents.get",
         field: "senderAmount",
-        expected: 'a decimal numeral in a string, such as "12.50"',
+        expected: 'a decimal string such as "1500.00"',
         found: "another string",
       },
     ]);
@@ -205,7 +205,7 @@ describe("validation", () => {
     expect(reporting.events.mismatch).toHaveBeenCalledOnce();
   });
 
-  it("throws on an unknown field each time when it is strict, and reports one once otherwise", async () => {
+  it("throws on an Unknown field each time when it is strict, and reports one once otherwise", async () => {
     const responses = [1, 2, 3].map(() => json({ ...intent, colour: "blue" }));
     const strict = scriptedClient(responses, { validation: "strict", maxRetries: 0 });
     for (const _ of responses) expect(await errorOf(calls.read(strict.client))).toBeInstanceOf(UnexpectedResponseError);
@@ -343,13 +343,23 @@ describe("the error of a response", () => {
 
 describe("input that is refused before anything is sent, signed or asked for", () => {
   const wrong: readonly (readonly [string, Operation, unknown, string])[] = [
-    ["an id in the body of a create", liquidityProviders.create, { body: { id: "x" } }, 'has no field "id"'],
-    ["a response-only field", deposits.create, { ids: ["lp"], body: { requestUri: "x" } }, 'has no field "requestUri"'],
+    [
+      "an id in the body of a create",
+      liquidityProviders.create,
+      { body: { id: "x" } },
+      'Unknown field "id" in the body',
+    ],
+    [
+      "a response-only field",
+      deposits.create,
+      { ids: ["lp"], body: { requestUri: "x" } },
+      'Unknown field "requestUri" in the body',
+    ],
     [
       "a missing field of a payment",
       payments.create,
       { body: { ...payment, memo: undefined } },
-      "needs memo to be a string",
+      "memo must be a string; got undefined",
     ],
     ...["", "1,5", "1e3", " 1", "1 ", "1.", ".5", "+1", "0x1", "NaN", "1\n", "١", 1, 1n].map(
       (amount) =>
@@ -357,12 +367,12 @@ describe("input that is refused before anything is sent, signed or asked for", (
           `the amount ${JSON.stringify(String(amount))} (${typeof amount})`,
           deposits.create,
           { ids: ["lp"], body: { amount } },
-          "needs amount to be a decimal numeral in a string",
+          'amount must be a decimal string such as "1500.00"; got ',
         ] as const,
     ),
-    ["the id filter of deposits", deposits.list, { ids: ["1"], query: { id: "x" } }, 'has no field "id"'],
-    ["a lone surrogate in a query", payments.list, { query: { memo: "\ud800" } }, "contains a lone surrogate"],
-    ["no id", paymentIntents.get, { ids: [] }, "paymentIntentId must be a string; found undefined"],
+    ["the id filter of deposits", deposits.list, { ids: ["1"], query: { id: "x" } }, 'Unknown field "id" in the query'],
+    ["a lone surrogate in a query", payments.list, { query: { memo: "\ud800" } }, "half of a surrogate pair"],
+    ["no id", paymentIntents.get, { ids: [] }, "paymentIntentId must be a string; got undefined"],
   ];
 
   it.each(wrong)("%s", async (_, row, input, message) => {
@@ -390,7 +400,7 @@ describe("input that is refused before anything is sent, signed or asked for", (
     const bind = (id: unknown) => () => client.assertId(deposits.list, 0, id);
     expect(bind("lp")).not.toThrow();
     expect(bind("..")).toThrow("liquidityProviders.deposits.list: liquidityProviderId must be the id of a record");
-    expect(bind(5)).toThrow(InvalidArgumentError);
+    expect(bind(1.5)).toThrow(InvalidArgumentError);
   });
 
   it("a call of a client that is closed", async () => {

@@ -1,7 +1,7 @@
 import type { FieldTable } from "../../api/fields.js";
-import { equalAmounts } from "../../money.js";
 import { type Payment, payments } from "../../resources/payments.js";
 import { parseJsonObject } from "../../wire/parse-json-object.js";
+import { isSameField } from "../same-field.js";
 import type { Claim, StateOf } from "../state/flow-state.js";
 
 /**
@@ -31,7 +31,8 @@ export function paymentMatcher(flow: Recognisable): (payment: ListedPayment) => 
     if (bodies.some((own) => isSameBody(own, body))) {
       const isForeign = signatures.some((own) => isOther(own, signature));
       const { senderGatewayTransactionId = flow.senderGatewayTransactionId } = payment;
-      return isForeign || senderGatewayTransactionId !== flow.senderGatewayTransactionId ? "lookalike" : "own";
+      const isOwnId = isSameField("text", senderGatewayTransactionId, flow.senderGatewayTransactionId);
+      return isForeign || !isOwnId ? "lookalike" : "own";
     }
     if (isNamedLike(payment, flow) || isNamedLike(body, flow)) return "lookalike";
     const hasName =
@@ -64,7 +65,7 @@ function bodyOf({ creationRequestBody: text }: ListedPayment): Record<string, un
 
 function isNamedLike({ senderGatewayId, senderGatewayTransactionId }: ListedPayment, flow: Recognisable): boolean {
   if (withoutForm(senderGatewayTransactionId) !== withoutForm(flow.senderGatewayTransactionId)) return false;
-  return typeof senderGatewayId !== "string" || senderGatewayId === flow.intent.senderGatewayId;
+  return !hasText(senderGatewayId) || isSameField("text", senderGatewayId, flow.intent.senderGatewayId);
 }
 
 /** An id as a service may list it that keeps its letters only: in another case or Unicode form, padded, or as a number. */
@@ -73,7 +74,7 @@ function withoutForm(id: unknown): unknown {
 }
 
 function isOfAnotherGateway({ senderGatewayId }: ListedPayment, { intent }: Recognisable): boolean {
-  return hasText(senderGatewayId) && senderGatewayId !== intent.senderGatewayId;
+  return hasText(senderGatewayId) && !isSameField("text", senderGatewayId, intent.senderGatewayId);
 }
 
 function hasText(value: unknown): value is string {
@@ -97,7 +98,7 @@ function isSameBody(one: Record<string, unknown>, other: Record<string, unknown>
   return [...names].every(
     (name) =>
       Object.hasOwn(one, name) === Object.hasOwn(other, name) &&
-      (kinds[name] === "decimal" ? equalAmounts(one[name], other[name]) : isSameJson(one[name], other[name])),
+      (isSameField(kinds[name], one[name], other[name]) || isSameJson(one[name], other[name])),
   );
 }
 

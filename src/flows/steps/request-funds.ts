@@ -7,7 +7,7 @@ import { describeShortLives } from "../looking/describe-looks.js";
 import { lookForPayment } from "../looking/look-for-payment.js";
 import { afterLook, hastyLooks, waitAsOwner, wholeWaitMs } from "../looking/wait-as-owner.js";
 import type { Lease } from "../ownership/lease.js";
-import { paymentFromIntent } from "../payment-from-intent.js";
+import { paymentInput } from "../payment-from-intent.js";
 import { type Claim, type FlowState, type Look, openClaim, type StateOf } from "../state/flow-state.js";
 import { frozenCopy } from "../state/frozen-copy.js";
 import { waitAsAsked } from "./asked-wait.js";
@@ -139,8 +139,8 @@ function claimToRepeat({ scope }: FlowContext, { claims }: Requested): SignedCla
 }
 
 async function sign({ client }: FlowContext, { call }: OwnedFlow, state: Funded): Promise<SignedClaim> {
-  const body = paymentFromIntent(state.intent, state.senderGatewayTransactionId);
-  const signed = await client.sign(payments.create, [], { body }, call.requestOptions);
+  const input = paymentInput(state.intent, state.senderGatewayTransactionId);
+  const signed = await client.sign(payments.create, [], input, call.requestOptions);
   return { ...signed, keyId: await client.signingKeyId() };
 }
 

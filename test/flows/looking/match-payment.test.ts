@@ -58,8 +58,17 @@ describe("the body that a service lists", () => {
     expect(match(withDetails(other), withDetails(one))).toBe("lookalike");
   });
 
-  it("is the flow's own where an amount is written otherwise, and another where the amount is", () => {
-    const [sent, same, other] = ["1.5", "1.50", "1.51"].map((amount) => `{"id":"pi-1","receiverAmount":"${amount}"}`);
+  it.each<[field: string, sent: unknown, same: unknown, other: unknown]>([
+    ["receiverAmount", "1.5", "1.50", "1.51"],
+    ["receiverAmount", 1.5, "1.50", 15],
+    ["receivingGatewayFee", "0E-7", 0, "0.1"],
+    ["senderAccount", "DE89 3704", "DE893704", "DE89 3705"],
+    ["memo", " fees ", "fees", "fee s"],
+    ["id", 17, "17", "18"],
+    ["receiverName", null, null, "null"],
+    ["unknown", "1", "1", 1],
+  ])("may write %s in another way: %j as %j, and not as %j", (field, ...values) => {
+    const [sent, same, other] = values.map((value) => JSON.stringify({ senderName: "Ada", [field]: value }));
     expect([match(sent ?? "", same), match(sent ?? "", other)]).toEqual(["own", "lookalike"]);
   });
 
@@ -141,6 +150,13 @@ describe("the transaction id that a service lists", () => {
   ])("is the flow's own of its gateway alone: %j", (senderGatewayId, kind) => {
     const flow = { intent, senderGatewayTransactionId, claims: [] };
     expect(paymentMatcher(flow)({ senderGatewayId, senderGatewayTransactionId })).toBe(kind);
+  });
+
+  it("is the flow's own if the intent has its gateway as a number", () => {
+    const ofNumber = { ...intent, senderGatewayId: 17 as unknown as string };
+    const flow = { intent: ofNumber, senderGatewayTransactionId, claims: [] };
+    expect(paymentMatcher(flow)({ senderGatewayId: "17", senderGatewayTransactionId })).toBe("lookalike");
+    expect(paymentMatcher(flow)({ senderGatewayId: "17" })).toBe("nameless");
   });
 
   it.each(["TX-10", "TX-", "", undefined, null, ["TX-1"], { toString: 1 }])(

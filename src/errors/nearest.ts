@@ -1,9 +1,15 @@
 /**
  * The candidate that was probably meant: of those that differ by few letters, the one that differs least; or else the first that ends with
  * it, as `payment-gateways` does with `gateways`.
+ *
+ * @param maxEdits by how many letters it may differ.
  */
-export function nearest(given: string, candidates: Iterable<string>): string | undefined {
-  let [best, fewest]: [string | undefined, number] = [undefined, Math.min(2, Math.floor(given.length / 3)) + 1];
+export function nearest(
+  given: string,
+  candidates: Iterable<string>,
+  maxEdits: number = Math.min(2, Math.floor(given.length / 3)),
+): string | undefined {
+  let [best, fewest]: [string | undefined, number] = [undefined, maxEdits + 1];
   let longer: string | undefined;
   for (const candidate of candidates) {
     if (candidate.endsWith(`-${given}`)) longer ??= candidate;
