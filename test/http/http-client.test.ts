@@ -385,14 +385,6 @@ describe("input that is refused before anything is sent, signed or asked for", (
     expect([transport.sent, tokens.current.mock.calls]).toEqual([[], []]);
   });
 
-  it("an id that is bound before any call", () => {
-    const { client } = scriptedClient([json({})]);
-    const bind = (id: unknown) => () => client.assertId(deposits.list, 0, id);
-    expect(bind("lp")).not.toThrow();
-    expect(bind("..")).toThrow("liquidityProviders.deposits.list: liquidityProviderId must be the id of a record");
-    expect(bind(5)).toThrow(InvalidArgumentError);
-  });
-
   it("a call of a client that is closed", async () => {
     const { client, transport } = scriptedClient([json(intent)]);
     await client.close();
