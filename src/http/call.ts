@@ -30,6 +30,8 @@ interface Progress {
   attempts: number;
   /** What the attempts so far may have done. */
   effect: Effect;
+  /** Whether any byte of them may have left. */
+  isSent: boolean;
 }
 
 interface Attempt {
@@ -91,7 +93,7 @@ export class Call {
     inFlight.begin();
     try {
       const request = this.#request;
-      const progress: Progress = { signature: request.signature, attempts: 0, effect: "none" };
+      const progress: Progress = { signature: request.signature, attempts: 0, effect: "none", isSent: false };
       let outcome: Outcome;
       try {
         const loaded = schemas.loaded ?? (await schemas.load());
@@ -138,6 +140,7 @@ export class Call {
       progress.attempts += 1;
       const attempt = { request, signature: progress.signature, token, number: progress.attempts };
       const outcome = await this.#attempt(attempt, schemas, tracing);
+      progress.isSent ||= "data" in outcome || outcome.kind !== "no-status" || outcome.cause.sent;
       if ("data" in outcome) {
         tokens.accepted?.(token);
         return outcome;
@@ -256,12 +259,13 @@ export class Call {
 
   async #toError(failure: Failure, request: PreparedRequest, progress: Progress): Promise<CrossBorderError> {
     const { path, text, signedPath, body = new Uint8Array() } = request;
-    const { signature, attempts, effect } = progress;
+    const { signature, attempts, effect, isSent } = progress;
     const description = this.#isSigned ? this.#client.signer?.describe(signedPath, body) : undefined;
     return this.report.failed(failure, {
       kind: this.#kind,
       attempts,
       effect,
+      isSent,
       request: { path, body: text, ...(signature === undefined ? undefined : { signature }) },
       signed: await description?.catch(() => undefined),
     });

@@ -1,8 +1,8 @@
 import { confidentialValues, type FieldKind, type FieldTable, fieldKinds } from "../api/fields.js";
 import type { BodyFields, Operation } from "../api/operation.js";
+import { describeThrown } from "../errors/describe-thrown.js";
 import { describeName, describeValue } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
-import { safeCause } from "../errors/safe-cause.js";
 import { decimalNumeral } from "../money.js";
 import { canBeRead, isPlain, propertyOf } from "../options/properties.js";
 import { publicKeyFault } from "../signing/read-key.js";
@@ -93,7 +93,7 @@ function unreadable(what: string, thrown: unknown, fields: FieldTable, given: un
       // What can't be read has no value to hide.
     }
   }
-  const cause = safeCause(thrown, confidentialValues(fields, values));
+  const cause = describeThrown(thrown, confidentialValues(fields, values));
   return new InvalidArgumentError(`${what} can't be read: one of its getters or toJSON methods threw`, { cause });
 }
 

@@ -1,6 +1,6 @@
 import { decompression } from "#platform";
+import { describeThrown } from "../errors/describe-thrown.js";
 import { ConfigError } from "../errors/errors.js";
-import { safeCause } from "../errors/safe-cause.js";
 import type { Decoder } from "../platform/decompression.js";
 import type { Dispatcher, FreshAgent } from "../platform/undici-agent.js";
 import type { Deadline, EndKind } from "../timing/deadline.js";
@@ -298,7 +298,7 @@ function isPermanent(reason: string): boolean {
 function faultOfProcess(error: unknown): ConfigError | undefined {
   const reason = reasonOf(error);
   if (!ofThisProcess.test(reason)) return undefined;
-  const cause = safeCause(error);
+  const cause = describeThrown(error);
   // Where a file of undici's may not be read, it says so.
   const isOfNetwork = reason === "ERR_ACCESS_DENIED" && !/^FileSystem/.test(String(Object(error).permission));
   const message = isOfNetwork
