@@ -147,6 +147,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     const proxy = this.#hasStarted ? undefined : proxyRefusalOf(error, this.#route.dispatcher);
     const fault = this.#hasStarted || this.#route.own === undefined ? undefined : faultOfProcess(error);
     if (fault !== undefined) this.#fail(fault);
+    else if (this.#isRefusedHandler(error)) this.#fail(oldDispatcher(error));
     else if (proxy !== undefined) this.#refuse(proxy);
     else if (this.#status === 0) this.#break(reasonOf(error));
     else if (this.#decoder === undefined || this.#isDecoded) this.#respond("cut-short");
@@ -156,7 +157,13 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   /** Nothing can have left in the turn in which the dispatcher was called, unless it has started. */
   dispatchThrew(error: unknown): void {
     if (this.#hasStarted) this.onResponseError(undefined, error);
+    else if (this.#isRefusedHandler(error) || reasonOf(error) === "TypeError") this.#fail(oldDispatcher(error));
     else this.#break(reasonOf(error), false);
+  }
+
+  /** A dispatcher of undici 5 or 6 refuses a handler of undici 7, or calls methods that it doesn't have: a TypeError. */
+  #isRefusedHandler(error: unknown): boolean {
+    return this.#route.own === undefined && !this.#hasStarted && reasonOf(error) === "UND_ERR_INVALID_ARG";
   }
 
   #take(chunk: Uint8Array): void {
@@ -292,6 +299,11 @@ function isPermanent(reason: string): boolean {
   return /^(CERT_|ERR_TLS_|ERR_SSL_|EPROTO|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_|HOSTNAME_|UND_ERR_INVALID_ARG|ERR_INVALID_)/.test(
     reason,
   );
+}
+
+function oldDispatcher(cause: unknown): ConfigError {
+  const message = "the dispatcher option must be a dispatcher of undici 7 or 8; this one can't send the request";
+  return new ConfigError(`${message} (${reasonOf(cause)}), so nothing was sent`, { cause });
 }
 
 /** Where it is this process that can make no connection, or none by undici: no server is in the way, and another try can't help. */
