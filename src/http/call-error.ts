@@ -205,8 +205,8 @@ const unsent: SentRequest = { path: "", body: "" };
 
 /** `error` and `message`, or `code` and `message` of a single read, word for word; and what other frameworks send. */
 function readErrorBody(text: string, secrets: readonly string[]): Pick<ErrorDetails, "serviceCode" | "serviceMessage"> {
-  const { error, code, message, detail } = parseJsonObject(text);
-  const said = Array.isArray(message) ? message.join("; ") : (message ?? detail);
+  const { error, code, message, detail, title } = parseJsonObject(text);
+  const said = Array.isArray(message) ? message.join("; ") : (message ?? detail ?? title);
   return {
     serviceCode: [error, code].find((value) => isServiceCode(value, secrets)) as string | undefined,
     serviceMessage: typeof said === "string" ? said.slice(0, 4096) : undefined,
