@@ -102,7 +102,7 @@ export class Call {
       } catch (error) {
         outcome = failureOfThrown(error);
       }
-      if (!("data" in outcome)) throw traceFrom(await this.#toError(outcome, request, progress));
+      if (!("data" in outcome)) throw traceFrom(await this.#toError(outcome, request, progress), this.#run);
       this.report.succeeded(progress.attempts);
       return outcome.data;
     } finally {

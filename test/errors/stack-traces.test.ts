@@ -32,6 +32,12 @@ const clientOf = (fetch: () => Promise<Response>) =>
     maxRetries: 0,
     fetch,
   });
+const records = Array.from({ length: 10 }, (_, at) => ({ id: `p-${at}`, pagingToken: `${100 + at}` }));
+/** Responds to the first request of a test only. */
+const refuseLater = () => {
+  let requests = 0;
+  return clientOf(() => (requests++ === 0 ? Promise.resolve(Response.json(records)) : refuse()));
+};
 const client = clientOf(refuse);
 const cut = clientOf(breakOff);
 const takeFunds = () => ({ senderGatewayTransactionId: "tx-1", replayed: false });
@@ -40,8 +46,8 @@ const flow = new PaymentFlow({ client, ...parts });
 const cutFlow = new PaymentFlow({ client: cut, ...parts });
 const why = { by: "ops", why: "r" };
 
-const first = async (records: AsyncIterable<unknown>) => {
-  for await (const _ of records) return;
+const all = async (items: AsyncIterable<unknown>) => {
+  for await (const _ of items);
 };
 
 /** Each is called as a user calls it: the caller's line has to be there, wherever the error was made. */
@@ -73,18 +79,21 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   "flow.outcome of a wrong key": async () => await flow.outcome(""),
   "flow.resolve of no flow": async () => await flow.resolve("k5", "release", { ...why, withoutProof: true }),
   "flow.propose of no flow": async () => await flow.propose("k5", "release", { ...why, withoutProof: true }),
-  "flow.list of a wrong query": async () => await first(flow.list(wrong)),
-  "flow.recover with a wrong option": async () => await first(flow.recover(wrong)),
+  "flow.list of a wrong query": async () => await all(flow.list(wrong)),
+  "flow.recover with a wrong option": async () => await all(flow.recover(wrong)),
 };
 
 const lists: typeof calls = {
+  "for await, on the second page": () => all(refuseLater().payments.list({ size: 10 })),
+  "pages, on the second page": () => all(refuseLater().payments.list({ size: 10 }).pages()),
+  "toArray, on the second page": async () => await refuseLater().payments.list({ size: 10 }).toArray({ max: 99 }),
   "awaited list": async () => await client.payments.list(),
   "awaited list of a wrong query": async () => await client.payments.list(wrong),
   "list, with the response": async () => await client.payments.list().withResponse(),
-  "for await": () => first(client.payments.list()),
-  "for await of a wrong query": () => first(client.payments.list(wrong)),
-  "for await with prefetch": () => first(client.payments.list({ prefetch: true })),
-  pages: () => first(client.payments.list().pages()),
+  "for await": () => all(client.payments.list()),
+  "for await of a wrong query": () => all(client.payments.list(wrong)),
+  "for await with prefetch": () => all(client.payments.list({ prefetch: true })),
+  pages: () => all(client.payments.list().pages()),
   toArray: async () => await client.payments.list().toArray({ max: 10 }),
   "toArray of a wrong query": async () => await client.payments.list(wrong).toArray({ max: 10 }),
   "toArray without max": async () => await client.payments.list().toArray(wrong),
