@@ -133,9 +133,8 @@ export class HttpClient implements ApiClient {
       const timeoutMs = options.timeoutMs ?? Math.min(checkTimeoutMs, this.#context.timeoutMs);
       const input = { paging: { _size: 1 }, lenient: true } as const;
       const source = { ids: [], input, signed: this.#isSigned(list) };
-      return await checkHealth(
-        this.#newCall(list, source, { ...options, timeoutMs, maxRetries: options.maxRetries ?? 0 }),
-      );
+      const maxRetries = options.maxRetries ?? 0;
+      return await checkHealth(() => this.#newCall(list, source, { ...options, timeoutMs, maxRetries }));
     } catch (error) {
       throw traceFrom(error);
     } finally {
