@@ -1,5 +1,7 @@
-import { CrossBorderClient, type PaymentIntentRequest } from "cross-border-payments";
+import * as api from "@opentelemetry/api";
+import { type ClientOptions, CrossBorderClient, type PaymentIntentRequest } from "cross-border-payments";
 import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
+import { openTelemetry } from "cross-border-payments/opentelemetry";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signingKeysOf } from "../support/key-pairs.js";
 
@@ -24,13 +26,14 @@ const wrong: never = { wrong: 1 } as never;
 
 const refuse = async () => Response.json({ error: "not_today", message: "m" }, { status: 400 });
 const breakOff = () => Promise.reject(new TypeError("fetch failed"));
-const clientOf = (fetch: () => Promise<Response>) =>
+const clientOf = (fetch: () => Promise<Response>, options: Partial<ClientOptions> = {}) =>
   new CrossBorderClient({
     baseUrl: "https://service.test",
     auth: { accessToken: () => "t" },
     signingKey: signingKeysOf("gateway").privateKey,
     maxRetries: 0,
     fetch,
+    ...options,
   });
 const records = Array.from({ length: 10 }, (_, at) => ({ id: `p-${at}`, pagingToken: `${100 + at}` }));
 /** Responds to the first request of a test only. */
@@ -40,6 +43,7 @@ const refuseLater = () => {
 };
 const client = clientOf(refuse);
 const cut = clientOf(breakOff);
+const followed = clientOf(refuse, { telemetry: openTelemetry(api) });
 const takeFunds = () => ({ senderGatewayTransactionId: "tx-1", replayed: false });
 const parts = { journal: new MemoryJournal(), takeFunds, releaseFunds: () => {} };
 const flow = new PaymentFlow({ client, ...parts });
@@ -55,6 +59,7 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   get: async () => await client.paymentIntents.get("1"),
   "get, with the response": async () => await client.paymentIntents.get("1").withResponse(),
   "get, cut off": async () => await cut.paymentIntents.get("1"),
+  "get, followed by OpenTelemetry": async () => await followed.paymentIntents.get("1"),
   "get of a wrong id": async () => await client.paymentIntents.get(""),
   "get with a wrong option": async () => await client.paymentIntents.get("1", wrong),
   create: async () => await client.payments.create(payment),
@@ -67,6 +72,7 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   "wrong request": async () => await client.request(wrong),
   "check with a wrong option": async () => await client.check(wrong),
   pay: async () => await client.pay(request, takeFunds),
+  "pay, followed by OpenTelemetry": async () => await followed.pay(request, takeFunds),
   "pay of a wrong request": async () => await client.pay(wrong, takeFunds),
   "pay without a function": async () => await client.pay(request, wrong),
   "flow.run, cut off": async () => await cutFlow.run("k1", request),
