@@ -7,7 +7,7 @@ import {
   CrossBorderError,
 } from "cross-border-payments";
 import { startSandbox } from "cross-border-payments/sandbox";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { hostileThrows } from "./hostile-throws.js";
 import { shownTexts } from "./shown-texts.js";
@@ -196,6 +196,15 @@ describe.each<[string, "fetch" | "dispatcher", unknown, "possible" | "none"]>([
     const error = await failedPayment(given as Partial<ClientOptions>);
     expect(error).toMatchObject({ name: "ConfigError", code: "invalid_config", effect, attempts: 1 });
     expect(error.message).toContain(`the ${option} option must`);
+  });
+
+  it("is named when a login comes first, without a second login", async () => {
+    const auth = { authUrl: "https://login.test", realm: "r", clientId: "c", username: "u", password: "p" };
+    const misusedOnce = vi.fn(misused as () => never);
+    const once = option === "fetch" ? { fetch: misusedOnce } : { dispatcher: { dispatch: misusedOnce } };
+    await using client = new CrossBorderClient({ baseUrl: "https://service.test", auth, ...once });
+    await expect(client.paymentIntents.get("1")).rejects.toMatchObject({ name: "ConfigError", effect: "none" });
+    expect(misusedOnce).toHaveBeenCalledTimes(1);
   });
 
   it("does nothing in a read, which is not retried", async () => {
