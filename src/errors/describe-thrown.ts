@@ -18,8 +18,9 @@ export function describeThrown(thrown: unknown, secrets: readonly string[] = [])
     if (!(thrown instanceof Error) && Object.prototype.toString.call(thrown) !== "[object Error]")
       return new Error(`a value that is not an Error was thrown (${thrown === null ? "null" : typeof thrown})`);
     const { name, message, stack, code, cause } = thrown as DescribedError;
+    // Eight digits may be an account.
     const isWord = (value: unknown) =>
-      typeof value === "string" && /^[\w$.:-]{1,64}$/.test(value) && isShowable(value, secrets);
+      typeof value === "string" && /^(?!.*\d{8})[\w$.:-]{1,64}$/.test(value) && isShowable(value, secrets);
     const described = new Error(redactText(typeof message === "string" ? message : "", secrets));
     hide(described, "name", isWord(name) ? name : "Error");
     // `fetch failed` has what failed as its cause. Short numbers are the codes of gRPC, HTTP, and `DOMException`.

@@ -27,14 +27,25 @@ it.each([7, -1, 0, 999, "E_1.x:$-", "c".repeat(64)])("keeps the code %j", (code)
   expect(describeThrown(Object.assign(new Error("x"), { code }))).toHaveProperty("code", code);
 });
 
-it.each([1000, -1000, 89370400440532, 1.5, Number.NaN, "two words", "a\nb", "", "(a", "a)", "c".repeat(65), {}])(
-  "leaves out the code %j, and takes the same for no name",
-  (code) => {
-    const cause = describeThrown(Object.assign(new Error("x"), { code, name: code }));
-    expect(cause).not.toHaveProperty("code");
-    expect(cause.name).toBe("Error");
-  },
-);
+it.each([
+  "DE12345678",
+  1000,
+  -1000,
+  89370400440532,
+  1.5,
+  Number.NaN,
+  "two words",
+  "a\nb",
+  "",
+  "(a",
+  "a)",
+  "c".repeat(65),
+  {},
+])("leaves out the code %j, and takes the same for no name", (code) => {
+  const cause = describeThrown(Object.assign(new Error("x"), { code, name: code }));
+  expect(cause).not.toHaveProperty("code");
+  expect(cause.name).toBe("Error");
+});
 
 it("says of what can't be read that it can't be read", () => {
   const { proxy, revoke } = Proxy.revocable({}, {});
