@@ -87,8 +87,6 @@ export interface ApiClient {
   signingKeyId(): Promise<string | undefined>;
   /** Refuses an operation that this client can't sign. */
   assertCallable(operation: Operation): void;
-  /** Refuses an id that can't be the path's parameter at `index`. */
-  assertId(operation: Operation, index: number, id: unknown): asserts id is string;
 }
 
 /** Where a client keeps its `ApiClient`, for the entry points beside the main one. The same in every copy of this package. */

@@ -395,7 +395,9 @@ export class TokenManager implements TokenSource {
     }
   }
 
-  #toError({ failure, hold }: FailedRenewal): TokenError {
+  #toError({ failure, hold }: FailedRenewal): TokenError | ConfigError {
+    // What keeps every request from being made is an option or a package, and no login.
+    if (failure.problem !== undefined) return new ConfigError(failure.problem);
     return toTokenError(failure, this.#endpoint.origin, hold?.untilWallMs);
   }
 

@@ -1,7 +1,7 @@
+import { describeThrown } from "./describe-thrown.js";
 import { docUrlOf } from "./doc-url.js";
 import { hide } from "./hide.js";
 import { redactText } from "./redact.js";
-import { safeCause } from "./safe-cause.js";
 
 /**
  * What a failed call did at the service.
@@ -129,6 +129,9 @@ export interface ErrorDetails {
   readonly operation?: string | undefined;
   readonly attempts?: number | undefined;
   readonly requestId?: string | undefined;
+  readonly status?: number | undefined;
+  readonly serviceCode?: string | undefined;
+  readonly serviceMessage?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -161,6 +164,18 @@ export class CrossBorderError extends Error {
   declare readonly attempts?: number;
   /** `x-request-id` of the call's last response that had one: quote it when you ask the service about the call. */
   declare readonly requestId?: string;
+  /** Status of the response behind the error: the service's, or the token endpoint's for a {@link TokenError}. */
+  declare readonly status?: number;
+  /**
+   * The response's own `error` or `code`, word for word. Absent if there is none, if it is longer than 256 characters, and if it repeats
+   * something confidential of the request or holds a number of eight digits or more, which may be an account.
+   */
+  declare readonly serviceCode?: string;
+  /**
+   * The response's own `message`, or `error_description`, up to 4,096 characters. It may hold names and account numbers, so it takes no
+   * part in printing or in `JSON.stringify`.
+   */
+  declare readonly serviceMessage?: string;
   /** Set where the sender's money had been taken before the failure, together with the id of the intent it was taken for. */
   declare funds?: FundsTaken & { readonly intentId: string };
 
@@ -173,23 +188,21 @@ export class CrossBorderError extends Error {
     if (details.operation !== undefined) this.operation = details.operation;
     if (details.attempts !== undefined) this.attempts = details.attempts;
     if (details.requestId !== undefined) this.requestId = details.requestId;
+    if (details.status !== undefined) this.status = details.status;
+    if (details.serviceCode !== undefined) this.serviceCode = details.serviceCode;
+    if (details.serviceMessage !== undefined) hide(this, "serviceMessage", details.serviceMessage);
     if (details.cause !== undefined)
-      hide(this, "cause", details.cause instanceof CrossBorderError ? details.cause : safeCause(details.cause));
+      hide(this, "cause", details.cause instanceof CrossBorderError ? details.cause : describeThrown(details.cause));
     hide(this, brand, lineage(new.target));
   }
 
   // biome-ignore-start lint/complexity/noThisInStatic: `this` is the class on the right of `instanceof`, mostly a subclass
   static override [Symbol.hasInstance](value: unknown): boolean {
     if (typeof value !== "object" || value === null) return false;
-    try {
-      if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
-      if (!Object.hasOwn(this, "className")) return false;
-      const names: unknown = Reflect.get(value, brand);
-      return Array.isArray(names) && names.includes(this.className);
-    } catch {
-      // A proxy that refuses to be looked at.
-      return false;
-    }
+    if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
+    if (!Object.hasOwn(this, "className")) return false;
+    const names: unknown = Reflect.get(value, brand);
+    return Array.isArray(names) && names.includes(this.className);
   }
   // biome-ignore-end lint/complexity/noThisInStatic: see above
 
@@ -261,27 +274,15 @@ export class SigningError extends CrossBorderError {
 export class TokenError extends CrossBorderError {
   /** @internal */
   static override readonly className: string = "TokenError";
-  /** Status of the token endpoint's response, where there was one. */
-  declare readonly status?: number;
-  /** The `error` of the token endpoint's response, word for word: `invalid_grant`, or a sentence. */
-  declare readonly serviceCode?: string;
-  /** Its `error_description`. Not enumerable: it may hold names. */
-  declare readonly serviceMessage?: string;
   /** Until when (milliseconds since 1970) the client requests no other token. */
   declare readonly heldUntilMs?: number;
   constructor(message: string, details: TokenErrorDetails) {
     super(message, details);
-    if (details.status !== undefined) this.status = details.status;
-    if (details.serviceCode !== undefined) this.serviceCode = details.serviceCode;
-    if (details.serviceMessage !== undefined) hide(this, "serviceMessage", details.serviceMessage);
     if (details.heldUntilMs !== undefined) this.heldUntilMs = details.heldUntilMs;
   }
 }
 
 export interface TokenErrorDetails extends ErrorDetails {
-  readonly status?: number | undefined;
-  readonly serviceCode?: string | undefined;
-  readonly serviceMessage?: string | undefined;
   readonly heldUntilMs?: number | undefined;
 }
 
@@ -338,8 +339,7 @@ export class UnexpectedResponseError extends CrossBorderError {
   declare readonly status: number;
   declare readonly response: ErrorResponse;
   constructor(message: string, details: Partial<ErrorDetails> & { readonly response: ErrorResponse }) {
-    super(message, { code: "unexpected_response", ...details });
-    this.status = details.response.status;
+    super(message, { code: "unexpected_response", status: details.response.status, ...details });
     hide(this, "response", details.response);
   }
 }
@@ -375,8 +375,6 @@ export class JournalError extends CrossBorderError {
 
 export interface ApiErrorDetails extends ErrorDetails {
   readonly response: ErrorResponse;
-  readonly serviceCode?: string | undefined;
-  readonly serviceMessage?: string | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly signed?: SignedText | undefined;
 }
@@ -385,17 +383,7 @@ export interface ApiErrorDetails extends ErrorDetails {
 export class ApiError extends CrossBorderError {
   /** @internal */
   static override readonly className: string = "ApiError";
-  readonly status: number;
-  /**
-   * The response's own `error` or `code`, word for word. Absent where there is none, where it is longer than 256 characters, and
-   * where it repeats something confidential of the request or holds a number of eight digits or more, which may be an account.
-   */
-  declare readonly serviceCode?: string;
-  /**
-   * The response's own `message` as it came, up to 4,096 characters. It may hold names and account numbers, so it takes no part in
-   * printing or in `JSON.stringify`.
-   */
-  declare readonly serviceMessage?: string;
+  declare readonly status: number;
   /** What the response's `Retry-After` asked for. */
   declare readonly retryAfterMs?: number;
   /** On signed calls: what exactly was signed, to compare with what the service saw. */
@@ -403,10 +391,7 @@ export class ApiError extends CrossBorderError {
   declare readonly response: ErrorResponse;
 
   constructor(message: string, details: ApiErrorDetails) {
-    super(message, details);
-    this.status = details.response.status;
-    if (details.serviceCode !== undefined) this.serviceCode = details.serviceCode;
-    if (details.serviceMessage !== undefined) hide(this, "serviceMessage", details.serviceMessage);
+    super(message, { ...details, status: details.response.status });
     if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
     if (details.signed !== undefined) this.signed = details.signed;
     hide(this, "response", details.response);

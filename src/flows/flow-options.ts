@@ -1,5 +1,6 @@
 import { type ApiClient, apiClientOf } from "../api/api-client.js";
 import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
+import { traceFrom } from "../errors/trace-from.js";
 import type { FlowPhase } from "../events/flow-event.js";
 import {
   assertOptions,
@@ -394,5 +395,6 @@ export function readQuery(given: FlowQuery): FlowQuery {
 }
 
 function read(operation: string, table: Parameters<typeof parseOptions>[0], given: object): object {
-  return parseOptions(table, given, "the options", (message) => new InvalidArgumentError(`${operation}: ${message}`));
+  const refuse = (message: string) => traceFrom(new InvalidArgumentError(`${operation}: ${message}`), read);
+  return parseOptions(table, given, "the options", refuse);
 }

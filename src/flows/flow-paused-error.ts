@@ -1,12 +1,13 @@
+import { describeThrown } from "../errors/describe-thrown.js";
 import { CrossBorderError, type SentRequest } from "../errors/errors.js";
 import { hide } from "../errors/hide.js";
 import type { FlowPhase } from "../events/flow-event.js";
 
 /**
- * A flow stopped before it had an outcome. It is stored and still owns the payment: `work`, `recover` or a later
- * `run`, here or in another process, continues it. Therefore `effect` is `possible`, whatever failed: neither pay in another way nor give the money back.
+ * A flow stopped before it had an outcome. It is stored and still owns the payment: `work`, `recover`, or a later `run`, here or in
+ * another process, continues it. Therefore `effect` is `possible`, whatever failed: don't pay another way, and don't refund.
  *
- * `cause` is what failed.
+ * `cause` is what failed. The message has its class and code, but not its text.
  */
 export class FlowPausedError extends CrossBorderError {
   /** @internal */
@@ -24,7 +25,7 @@ export class FlowPausedError extends CrossBorderError {
       readonly phase?: FlowPhase | undefined;
       readonly cause?: unknown;
       readonly request?: SentRequest | undefined;
-      /** What to do, where that is not to call again with the key. */
+      /** What to do, in sentences, if that isn't to call again with the key. */
       readonly advice?: string | undefined;
     } = {},
   ) {
@@ -39,12 +40,18 @@ export class FlowPausedError extends CrossBorderError {
 
 function describe(key: string, phase: FlowPhase | undefined, cause: unknown, advice: string): string {
   const where = phase === undefined ? "" : ` in phase "${phase}"`;
-  // What the cause says of its own call, such as that nothing was done, is not true of the flow.
-  const why = cause instanceof CrossBorderError ? ` (${[cause.operation, cause.code].filter(Boolean).join(": ")})` : "";
-  return `the flow of key ${JSON.stringify(key)} stopped${where} without an outcome${why}. ${advice}; until there is an outcome, neither pay in another way nor give the money back`;
+  const why = cause === undefined ? "" : `: ${nameOf(cause)}`;
+  return `Payment ${JSON.stringify(key)} is not finished${where}${why}. ${advice} Until it has an outcome, don't pay this order another way, and don't refund it.`;
+}
+
+/** What a cause says of its own call, such as that nothing was sent, isn't true of the flow: its text stays in `cause`. */
+function nameOf(cause: unknown): string {
+  const { name, code } = cause instanceof CrossBorderError ? cause : describeThrown(cause);
+  const { operation } = cause instanceof CrossBorderError ? cause : {};
+  return [operation, name, code].filter((part) => part !== undefined).join(" ");
 }
 
 function adviceOf(phase: FlowPhase | undefined): string {
-  if (phase === "held") return "It is held, and waits for resolve";
-  return "It still owns the payment: respond with 202, poll status, call again with the same key, and keep a process running that calls work, or reads recover to its end now and then";
+  if (phase === "held") return "Call resolve.";
+  return "Call it again with the same key, or keep a process running that calls work.";
 }

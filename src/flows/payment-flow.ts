@@ -1,5 +1,6 @@
 import { describeValue } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
+import { traceFrom } from "../errors/trace-from.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 import { checkResolution, type Resolution } from "./check-resolution.js";
 import {
@@ -374,11 +375,15 @@ export class PaymentFlow {
       openWork.assertOpen();
     } catch (error) {
       // This process does nothing more for the key, and others may have paid.
-      throw await truthOf(this.#context, key, error);
+      throw traceFrom(await truthOf(this.#context, key, error));
     }
-    return openWork.run((stop) => {
-      const call = new FlowCall(stop, openWork.abandon, headers);
-      return followFlow(reporter, operation, key, () => work(call));
-    }, signal);
+    try {
+      return await openWork.run((stop) => {
+        const call = new FlowCall(stop, openWork.abandon, headers);
+        return followFlow(reporter, operation, key, () => work(call));
+      }, signal);
+    } catch (error) {
+      throw traceFrom(error);
+    }
   }
 }

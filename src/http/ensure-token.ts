@@ -1,3 +1,4 @@
+import { parsePathTemplate } from "../api/path.js";
 import type { RequestOptions } from "../api/request-options.js";
 import type { CrossBorderError } from "../errors/errors.js";
 import { clock } from "../timing/clock.js";
@@ -34,12 +35,13 @@ export async function ensureToken(
 
 function toTokenFailure({ origin }: CallContext, thrown: unknown): CrossBorderError {
   return toError(failureOfThrown(thrown), {
-    operation: tokenRequest.name,
+    operation: { ...tokenRequest, method: "GET", path: parsePathTemplate("") },
     kind: "read",
     origin,
+    basePath: "",
     attempts: 0,
     effect: "none",
-    requestId: undefined,
+    isSent: false,
     secrets: [],
   });
 }

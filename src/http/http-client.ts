@@ -1,10 +1,10 @@
 import type { ApiClient, CallInput, SignedRequest } from "../api/api-client.js";
 import type { AnyOperation, Operation, TypedOperation } from "../api/operation.js";
-import { encodeId } from "../api/path.js";
 import { type ApiPromise, parseRequestOptions, type RequestOptions } from "../api/request-options.js";
 import type { TokenHold } from "../auth/token-hold.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import { loadedLate } from "../errors/loaded-late.js";
+import { traceFrom } from "../errors/trace-from.js";
 import type { Reporter } from "../events/reporter.js";
 import type { Timestamp } from "../timing/timestamp.js";
 import { serverAttributes } from "../tracing/server-attributes.js";
@@ -60,7 +60,7 @@ export class HttpClient implements ApiClient {
     options?: RequestOptions,
   ): ApiPromise<Output> {
     const signed = this.#isSigned(operation);
-    return this.#run(operation, { ids, input, signed }, options);
+    return this.#run(operation, { ids, input, signed }, options, this.call);
   }
 
   send<Ids extends readonly string[], Body, Output>(
@@ -69,7 +69,7 @@ export class HttpClient implements ApiClient {
     sendBy: Timestamp,
     options?: RequestOptions,
   ): ApiPromise<Output> {
-    return this.#run(operation, { presigned: request, sendBy }, options);
+    return this.#run(operation, { presigned: request, sendBy }, options, this.send);
   }
 
   async check<Ids extends readonly string[], Body, Output>(
@@ -116,26 +116,27 @@ export class HttpClient implements ApiClient {
   request(given: RawRequest, described: Iterable<Operation>, options?: RequestOptions): ApiPromise<unknown> {
     try {
       const { operation, ...source } = parseRawRequest(given, described);
-      return this.#run<unknown>(operation, source, options);
+      return this.#run<unknown>(operation, source, options, this.request);
     } catch (error) {
-      return toApiPromise(Promise.reject(error));
+      return toApiPromise(Promise.reject(traceFrom(error, this.request)));
     }
   }
 
   /** Reads one record of a list, once, and tells how that went. */
   async checkHealth(list: Operation, given?: RequestOptions): Promise<HealthReport> {
-    const options = parseRequestOptions(list, given);
-    this.#assertOpen(list.name);
-    if (!this.#isPreloading) this.#preload();
     this.#inFlight.begin();
     try {
+      const options = parseRequestOptions(list, given);
+      this.#assertOpen(list.name);
+      if (!this.#isPreloading) this.#preload();
       const { checkHealth, checkTimeoutMs } = await loadedLate(import("./check-health.js"), "what checks the service");
       const timeoutMs = options.timeoutMs ?? Math.min(checkTimeoutMs, this.#context.timeoutMs);
       const input = { paging: { _size: 1 }, lenient: true } as const;
       const source = { ids: [], input, signed: this.#isSigned(list) };
-      return await checkHealth(
-        this.#newCall(list, source, { ...options, timeoutMs, maxRetries: options.maxRetries ?? 0 }),
-      );
+      const maxRetries = options.maxRetries ?? 0;
+      return await checkHealth(() => this.#newCall(list, source, { ...options, timeoutMs, maxRetries }));
+    } catch (error) {
+      throw traceFrom(error);
     } finally {
       this.#inFlight.end();
     }
@@ -148,10 +149,6 @@ export class HttpClient implements ApiClient {
 
   assertCallable(operation: Operation): void {
     if (this.#isSigned(operation)) assertSigner(operation, this.#context.signer);
-  }
-
-  assertId({ name, path }: Operation, index: number, id: unknown): asserts id is string {
-    encodeId(name, path.parameters[index] ?? "id", id);
   }
 
   get reporter(): Reporter {
@@ -188,14 +185,20 @@ export class HttpClient implements ApiClient {
     await this.#context.transport.close();
   }
 
-  #run<Output>(operation: AnyOperation, source: CallSource, options: RequestOptions | undefined): ApiPromise<Output> {
+  /** @param from the method that was called: the stack of a wrong argument begins there. */
+  #run<Output>(
+    operation: AnyOperation,
+    source: CallSource,
+    options: RequestOptions | undefined,
+    from: (...args: never) => unknown,
+  ): ApiPromise<Output> {
     if (!this.#isPreloading) this.#preload();
     try {
       const call = this.#open(operation, source, options);
       // The compiler holds the types of a row to its table of fields where the row is written.
       return toApiPromise(call.run() as Promise<Output>, call.report);
     } catch (error) {
-      return toApiPromise(Promise.reject(error));
+      return toApiPromise(Promise.reject(traceFrom(error, from)));
     }
   }
 

@@ -1,10 +1,10 @@
 import type { $ZodType } from "zod/v4/core";
 import { type FieldKind, type FieldTable, fieldKinds, kindOfField } from "../api/fields.js";
 import type { AnyOperation, Operation } from "../api/operation.js";
+import { describeThrown } from "../errors/describe-thrown.js";
 import { describeValue, looksLikeName } from "../errors/describe-value.js";
 import { ConfigError } from "../errors/errors.js";
 import { loadedLate } from "../errors/loaded-late.js";
-import { safeCause } from "../errors/safe-cause.js";
 import { decimalNumeral } from "../money.js";
 import type { Zod } from "./compiled-schemas.js";
 
@@ -54,7 +54,7 @@ export class Schemas {
     try {
       this.#recordSchema(operation.record);
     } catch (error) {
-      const cause = safeCause(error);
+      const cause = describeThrown(error);
       throw new ConfigError(
         `records can't be read in this process (${cause.message}), so nothing was sent; has something added enumerable properties to Object.prototype, or replaced Function? The option validation: "off" does without it`,
         { cause },

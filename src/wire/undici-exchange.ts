@@ -1,6 +1,6 @@
 import { decompression } from "#platform";
+import { describeThrown } from "../errors/describe-thrown.js";
 import { ConfigError } from "../errors/errors.js";
-import { safeCause } from "../errors/safe-cause.js";
 import type { Decoder } from "../platform/decompression.js";
 import type { Dispatcher, FreshAgent } from "../platform/undici-agent.js";
 import type { Deadline, EndKind } from "../timing/deadline.js";
@@ -147,6 +147,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     const proxy = this.#hasStarted ? undefined : proxyRefusalOf(error, this.#route.dispatcher);
     const fault = this.#hasStarted || this.#route.own === undefined ? undefined : faultOfProcess(error);
     if (fault !== undefined) this.#fail(fault);
+    else if (this.#isRefusedHandler(error)) this.#fail(oldDispatcher(error));
     else if (proxy !== undefined) this.#refuse(proxy);
     else if (this.#status === 0) this.#break(reasonOf(error));
     else if (this.#decoder === undefined || this.#isDecoded) this.#respond("cut-short");
@@ -156,7 +157,13 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   /** Nothing can have left in the turn in which the dispatcher was called, unless it has started. */
   dispatchThrew(error: unknown): void {
     if (this.#hasStarted) this.onResponseError(undefined, error);
+    else if (this.#isRefusedHandler(error) || reasonOf(error) === "TypeError") this.#fail(oldDispatcher(error));
     else this.#break(reasonOf(error), false);
+  }
+
+  /** A dispatcher of undici 5 or 6 refuses a handler of undici 7, or calls methods that it doesn't have: a TypeError. */
+  #isRefusedHandler(error: unknown): boolean {
+    return this.#route.own === undefined && !this.#hasStarted && reasonOf(error) === "UND_ERR_INVALID_ARG";
   }
 
   #take(chunk: Uint8Array): void {
@@ -294,11 +301,16 @@ function isPermanent(reason: string): boolean {
   );
 }
 
+function oldDispatcher(cause: unknown): ConfigError {
+  const message = "the dispatcher option must be a dispatcher of undici 7 or 8; this one can't send the request";
+  return new ConfigError(`${message} (${reasonOf(cause)}), so nothing was sent`, { cause });
+}
+
 /** Where it is this process that can make no connection, or none by undici: no server is in the way, and another try can't help. */
 function faultOfProcess(error: unknown): ConfigError | undefined {
   const reason = reasonOf(error);
   if (!ofThisProcess.test(reason)) return undefined;
-  const cause = safeCause(error);
+  const cause = describeThrown(error);
   // Where a file of undici's may not be read, it says so.
   const isOfNetwork = reason === "ERR_ACCESS_DENIED" && !/^FileSystem/.test(String(Object(error).permission));
   const message = isOfNetwork

@@ -1,7 +1,7 @@
 import { decompression, openAgent } from "#platform";
+import { describeThrown } from "../errors/describe-thrown.js";
 import { ConfigError } from "../errors/errors.js";
 import { loadedLate } from "../errors/loaded-late.js";
-import { safeCause } from "../errors/safe-cause.js";
 import type { AgentOptions, FreshAgent } from "../platform/undici-agent.js";
 import type { Transport } from "./transport.js";
 import type { Route } from "./undici-exchange.js";
@@ -44,7 +44,7 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
       route ??= { dispatcher: agent, own: agent, showsStart: { read: true, write: true } };
       return route;
     } catch (error) {
-      throw undiciNotLoaded(safeCause(error));
+      throw undiciNotLoaded(describeThrown(error));
     }
   };
 

@@ -157,7 +157,7 @@ describe("the caller's signal", () => {
     abort.abort();
     const error = await within(0, errorOf(running));
     expect(error).toMatchObject({ name: "OutcomeUnknownError", effect: "possible", attempts: 1 });
-    expect(error.message).toContain("ended the call before it was sent again; it may have been done all the same");
+    expect(error.message).toMatch(/failed: your signal ended the call .* The record may have been updated\./);
   });
 
   it.each(["read", "update", "create", "signed"] as const)(

@@ -39,10 +39,13 @@ export async function checked(context: FlowContext, key: string, check: Promise<
 /** The service may have made an intent all the same, which moves nothing: of the payment that says nothing. */
 function withoutEffect(error: unknown): unknown {
   if (!(error instanceof CrossBorderError) || error.effect === "none") return error;
-  const { code, operation, attempts, requestId } = error;
+  const { code, operation, attempts, requestId, status, serviceCode, serviceMessage } = error;
   const what = [operation, code].filter(Boolean).join(": ");
   const message = `nothing was stored that takes money, and the same key can be used again (${what})`;
-  return new CrossBorderError(message, { code, operation, attempts, requestId, cause: error });
+  return new CrossBorderError(message, {
+    ...{ code, operation, attempts, requestId, status, serviceCode, serviceMessage },
+    cause: error,
+  });
 }
 
 const moneyless: ReadonlySet<string> = new Set<FlowPhase>(["quoted", "declined"]);

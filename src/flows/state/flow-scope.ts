@@ -78,7 +78,7 @@ export async function assertOwnKey(context: FlowContext, key: string, state: Flo
   const advice = adviceOnKeys(state.keyId, ownKeyId);
   const flow = `the flow of key ${JSON.stringify(key)} was begun with another signing key`;
   if (state.phase === "quoted") throw foreign(`${flow}. ${advice}`, "none");
-  throw new FlowPausedError(key, { phase: state.phase, cause: foreign(flow, "possible"), advice });
+  throw new FlowPausedError(key, { phase: state.phase, cause: foreign(flow, "possible"), advice: `${advice}.` });
 }
 
 /** What to do about a flow that was begun with another key. */

@@ -1,3 +1,5 @@
+import { withoutConsequence } from "../../errors/call-texts.js";
+import { describeThrown } from "../../errors/describe-thrown.js";
 import { AbortedError, CrossBorderError, type SentRequest } from "../../errors/errors.js";
 import { clock } from "../../timing/clock.js";
 import type { Timestamp } from "../../timing/timestamp.js";
@@ -9,7 +11,6 @@ import { FlowPausedError } from "../flow-paused-error.js";
 import type { JournalEntry } from "../journal.js";
 import { Lease, type LeasedEntry, LeaseLost } from "../ownership/lease.js";
 import { type OwnedEntry, retryJournal } from "../ownership/own-flow.js";
-import { describeForeignError } from "../state/describe-foreign-error.js";
 import { withStep } from "../state/flow-history.js";
 import { assertOwnKey, readState, scopeOf } from "../state/flow-scope.js";
 import { type FlowFailures, type FlowState, hasOutcome, isSettled, type OutcomeState } from "../state/flow-state.js";
@@ -150,15 +151,18 @@ function withFailure(owned: OwnedFlow, state: FlowState, earlier: FlowFailures |
 
 function describeFailure(error: unknown): Pick<FlowFailures, "code" | "errorCode" | "message"> {
   if (error instanceof CrossBorderError) {
-    return { code: error.code, message: error.message.replace(consequence, "").slice(0, longestMessage) };
+    // What an error says of its own call isn't true of the flow.
+    return { code: error.code, message: withoutConsequence(error.message).slice(0, longestMessage) };
   }
-  return describeForeignError(error);
+  const { name, code } = describeThrown(error);
+  return { code: name, ...(typeof code === "string" ? { errorCode: code } : undefined), message: foreignText };
 }
 
-const longestMessage = 1000;
+/** The text of a foreign error may hold anything, so the journal doesn't store it. */
+const foreignText =
+  "a function of yours threw it. Its text isn't stored: it is the cause of the FlowPausedError that the caller or on.error got";
 
-/** What an error says of its own call is not true of the flow. */
-const consequence = /(?:; nothing was done| \((?:nothing was done|it was done|it may have been done[^)]*)\))$/;
+const longestMessage = 1000;
 
 /** A part of a wait is none, and a claim that is refused again and again gets no further, although it is made and sent each time. */
 function afterProgress({ lease }: OwnedFlow, state: FlowState, isPartial: boolean): FlowState {

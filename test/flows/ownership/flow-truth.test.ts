@@ -35,8 +35,7 @@ function expectPaused(error: unknown, phase: string): void {
   expect(error).toBeInstanceOf(FlowPausedError);
   expect(error).toMatchObject({ code: "flow_paused", effect: "possible", key: "k", phase });
   expect(error).not.toHaveProperty("funds");
-  expect((error as Error).message).toMatch(/the flow of key "k" .* (?:call again with the same key|waits for resolve)/);
-  expect((error as Error).message).not.toContain("nothing was done");
+  expect((error as Error).message).not.toContain("Nothing was");
 }
 
 /** The service made the payment and its response was lost; looks fail as `looked` says until `mend` is called. */

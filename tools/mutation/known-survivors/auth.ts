@@ -30,7 +30,7 @@ const fixedTexts = "Only time: texts are the same as at the last login.";
 export const auth: readonly KnownSurvivor[] = [
   {
     file: "src/auth/caller-token-source.ts",
-    line: "const cause = safeCause(error, rejectedToken === undefined ? [] : [rejectedToken]);",
+    line: "const cause = describeThrown(error, rejectedToken === undefined ? [] : [rejectedToken]);",
     replacement: '["Stryker was here"]',
     why: noSuchValue,
   },

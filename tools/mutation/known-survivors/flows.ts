@@ -30,12 +30,6 @@ export const flows: readonly KnownSurvivor[] = [
     why: noIds,
   },
   {
-    file: "src/flows/state/describe-foreign-error.ts",
-    line: "} catch {",
-    replacement: "{}",
-    why: endsAnyway,
-  },
-  {
     file: "src/flows/steps/drive-flow.ts",
     line: 'const claim = "claims" in state ? state.claims?.at(-1) : undefined;',
     replacement: "state.claims.at",

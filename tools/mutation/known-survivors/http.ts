@@ -94,12 +94,6 @@ export const http: readonly KnownSurvivor[] = [
   },
   {
     file: "src/http/http-client.ts",
-    line: 'encodeId(name, path.parameters[index] ?? "id", id);',
-    replacement: '""',
-    why: "For the compiler: an id is bound to a path that has a parameter for it.",
-  },
-  {
-    file: "src/http/http-client.ts",
     line: 'return (await this.#context.signer?.describe("/", new Uint8Array()))?.publicKeySha256;',
     replacement: '""',
     why: "The hash of the public key is the same whatever is signed.",
@@ -172,7 +166,7 @@ export const http: readonly KnownSurvivor[] = [
   },
   {
     file: "src/http/sign-only.ts",
-    line: 'throw report.failed(failureOfThrown(thrown), { kind: "signed", attempts: 0, effect: "none" });',
+    line: 'throw report.failed(failureOfThrown(thrown), { kind: "signed", attempts: 0, effect: "none", isSent: false });',
     replacement: '""',
     why: "What fails before any attempt was made is told alike of each kind.",
   },
