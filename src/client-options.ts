@@ -45,7 +45,7 @@ export interface ClientOptions {
   readonly signQuery?: boolean | undefined;
   /** Total time of one call in milliseconds: token, signature, connection, response, waits and retries. Default: 30,000. */
   readonly timeoutMs?: number | undefined;
-  /** How often a safe failure is retried; 0 means never. Default: 2. */
+  /** How often a safe failure is retried; 0 means never. Default: 4. */
   readonly maxRetries?: number | undefined;
   /** Whether responses that differ from the description are reported (`on.mismatch`), refused, or not looked at. Default: `report`. */
   readonly validation?: ValidationMode | undefined;
@@ -153,7 +153,7 @@ export const clientOptions = {
   },
   maxRetries: {
     ...maxRetriesOption,
-    default: 2,
+    default: 4,
     documentation: "how often a safe failure is retried",
     logins: [],
   },
