@@ -57,8 +57,8 @@ export interface ClientOptions {
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * Your program, added to the `User-Agent` of calls and token requests: `{ name: "school-fees", version: "2.4.1" }`. Leave it out in pages:
-   * browsers keep a `User-Agent` of their own, or ask the service's CORS rules for this one. Default: none.
+   * Your program, put before `cross-border-payments/<version>` in the `User-Agent` of calls and token requests:
+   * `{ name: "school-fees", version: "2.4.1" }`. Leave it out in pages: they send no `User-Agent` of the client, since CORS rules rarely allow it.
    */
   readonly appInfo?: AppInfo | undefined;
   /** How long before its expiry a token is renewed, in milliseconds. Default: 5,000, and at most a tenth of its lifetime. */
