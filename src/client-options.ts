@@ -68,7 +68,7 @@ export interface ClientOptions {
    * your own. Where the store is away, each process logs in on its own. Default: none; each client has its own session.
    */
   readonly tokenStore?: TokenStore | undefined;
-  /** The most sockets of the client's own undici agent to one origin. Default: 64. */
+  /** The most sockets of the client's own to one origin, for reads and for writes each. Default: 64. */
   readonly maxSockets?: number | undefined;
   /**
    * Takes `http:` addresses of other hosts than this machine, over which tokens, passwords and payments go in the clear. Only
@@ -186,7 +186,7 @@ export const clientOptions = {
     wanted: "the program",
     documentedDefault: "none",
     documentation:
-      "`{ name, version }` of your program, added to the `User-Agent` of calls and token requests; not in pages",
+      "`{ name, version }` of your program, put before `cross-border-payments/<version>` in the `User-Agent` of calls and token requests; not in pages",
     logins: ["client", "ServerLogin"],
   },
   tokenLeewayMs: {
@@ -206,7 +206,7 @@ export const clientOptions = {
     accepts: isPositiveInteger,
     wanted: "a whole number above 0",
     default: 64,
-    documentation: "sockets of the client's own agent to one origin",
+    documentation: "sockets of the client's own to one origin, for reads and for writes each",
     logins: ["client"],
   },
   allowInsecureHttp: {
