@@ -187,13 +187,8 @@ export const importTable: ImportTable = {
     "node:http": ["sandbox/server.ts", "cli/doctor", "cli/flows"],
     "node:https": ["cli/doctor"],
     "node:module": ["http/installed-schemas.ts", "cli/flows/sqlite-file.ts"],
-<<<<<<< HEAD
-    "node:net": ["sandbox/server.ts", "cli/doctor", "cli/flows"],
+    "node:net": ["sandbox/server.ts", "settings/proxy.ts", "cli/doctor", "cli/flows"],
     "node:os": ["reconcile/temporary-file.ts", "settings", "cli/sandbox", "cli/flows"],
-=======
-    "node:net": ["sandbox/server.ts", "settings/proxy.ts", "cli/doctor", "cli/lists", "cli/flows"],
-    "node:os": ["reconcile/temporary-file.ts", "settings", "cli/sandbox", "cli/lists", "cli/flows"],
->>>>>>> 1cd15d1a (wire: keep reads, writes, and slow links alive on networks as they are)
     "node:path": ["reconcile/temporary-file.ts", "settings", "cli"],
     "node:sqlite": ["journals/sqlite-thread-program.ts", "cli/flows/sqlite-file.ts"],
     "node:worker_threads": ["journals/sqlite-thread-program.ts", "journals/sqlite-thread.ts"],
