@@ -27,7 +27,6 @@ export const alias = [
   { find: /^#console-page$/, replacement: source("sandbox/console/page-text.ts") },
   { find: /^#platform$/, replacement: source("platform/node.ts") },
   { find: /^#sandbox$/, replacement: source("sandbox/index.ts") },
-  { find: /^#undici$/, replacement: "undici" },
   { find: /^#schemas$/, replacement: source("http/installed-schemas.ts") },
   ...Object.entries(entries).map(([name, path]) => ({
     find: new RegExp(`^cross-border-payments${name}$`),

@@ -70,8 +70,7 @@ async function atMost(timeoutMs: number, work: Promise<void>, signal: AbortSigna
 
 /** Between half of the time and all of it, so that the processes of a fleet don't ask the journal at the same moment. */
 function roundDelayMs(everyMs: number, fruitless: number, random: () => number): number {
-  const backoff = { baseMs: everyMs / 2, capMs: (everyMs / 2) * longestFactor };
-  return Math.min(backoff.capMs, backoff.baseMs * 2 ** fruitless) + nextDelayMs(fruitless, random, backoff);
+  return nextDelayMs(fruitless, random, { baseMs: everyMs, capMs: everyMs * longestFactor });
 }
 
 const longestFactor = 8;

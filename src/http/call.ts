@@ -241,7 +241,16 @@ export class Call {
     if (verb === "list") headers["cache-control"] = pastCaches(headers["cache-control"]);
     if (body !== undefined) headers["content-type"] = "application/json";
     if (signature !== undefined) headers["x-service-signature-base64"] = signature;
-    return { method, origin, path, headers, body, maxResponseBytes: isList ? maxListBytes : maxRecordBytes };
+    const repeatable = this.#kind === "read" && this.#maxRetries > 0;
+    return {
+      method,
+      origin,
+      path,
+      headers,
+      body,
+      repeatable,
+      maxResponseBytes: isList ? maxListBytes : maxRecordBytes,
+    };
   }
 
   /** @returns whether there is to be another attempt, after the wait before it. */

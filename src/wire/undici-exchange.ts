@@ -2,7 +2,7 @@ import { decompression } from "#platform";
 import { describeThrown } from "../errors/describe-thrown.js";
 import { ConfigError } from "../errors/errors.js";
 import type { Decoder } from "../platform/decompression.js";
-import type { Dispatcher, FreshAgent } from "../platform/undici-agent.js";
+import type { Dispatcher, UndiciAgent } from "../platform/undici-agent.js";
 import type { Deadline, EndKind } from "../timing/deadline.js";
 import { BodyChunks } from "./body-chunks.js";
 import { parseContentCodings } from "./content-codings.js";
@@ -13,7 +13,7 @@ import { isStatus, type ProxyRefusal, proxyRefusalOf, reasonOf, WireFailure } fr
 export interface Route {
   readonly dispatcher: Pick<Dispatcher, "dispatch">;
   /** Set where it is the client's own. */
-  readonly own: FreshAgent | undefined;
+  readonly own: UndiciAgent | undefined;
   /**
    * Whether it calls `onRequestStart`: not known before the first request is sent, false once a response came without. What such a
    * dispatcher does not tell is no sign of anything. One that hands requests on may show the start of reads and hide that of writes.
@@ -22,10 +22,15 @@ export interface Route {
 }
 
 /**
- * Sends one request by a dispatcher. Its handler's `onRequestStart` is the one sure sign of whether a byte can have been written: error
+ * Sends one request by a dispatcher, over a used connection only if that responds within `firstByteMs`. Its handler's `onRequestStart` is the one sure sign of whether a byte can have been written: error
  * codes are not, since a reset in the TLS handshake and one after the whole request look alike.
  */
-export function exchange(route: Route, request: WireRequest, deadline: Deadline): Promise<WireResponse> {
+export function exchange(
+  route: Route,
+  request: WireRequest,
+  deadline: Deadline,
+  firstByteMs = 0,
+): Promise<WireResponse> {
   if (deadline.ended !== undefined) return Promise.reject(deadline.failure(false));
   // A view for this exchange only, since the handler marks it.
   const lentBody = route.own !== undefined ? undefined : request.body?.subarray();
@@ -39,6 +44,7 @@ export function exchange(route: Route, request: WireRequest, deadline: Deadline)
           method: request.method,
           headers: request.headers as Record<string, string>,
           body: lentBody ?? request.body ?? null,
+          ...(firstByteMs > 0 && { headersTimeout: firstByteMs }),
         },
         handler,
       );
@@ -98,10 +104,6 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     } catch (error) {
       this.#fail(error as Error);
       throw refusal("the call has ended");
-    }
-    if (this.#route.own?.isTooLate(this.#request.method)) {
-      this.#break("IDLE_FOR_TOO_LONG");
-      throw refusal("the connection has been idle for too long");
     }
     this.#controller = controller ?? noController;
     this.#hasStarted = true;

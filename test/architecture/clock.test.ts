@@ -9,7 +9,7 @@ const allowed = [
   /^cli\/sandbox\//,
   /^cli\/interruption\.ts$/,
   /^simulation\/simulate-flows\.ts$/,
-  /^platform\/idle-sockets\.ts$/,
+  /^platform\/undici-agent\.ts$/,
 ];
 
 const bypasses = /\b(?:Date\.now\(|performance\.now\(|new Date\(\)|(?<!\.)set(?:Timeout|Interval)\()/;

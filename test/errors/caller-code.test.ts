@@ -57,6 +57,7 @@ async function failedPayment(options: Partial<ClientOptions>): Promise<CrossBord
     baseUrl,
     auth: { accessToken: () => token },
     signingKey: privateKey,
+    maxRetries: 0,
     ...options,
   });
   const error: unknown = await client.payments.create(payment).catch((thrown: unknown) => thrown);

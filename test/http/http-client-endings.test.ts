@@ -234,7 +234,7 @@ describe("Retry-After", () => {
       random: () => 1,
     });
     const running = calls.read(client);
-    await vi.advanceTimersByTimeAsync(99);
+    await vi.advanceTimersByTimeAsync(499);
     expect(transport.sent).toHaveLength(1);
     await within(1, running);
   });
@@ -243,5 +243,5 @@ describe("Retry-After", () => {
 it("waits longer before each attempt, with jitter", async () => {
   const { client, events } = scriptedClient([{ status: 503 }], { random: () => 0.5 });
   await within(10_000, errorOf(calls.read(client, { maxRetries: 4 })));
-  expect(events.retry.mock.calls.map(([event]) => event.delayMs)).toEqual([50, 100, 200, 400]);
+  expect(events.retry.mock.calls.map(([event]) => event.delayMs)).toEqual([375, 750, 1500, 3000]);
 });

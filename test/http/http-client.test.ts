@@ -41,6 +41,7 @@ describe("what is sent", () => {
           "accept-encoding": "identity",
         },
         body: undefined,
+        repeatable: true,
         maxResponseBytes: 2000,
       },
     ]);

@@ -35,6 +35,7 @@ describe("what is sent", () => {
           "content-type": "application/json",
         },
         body: JSON.stringify(refund.body),
+        repeatable: false,
         maxResponseBytes: 2000,
       },
     ]);

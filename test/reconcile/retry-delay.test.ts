@@ -52,7 +52,7 @@ it("waits longer after each failure, up to a minute, and no shorter than it is a
   expect([0, 1, 2, 5, 6, 100].map((failures) => delayMs(refused(503), failures))).toEqual([
     1000, 2000, 4000, 32_000, 60_000, 60_000,
   ]);
-  expect(retryDelayMs(refused(503), 3, () => 0, 0)).toBe(0);
+  expect(retryDelayMs(refused(503), 3, () => 0, 0)).toBe(4000);
   expect(delayMs(refused(429, undefined, 90_000))).toBe(90_000);
   expect(delayMs(token("token_throttled", 12_000))).toBe(7000);
 });
