@@ -16,7 +16,7 @@ import { safeCause } from "../errors/safe-cause.js";
 import { Ended } from "../timing/deadline.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
 import { closingHint, describeProxyRefusal, type WireFailure } from "../wire/wire-failure.js";
-import type { OperationKind } from "./decision.js";
+import { errorMessageOf, type OperationKind } from "./decision.js";
 import { endedReasons, type Failure, type RefusedStatus, type UnusableResponse } from "./failure.js";
 
 export interface CallFacts {
@@ -193,10 +193,10 @@ function readErrorBody(
   text: string,
   secrets: readonly string[],
 ): { readonly serviceCode: string | undefined; readonly serviceMessage: string | undefined } {
-  const { error, code, message } = parseJsonObject(text);
+  const { error, code } = parseJsonObject(text);
   return {
     serviceCode: [error, code].find((value) => isServiceCode(value, secrets)) as string | undefined,
-    serviceMessage: typeof message === "string" ? message.slice(0, 4096) : undefined,
+    serviceMessage: errorMessageOf(text)?.slice(0, 4096),
   };
 }
 
