@@ -3,14 +3,8 @@ import { clock } from "../timing/clock.js";
 import { now } from "../timing/timestamp.js";
 import type { PasswordAuth, SessionAuth } from "./auth-options.js";
 import { type Grant, type GrantFailure, isDeadGrant, mayBeSpent, reactionTo } from "./grant-failure.js";
-import {
-  noteRefusal,
-  readSharedValue,
-  type SharedValue,
-  sharedToken,
-  toSharedValue,
-  unspentRefreshToken,
-} from "./shared-value.js";
+import { noteRefusal } from "./hold.js";
+import { readSharedValue, type SharedValue, sharedToken, toSharedValue, unspentRefreshToken } from "./shared-value.js";
 import { type Found, StoreAway, StoreEntry } from "./store-entry.js";
 import type { Granted, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenStore } from "./token-store.js";

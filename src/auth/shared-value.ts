@@ -1,6 +1,6 @@
 import { later, now } from "../timing/timestamp.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
-import { refusedHoldMs } from "./hold.js";
+import { isNotedRefusal, type NotedRefusal } from "./hold.js";
 import type { Granted } from "./token-endpoint.js";
 import { isSendable } from "./token-response.js";
 import { isBearerToken } from "./token-source.js";
@@ -19,30 +19,6 @@ export interface SharedValue {
   readonly spentBy?: string;
   /** Set where a login was refused, until another one was not. */
   readonly refused?: NotedRefusal;
-}
-
-/** A login that was refused to one process. The others don't try it at once, since identity servers lock accounts. */
-export interface NotedRefusal {
-  /** Tells its credentials from others. */
-  readonly mark: string;
-  readonly status: number;
-  /** By the wall clock, the only one that machines share. */
-  readonly untilMs: number;
-}
-
-export function noteRefusal(mark: string, status = 0): NotedRefusal {
-  return { mark, status, untilMs: now().wallMs + refusedHoldMs(1) };
-}
-
-/** Whether it is too early to try these credentials. A note of a clock that is ahead holds nobody. */
-export function holdsBack(refusal: NotedRefusal, mark: string): boolean {
-  const leftMs = refusal.untilMs - now().wallMs;
-  return refusal.mark === mark && leftMs > 0 && leftMs <= refusedHoldMs(1);
-}
-
-export function isNotedRefusal(value: unknown): value is NotedRefusal {
-  const { mark, status, untilMs } = Object(value) as Partial<Record<keyof NotedRefusal, unknown>>;
-  return typeof mark === "string" && Number.isInteger(status) && Number.isFinite(untilMs);
 }
 
 export function toSharedValue(granted: Granted, kept: string | undefined): SharedValue {

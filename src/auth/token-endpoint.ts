@@ -23,9 +23,9 @@ import {
   GrantError,
   type GrantFailure,
 } from "./grant-failure.js";
+import { holdsBack, type NotedRefusal } from "./hold.js";
 import { loadOpenIdGrant } from "./loaded.js";
 import type { GrantedTokens, LoginCallback, UserClaims } from "./openid-grant.js";
-import { holdsBack, type NotedRefusal } from "./shared-value.js";
 import { readLogoutResponse, readTokenResponse, type TokenFields } from "./token-response.js";
 
 export interface Granted {

@@ -1,6 +1,13 @@
 import fc from "fast-check";
-import { expect, it } from "vitest";
-import { backOffMs, refusedHoldMs, rejectedHoldMs } from "../../src/auth/hold.js";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import {
+  backOffMs,
+  holdsBack,
+  isNotedRefusal,
+  noteRefusal,
+  refusedHoldMs,
+  rejectedHoldMs,
+} from "../../src/auth/hold.js";
 
 it("leaves the endpoint alone for as long as Retry-After says, up to 300 s", () => {
   const at = (retryAfterMs: number) => backOffMs({ class: "throttled", retryAfterMs }, 9, () => 0.5);
@@ -39,4 +46,30 @@ it("holds renewals after refused new tokens for 10 s, growing to 5 min", () => {
   const held = (wasAccepted: boolean) => [0, 1, 2, 5, 6, 7, 2000].map((n) => rejectedHoldMs(n, wasAccepted) / 1000);
   expect(held(false)).toEqual([0, 10, 20, 160, 300, 300, 300]);
   expect(held(true)).toEqual([0, 0, 0, 0, 10, 20, 300]);
+});
+
+describe("a refused login", () => {
+  it("holds the same credentials back for a minute, and nobody where its writer's clock is ahead", () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: 1_000_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    const refusal = noteRefusal("mark", 401);
+    expect(refusal).toEqual({ mark: "mark", status: 401, untilMs: 1_060_000 });
+    const holdsAt = [999_999, 1_000_000, 1_059_999, 1_060_000].map((atMs) => {
+      vi.setSystemTime(atMs);
+      return [holdsBack(refusal, "mark"), holdsBack(refusal, "another")];
+    });
+    expect(holdsAt).toEqual([
+      [false, false],
+      [true, false],
+      [true, false],
+      [false, false],
+    ]);
+  });
+
+  it("is told from anything else that a store may hold", () => {
+    const refusal = { mark: "mark", status: 401, untilMs: 1 };
+    expect(isNotedRefusal(refusal)).toBe(true);
+    const others = [undefined, { ...refusal, mark: 1 }, { ...refusal, status: "401" }, { ...refusal, untilMs: null }];
+    expect(others.filter(isNotedRefusal)).toEqual([]);
+  });
 });

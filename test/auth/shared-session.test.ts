@@ -716,7 +716,7 @@ describe("a session that was given by its refresh token", () => {
     const call = outcomeOf(other?.call(), 17_000);
     await expect(call).rejects.toMatchObject({
       code: "login_refused",
-      message: expect.stringContaining("build clients with another refreshToken"),
+      message: expect.stringContaining("Build clients with another refreshToken"),
     });
     expect(fleet.identity.requests).toHaveLength(1);
   });

@@ -1,8 +1,5 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
-  holdsBack,
-  isNotedRefusal,
-  noteRefusal,
   readSharedValue,
   type SharedValue,
   sharedToken,
@@ -148,29 +145,4 @@ it.each<[string, SharedValue, number]>([
     ...(refreshExpiresAtMs === undefined ? undefined : { refreshExpiresAtMs: startMs + refreshExpiresAtMs }),
   };
   expect(usefulForMs({ ...value, ...ends })).toBe(ms);
-});
-
-describe("a refused login", () => {
-  it("holds the same credentials back for a minute, and nobody where its writer's clock is ahead", () => {
-    vi.setSystemTime(1_000_000);
-    const refusal = noteRefusal("mark", 401);
-    expect(refusal).toEqual({ mark: "mark", status: 401, untilMs: 1_060_000 });
-    const holdsAt = [999_999, 1_000_000, 1_059_999, 1_060_000].map((atMs) => {
-      vi.setSystemTime(atMs);
-      return [holdsBack(refusal, "mark"), holdsBack(refusal, "another")];
-    });
-    expect(holdsAt).toEqual([
-      [false, false],
-      [true, false],
-      [true, false],
-      [false, false],
-    ]);
-  });
-
-  it("is told from anything else that a store may hold", () => {
-    const refusal = { mark: "mark", status: 401, untilMs: 1 };
-    expect(isNotedRefusal(refusal)).toBe(true);
-    const others = [undefined, { ...refusal, mark: 1 }, { ...refusal, status: "401" }, { ...refusal, untilMs: null }];
-    expect(others.filter(isNotedRefusal)).toEqual([]);
-  });
 });
