@@ -101,7 +101,7 @@ const rows: Readonly<Record<GrantFailureClass, Row>> = {
     password: "fail",
     isUnspent: true,
     code: "proxy_refused",
-    says: ({ proxy = { origin: undefined, status: 0 } }, url) => [describeProxyRefusal(proxy, url)],
+    says: ({ proxy = { origin: undefined, status: 0 } }, url) => [describeProxyRefusal(proxy, new URL(url).origin)],
   },
   refused: {
     refresh_token: "login",

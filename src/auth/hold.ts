@@ -170,12 +170,12 @@ const leastPauseMs = 100;
 /** The client is back within this time of an endpoint that was away or blocked the request. */
 const longestPauseMs = 3000;
 const longestThrottledMs = 20_000;
-/** The longest hold that a `Retry-After` can cause. */
+/** The longest hold that the `Retry-After` of a 429 can cause. */
 const longestAskedMs = 300_000;
 
 /**
- * How long the token endpoint is left alone after it throttled or failed: as long as `Retry-After` of a 429 says, up to 300 s;
- * or else a backoff with jitter, from 0.1 s to at most 3 s if the endpoint is away, and at most 20 s if it throttles.
+ * How long the token endpoint is left alone after it throttled or failed: as long as `Retry-After` says, up to 300 s if it
+ * throttles, and 3 s if it is away. Without `Retry-After` it is a backoff with jitter, from 0.1 s to at most 20 s or 3 s.
  *
  * @param failures how many requests in a row had failed before.
  */
@@ -185,7 +185,7 @@ export function backOffMs(
   random: () => number,
 ): number {
   const isThrottled = kind === "throttled";
-  if (isThrottled && retryAfterMs > 0) return Math.min(longestAskedMs, retryAfterMs);
+  if (retryAfterMs > 0) return Math.min(isThrottled ? longestAskedMs : longestPauseMs, retryAfterMs);
   const capMs = (isThrottled ? longestThrottledMs : longestPauseMs) - leastPauseMs;
   return leastPauseMs + nextDelayMs(failures, random, { baseMs: leastPauseMs, capMs });
 }

@@ -65,7 +65,7 @@ it.each<[GrantFailure, TokenErrorCode, string]>([
   [
     { class: "proxy-refused", reason: "PROXY_RESPONSE_407", proxy: { origin: "http://proxy.test:3128", status: 407 } },
     "proxy_refused",
-    `No access token: the proxy http://proxy.test:3128 made no connection to ${url} (407); check the user and the password in the proxy's address.`,
+    `No access token: the proxy http://proxy.test:3128 made no connection to https://login.test (407); check the user and the password in the proxy's address.`,
   ],
   ...(
     [

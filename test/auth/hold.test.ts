@@ -31,9 +31,9 @@ it.each([
   );
 });
 
-it("backs off for a Retry-After of 0, and for one of an endpoint that is away, as if there were none", () => {
-  expect(backOffMs({ class: "throttled", retryAfterMs: 0 }, 0, () => 0)).toBe(100);
-  expect(backOffMs({ class: "failing", retryAfterMs: 60_000 }, 0, () => 0)).toBe(100);
+it("backs off for a Retry-After of 0 as if there were none, and never longer than 3 s for an endpoint that is away", () => {
+  const at = (retryAfterMs: number) => backOffMs({ class: "failing", retryAfterMs }, 0, () => 0);
+  expect([0, 1000, 3000, 60_000].map(at)).toEqual([100, 1000, 3000, 3000]);
 });
 
 it("holds a refused login for 1 min, then 2, 4, … 60", () => {

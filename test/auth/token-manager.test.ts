@@ -379,7 +379,6 @@ const away: [string, () => Reply][] = [
   ["may have arrived", maybeSent],
   ["ended at its own timeout", timedOut],
   ["got a 503", () => responded(503)],
-  ["got a 503 with a long Retry-After", () => responded(503, "", { "retry-after": "3600" })],
   ["got a 408 of another server", () => responded(408, "<html>")],
   ["got a web page", () => responded(200, "<html>")],
   ["got a response that broke off", () => ({ ...granted("x"), broken: "cut-short" })],
@@ -673,6 +672,15 @@ it("waits for Retry-After on a 429, with one request for all calls", async () =>
   expect(await Promise.all(calls)).toEqual(["a", "a", "a", "a"]);
   expect(fake.arrivalsMs[1]).toBe((fake.arrivalsMs[0] ?? 0) + 7000);
   expect(fake.requests).toHaveLength(2);
+});
+
+it("waits no longer than 3 s for a 503, whatever its Retry-After says", async () => {
+  const { call, fake } = managerFixture([responded(503, "", { "retry-after": "3600" }), granted("a")]);
+  const waiting = call();
+  await pass(2999);
+  expect(fake.requests).toHaveLength(1);
+  await pass(1);
+  expect(await waiting).toBe("a");
 });
 
 it("reads a Retry-After that is a date", async () => {
