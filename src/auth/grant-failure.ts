@@ -72,6 +72,12 @@ interface Row {
   says(failure: GrantFailure, url: string): readonly [found: string, check?: string];
 }
 
+const same = (reaction: GrantReaction) => ({ refresh_token: reaction, password: reaction });
+const fail = same("fail");
+const pause = same("pause");
+const wait = same("wait");
+const stop = same("stop");
+
 const unreachable = {
   code: "token_endpoint_unreachable",
   says: ({ class: kind, reason = "UNKNOWN", isFirst }, url) => [
@@ -84,11 +90,10 @@ const unreachable = {
 
 /** The token endpoint's column of the decision table. */
 const rows: Readonly<Record<GrantFailureClass, Row>> = {
-  unsent: { refresh_token: "wait", password: "wait", isUnspent: true, ...unreachable },
+  unsent: { ...wait, isUnspent: true, ...unreachable },
   "maybe-sent": { refresh_token: "old-or-login", password: "wait", ...unreachable },
   untrusted: {
-    refresh_token: "fail",
-    password: "fail",
+    ...fail,
     isUnspent: true,
     code: "token_endpoint_untrusted",
     says: ({ reason }, url) => [
@@ -97,8 +102,7 @@ const rows: Readonly<Record<GrantFailureClass, Row>> = {
     ],
   },
   "proxy-refused": {
-    refresh_token: "fail",
-    password: "fail",
+    ...fail,
     isUnspent: true,
     code: "proxy_refused",
     says: ({ proxy = { origin: undefined, status: 0 } }, url) => [describeProxyRefusal(proxy, new URL(url).origin)],
@@ -107,31 +111,29 @@ const rows: Readonly<Record<GrantFailureClass, Row>> = {
     refresh_token: "login",
     password: "stop",
     code: "login_refused",
-    says: ({ status, serviceCode }, url) => [
-      `${url} rejected the credentials (${[status, standardCode(serviceCode)].join(" ").trim()})`,
-      refusalChecks.get(serviceCode) ?? "Check realm, clientId, clientSecret, username, and password",
+    says: (failure, url) => [
+      `${url} rejected the credentials (${withCode(failure)})`,
+      refusalChecks.get(failure.serviceCode) ?? "Check realm, clientId, clientSecret, username, and password",
     ],
   },
   "not-found": {
-    refresh_token: "pause",
-    password: "pause",
+    ...pause,
     isUnspent: true,
     code: "token_endpoint_not_found",
-    says: ({ status }, url) => [`${url} responded with ${status}`, "Check authUrl and realm"],
+    says: (failure, url) => [`${url} responded with ${withCode(failure)}`, "Check authUrl and realm"],
   },
   blocked: {
     refresh_token: "login",
     password: "pause",
     isUnspent: true,
     code: "token_endpoint_blocked",
-    says: ({ status }, url) => [
-      `${url} responded with ${status}, and did not say that the credentials are wrong`,
-      "Check that the realm is enabled, and that no firewall or proxy blocks the request",
+    says: (failure, url) => [
+      `${url} responded with ${withCode(failure)}, and did not say that the credentials are wrong`,
+      "Check that the realm is enabled, that it allows more sessions, and that no firewall or proxy blocks the request",
     ],
   },
   failing: {
-    refresh_token: "wait",
-    password: "wait",
+    ...wait,
     code: "token_endpoint_failing",
     says: ({ status = 0 }, url) =>
       status >= 200 && status < 300
@@ -139,8 +141,7 @@ const rows: Readonly<Record<GrantFailureClass, Row>> = {
         : [`${url} responded with ${status}`, "Check that the identity provider is up"],
   },
   throttled: {
-    refresh_token: "wait",
-    password: "wait",
+    ...wait,
     isUnspent: true,
     code: "token_throttled",
     says: ({ status }, url) => [
@@ -149,8 +150,7 @@ const rows: Readonly<Record<GrantFailureClass, Row>> = {
     ],
   },
   redirected: {
-    refresh_token: "fail",
-    password: "fail",
+    ...fail,
     isUnspent: true,
     code: "token_endpoint_redirected",
     says: ({ status }, url) => [
@@ -159,8 +159,7 @@ const rows: Readonly<Record<GrantFailureClass, Row>> = {
     ],
   },
   unreadable: {
-    refresh_token: "fail",
-    password: "fail",
+    ...fail,
     code: "token_response_unreadable",
     // "bearer" before another word would be redacted as the beginning of a token.
     says: ({ status }, url) => [
@@ -169,8 +168,7 @@ const rows: Readonly<Record<GrantFailureClass, Row>> = {
     ],
   },
   unverified: {
-    refresh_token: "fail",
-    password: "fail",
+    ...fail,
     code: "login_unverified",
     says: ({ reason }, url) => [
       `the ID token of ${url} does not belong to this login (${reason})`,
@@ -178,8 +176,7 @@ const rows: Readonly<Record<GrantFailureClass, Row>> = {
     ],
   },
   "no-secret": {
-    refresh_token: "fail",
-    password: "fail",
+    ...fail,
     isUnspent: true,
     code: "token_source_failed",
     says: ({ secretName = "password or clientSecret", reason }) => [
@@ -187,8 +184,7 @@ const rows: Readonly<Record<GrantFailureClass, Row>> = {
     ],
   },
   "session-ended": {
-    refresh_token: "stop",
-    password: "stop",
+    ...stop,
     code: "login_refused",
     says: (_, url) => [
       `${url} does not continue the session of auth.refreshToken`,
@@ -196,8 +192,7 @@ const rows: Readonly<Record<GrantFailureClass, Row>> = {
     ],
   },
   "session-spent": {
-    refresh_token: "stop",
-    password: "stop",
+    ...stop,
     code: "login_refused",
     says: () => [
       "a process used the refresh token in the token store and stored no new one",
@@ -205,14 +200,12 @@ const rows: Readonly<Record<GrantFailureClass, Row>> = {
     ],
   },
   unshared: {
-    refresh_token: "wait",
-    password: "wait",
+    ...wait,
     code: "token_store_failed",
     says: ({ reason }) => [`the token store can't be used (${reason})`],
   },
   unconfirmed: {
-    refresh_token: "fail",
-    password: "fail",
+    ...fail,
     code: "logout_unconfirmed",
     says: (_, url) => [
       "its newest refresh token is not known, since a renewal has not ended or its response was lost",
@@ -220,8 +213,7 @@ const rows: Readonly<Record<GrantFailureClass, Row>> = {
     ],
   },
   unprepared: {
-    refresh_token: "fail",
-    password: "fail",
+    ...fail,
     isUnspent: true,
     code: "token_request_failed",
     says: ({ problem }) =>
@@ -231,7 +223,7 @@ const rows: Readonly<Record<GrantFailureClass, Row>> = {
   },
 };
 
-/** RFC 6749, 5.2: the codes that refuse a login, and what to check. No message holds any other text of a response. */
+/** RFC 6749, 5.2: the codes that refuse a login, and what to check. */
 const refusalChecks: ReadonlyMap<unknown, string> = new Map([
   ["invalid_grant", "Check username and password; a locked account looks the same"],
   ["invalid_client", "Check clientId and clientSecret"],
@@ -241,8 +233,9 @@ const refusalChecks: ReadonlyMap<unknown, string> = new Map([
   ["invalid_scope", "Check the scopes of the client"],
 ]);
 
-function standardCode(code: string | undefined): string | undefined {
-  return refusalChecks.has(code) ? code : undefined;
+/** No message holds any other text of a response than what can only be a code. */
+function withCode({ status, serviceCode = "" }: GrantFailure): string {
+  return /^[a-z]{2,20}(?:_[a-z]{2,20}){1,3}$/.test(serviceCode) ? `${status} ${serviceCode}` : String(status);
 }
 
 /** @param canLogIn whether there are credentials besides the refresh token. */

@@ -249,7 +249,8 @@ export class SigningError extends CrossBorderError {
  * - `token_throttled`: the token endpoint responded with 429 and is left alone until `heldUntilMs`.
  * - `token_endpoint_failing`: it responded with 5xx or 408, or with a web page in place of a token. The call waited for it.
  * - `token_endpoint_not_found`: it responded with 404 or 405. Check `authUrl` and `realm`.
- * - `token_endpoint_blocked`: it responded with another 4xx that says nothing of the credentials: a realm that isn't enabled, a firewall.
+ * - `token_endpoint_blocked`: it responded with another 4xx that says nothing of the credentials: a realm that isn't enabled, a limit of
+ *   sessions, a firewall.
  * - `token_endpoint_unreachable`: no response came from it. The call waited for it.
  * - `token_endpoint_untrusted`: its certificate or its TLS is not acceptable.
  * - `proxy_refused`: the proxy on the way to it let nothing through, such as with 407.

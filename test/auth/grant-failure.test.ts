@@ -92,9 +92,9 @@ it.each<[GrantFailure, TokenErrorCode, string]>([
     `No access token: ${url} responded with 404. Check authUrl and realm.`,
   ],
   [
-    { class: "blocked", status: 403, serviceCode: "canary" },
+    { class: "blocked", status: 403, serviceCode: "access_denied" },
     "token_endpoint_blocked",
-    `No access token: ${url} responded with 403, and did not say that the credentials are wrong. Check that the realm is enabled, and that no firewall or proxy blocks the request.`,
+    `No access token: ${url} responded with 403 access_denied, and did not say that the credentials are wrong. Check that the realm is enabled, that it allows more sessions, and that no firewall or proxy blocks the request.`,
   ],
   [
     { class: "failing", status: 503 },
@@ -189,11 +189,19 @@ it("adds when a token may be requested again, rounded up to a second", () => {
 });
 
 it("keeps the endpoint's own words out of the message", () => {
-  const said = { serviceCode: "canary", serviceMessage: "canary" };
-  for (const kind of ["refused", "throttled", "not-found", "blocked", "failing"] as const) {
-    const error = toTokenError({ class: kind, status: 400, ...said }, url);
-    expect(error).toMatchObject(said);
-    expect(error.message).not.toContain("canary");
+  for (const serviceCode of [
+    "canary",
+    "Canary_code",
+    "canary code",
+    "canary_7",
+    "a_canary",
+    `canary_${"x".repeat(21)}`,
+  ]) {
+    for (const kind of ["refused", "throttled", "not-found", "blocked", "failing"] as const) {
+      const error = toTokenError({ class: kind, status: 400, serviceCode, serviceMessage: "canary" }, url);
+      expect(error).toMatchObject({ serviceCode, serviceMessage: "canary" });
+      expect(error.message).not.toMatch(/canary/i);
+    }
   }
 });
 

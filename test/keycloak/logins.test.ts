@@ -94,7 +94,7 @@ describe.runIf(isKeycloakRunning)("logins", () => {
     expect(await fixture.realm.sessions()).toBe(0);
     for (let index = 0; index < 3; index++) await callOnce(fixture.client());
     const error = await failureOf(fixture.client());
-    expect(error).toMatchObject({ code: "login_refused", effect: "none" });
+    expect(error).toMatchObject({ code: "token_endpoint_blocked", effect: "none" });
     expect(`${error.serviceCode} ${error.serviceMessage}`).toContain("too many sessions");
   });
 
@@ -180,7 +180,7 @@ describe.runIf(isKeycloakRunning)("a refused login", () => {
     expect(fixture.proxy.tokenRequests).toHaveLength(1);
     const [{ status, body = "{}" } = {}] = fixture.proxy.tokenRequests;
     const said = JSON.parse(body) as { readonly error: string; readonly error_description?: string };
-    const { clientId: _, ...secrets } = { ...fixture.realm.credentials, ...auth };
+    const { clientId: _, realm: __, ...secrets } = { realm: "", ...fixture.realm.credentials, ...auth };
     for (const error of errors) {
       expect(error).toMatchObject({ code, effect: "none", status, serviceCode: said.error });
       expect(error.serviceMessage).toBe(said.error_description);
