@@ -106,6 +106,11 @@ export const expectations = {
     update: well(),
     ...tokens(token("token_response_unreadable", 1)),
   },
+  "not the record, broken off": {
+    ...passing("UnexpectedResponseError"),
+    update: well(),
+    ...away("token_endpoint_unreachable"),
+  },
   "not the record, but all of a token": { ...passing("UnexpectedResponseError"), update: well(), ...tokens(well()) },
   "another payment": { ...all(well()), payment: unusable, ...tokens(well()) },
   "a page": { ...passing("UnexpectedResponseError"), ...away("token_endpoint_failing") },

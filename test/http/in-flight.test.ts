@@ -1,5 +1,4 @@
 import { expect, it, vi } from "vitest";
-import type { HttpClient } from "../../src/http/http-client.js";
 import { SchemaLoader } from "../../src/http/schema.js";
 import { calls, json, paymentRecord, scriptedClient } from "./scripted-transport.js";
 
