@@ -65,7 +65,7 @@ const system = [
 const timers = [
   "test/auth/{end-session,shared-session,store-entry,token-endpoint,token-manager}.test.ts",
   "test/flows/{gauges,work-flows}.test.ts",
-  "test/http/{call,check-health,ensure-token,http-client-endings,http-client-methods}.test.ts",
+  "test/http/{call,check-health,http-client-endings,http-client-methods}.test.ts",
   "test/simulation/{simulate-flows,world}.test.ts",
   "test/timing/deadline.test.ts",
 ];

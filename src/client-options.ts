@@ -149,7 +149,7 @@ export const clientOptions = {
     ...timeoutMsOption,
     default: 30_000,
     documentation: "the whole call: token, signature, connection, response, waits and retries",
-    logins: ["client"],
+    logins: ["client", "ServerLogin", "BrowserLogin"],
   },
   maxRetries: {
     ...maxRetriesOption,

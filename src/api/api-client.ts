@@ -76,13 +76,6 @@ export interface ApiClient {
     sendBy: Timestamp,
     options?: RequestOptions,
   ): ApiPromise<Output>;
-  /**
-   * Sees to it that calls have an access token for `validForMs`, as far as the identity server grants one for so long. A token of
-   * which enough is left is kept, and a renewal that fails is no failure while the old token lives.
-   *
-   * @throws {TokenError} when there is no token.
-   */
-  ensureToken(validForMs: number, options?: RequestOptions): Promise<void>;
   /** SHA-256 of the signing key's public key (DER, SubjectPublicKeyInfo) in hex; `undefined` where there is no signing key. */
   signingKeyId(): Promise<string | undefined>;
   /** Refuses an operation that this client can't sign. */

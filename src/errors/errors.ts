@@ -111,7 +111,9 @@ export type TokenErrorCode =
   | "logout_unconfirmed"
   | "proxy_refused"
   | "session_ended"
+  | "token_endpoint_blocked"
   | "token_endpoint_failing"
+  | "token_endpoint_not_found"
   | "token_endpoint_redirected"
   | "token_endpoint_unreachable"
   | "token_endpoint_untrusted"
@@ -246,8 +248,8 @@ export class SigningError extends CrossBorderError {
 /**
  * No access token could be had; the call itself was not sent, so `effect` is `none`. The codes:
  *
- * - `login_refused`: the credentials, the client or the realm are wrong, or the account is locked, which looks the same. Every call
- *   fails at once until `heldUntilMs`: 1 min after the first refusal, then 2, 4, … 60. Other credentials end that.
+ * - `login_refused`: the credentials or the client are wrong, or the account is locked, which looks the same. Every call fails at
+ *   once until `heldUntilMs`: 1 min after the first refusal, then 2, 4, … 60. Other credentials end that.
  * - `login_required`: nobody is logged in to the `BrowserLogin` or the `ServerSession`.
  * - `session_ended`: the user's session has expired, or an administrator has ended it. A new login begins another one.
  * - `login_state_mismatch`: the callback does not belong to the login that this user began: another tab's, a replayed one, or a forged
@@ -258,7 +260,10 @@ export class SigningError extends CrossBorderError {
  * - `login_failed`: the login page came back with another error, which is in `serviceCode`, or with none and no code.
  * - `login_unverified`: the ID token belongs to another login or another client, has expired, or is missing.
  * - `token_throttled`: the token endpoint responded with 429 and is left alone until `heldUntilMs`.
- * - `token_endpoint_failing`: it responded with 5xx, 408 or an error page of another server. The call waited for it.
+ * - `token_endpoint_failing`: it responded with 5xx or 408, or with a web page in place of a token. The call waited for it.
+ * - `token_endpoint_not_found`: it responded with 404 or 405. Check `authUrl` and `realm`.
+ * - `token_endpoint_blocked`: it responded with another 4xx that says nothing of the credentials: a realm that isn't enabled, a limit of
+ *   sessions, a firewall.
  * - `token_endpoint_unreachable`: no response came from it. The call waited for it.
  * - `token_endpoint_untrusted`: its certificate or its TLS is not acceptable.
  * - `proxy_refused`: the proxy on the way to it let nothing through, such as with 407.

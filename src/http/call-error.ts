@@ -20,7 +20,7 @@ import { isShowable } from "../errors/redact.js";
 import { Ended } from "../timing/deadline.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
 import { describeProxyRefusal, type WireFailure } from "../wire/wire-failure.js";
-import { type OperationKind, worseEffect } from "./decision.js";
+import { errorMessageOf, type OperationKind, worseEffect } from "./decision.js";
 import { endedReasons, type Failure, type RefusedStatus, type UnusableResponse } from "./failure.js";
 
 export interface CallFacts {
@@ -203,13 +203,12 @@ function outcomeUnknown(message: string, { operation, attempts, request = unsent
 
 const unsent: SentRequest = { path: "", body: "" };
 
-/** `error` and `message`, or `code` and `message` of a single read, word for word; and what other frameworks send. */
+/** `error` and `message`, or `code` and `message` of a single read, word for word. */
 function readErrorBody(text: string, secrets: readonly string[]): Pick<ErrorDetails, "serviceCode" | "serviceMessage"> {
-  const { error, code, message, detail, title } = parseJsonObject(text);
-  const said = Array.isArray(message) ? message.join("; ") : (message ?? detail ?? title);
+  const { error, code } = parseJsonObject(text);
   return {
     serviceCode: [error, code].find((value) => isServiceCode(value, secrets)) as string | undefined,
-    serviceMessage: typeof said === "string" ? said.slice(0, 4096) : undefined,
+    serviceMessage: errorMessageOf(text)?.slice(0, 4096),
   };
 }
 

@@ -12,7 +12,6 @@ import { toApiPromise } from "./api-promise.js";
 import { Call, type CallSource } from "./call.js";
 import type { CallContext } from "./call-context.js";
 import type { HealthReport } from "./check-health.js";
-import { ensureToken, tokenRequest } from "./ensure-token.js";
 import { checkHeaders } from "./headers.js";
 import { InFlight } from "./in-flight.js";
 import { checkRequest, prepareRequest } from "./prepare-request.js";
@@ -99,17 +98,6 @@ export class HttpClient implements ApiClient {
     const request = prepareRequest(this.#context, operation, ids, input);
     const signature = this.#isSigned(operation) ? await signOnly(this.#context, operation, request, parsed) : "";
     return { path: request.path, body: request.text, signature };
-  }
-
-  async ensureToken(validForMs: number, given?: RequestOptions): Promise<void> {
-    const options = parseRequestOptions(tokenRequest, given);
-    this.#assertOpen(tokenRequest.name);
-    this.#inFlight.begin();
-    try {
-      await ensureToken(this.#context, validForMs, options);
-    } finally {
-      this.#inFlight.end();
-    }
   }
 
   /** Calls a path that is none of `described`. */

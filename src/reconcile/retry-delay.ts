@@ -21,6 +21,7 @@ const mostUnproved = 10;
 
 /** Codes of an identity server that is away, or busy. */
 const passingTokenErrors: ReadonlySet<ErrorCode> = new Set([
+  "token_endpoint_blocked",
   "token_endpoint_failing",
   "token_endpoint_unreachable",
   "token_response_unreadable",

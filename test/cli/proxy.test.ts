@@ -306,7 +306,7 @@ describe("settings without a name", () => {
     const list = ["payment-gateways", "list"];
     expect((await run(list, { env: home() })).code).toBe(0);
     const test = await run([...list, "--profile", "test"], { env: home() });
-    expect(test).toMatchObject({ code: 3, stderr: expect.stringContaining("no access token") });
+    expect(test).toMatchObject({ code: 3, stderr: expect.stringContaining("Check authUrl and realm") });
     expect((await run(list, { env: { ...home(), CROSS_BORDER_PROFILE: "test" } })).code).toBe(3);
     expect(
       (await run([...list, "--config", file("settings.json")], { env: { ...home(), CROSS_BORDER_PROFILE: "test" } }))

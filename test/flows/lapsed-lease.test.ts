@@ -84,7 +84,7 @@ it("looks for the payment when the lease ended while the bank took the money, al
   expect(sandbox.payments).toHaveLength(1);
 });
 
-it("makes no claim when the lease ended after the look, and looks again", async () => {
+it("sends nothing when the lease ended while the claim waited for a token, and the next call finds the payment of the other owner", async () => {
   const { sandbox, flow, bank, logIn } = await flowFixture({}, lease);
   const still = new StandingStill();
   const token = await logIn();
@@ -106,7 +106,8 @@ it("makes no claim when the lease ended after the look, and looks again", async 
     },
     { auth: { accessToken } },
   );
-  expect(await owner.run("k", request)).toMatchObject({ status: "paid" });
+  expect(await errorOf(owner.run("k", request))).toMatchObject({ code: "flow_paused", phase: "funds-requested" });
+  expect(await owner.run("k", request)).toMatchObject({ status: "paid", payment: { id: sandbox.payments[0]?.id } });
   expect(sandbox.payments).toHaveLength(1);
 });
 

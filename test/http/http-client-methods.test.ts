@@ -130,3 +130,8 @@ it("reports to whom it was told to", () => {
   const reporter = createReporter([]);
   expect(scriptedClient([], { reporter }).client.reporter).toBe(reporter);
 });
+
+it("tells its base URL without a slash at its end", () => {
+  const { client } = scriptedClient([], { origin: "https://service.example", basePath: "/base" });
+  expect(client.baseUrl).toBe("https://service.example/base");
+});

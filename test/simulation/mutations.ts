@@ -100,8 +100,8 @@ export const mutations: readonly Mutation[] = [
     name: "another's 4xx is not the service's own",
     profile: "proxies",
     file: "src/http/decision.ts",
-    find: 'return !provesNothing(status) && isOwnError(text) ? "refused" : "refused-by-another";',
-    replace: 'return isOwnError(text) || status >= 400 ? "refused" : "refused-by-another";',
+    find: 'return isOwn ? "refused" : "refused-by-another";',
+    replace: 'return isOwn || status >= 400 ? "refused" : "refused-by-another";',
   },
   {
     name: "neither 401 nor 429 is answered by sending again before a look",

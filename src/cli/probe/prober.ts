@@ -174,7 +174,7 @@ export class Prober {
   }
 
   tokenError(failure: GrantFailure): Error {
-    return toTokenError(failure, this.#endpoint.origin);
+    return toTokenError(failure, this.#endpoint.url);
   }
 
   /** Counts a request that somebody else sends. @throws {BudgetSpent} */

@@ -42,7 +42,6 @@ export async function requestFunds(context: FlowContext, owned: OwnedFlow, begun
     if ("state" in looked) return looked;
     // Where the money is taken already, only a new claim has to wait: the look may end the flow.
     if (wasTaken) context.circuitBreaker?.assertClosed();
-    await context.client.ensureToken(context.leaseMs, owned.call.requestOptions);
     owned.funds = undefined;
     return { state: claim(owned.lease, looked, request) };
   } catch (error) {

@@ -75,18 +75,6 @@ export const http: readonly KnownSurvivor[] = [
     why: "Both are the same effect where they are as severe.",
   },
   {
-    file: "src/http/ensure-token.ts",
-    line: 'kind: "read",',
-    replacement: '""',
-    why: "The kind of a call says what an attempt may have done, and here there is none.",
-  },
-  {
-    file: "src/http/ensure-token.ts",
-    line: "secrets: [],",
-    replacement: '["Stryker was here"]',
-    why: anotherSecret,
-  },
-  {
     file: "src/http/http-client.ts",
     line: "const source = { ids: [], input, signed: this.#isSigned(list) };",
     replacement: '["Stryker was here"]',
