@@ -75,6 +75,7 @@ class Reading<Item extends DatedRecord> {
   readonly #boundMs: number;
   /** Records created after this time may be listed between two requests. */
   readonly #settledMs: number;
+  #ignoresSort = false;
 
   constructor(client: ApiClient, operation: ListOperation<Item>, options: NewestFirstOptions) {
     this.#client = client;
@@ -94,7 +95,10 @@ class Reading<Item extends DatedRecord> {
       const [first, last] = [page?.[0], page?.at(-1)];
       if (page === undefined || first === undefined || last === undefined) return false;
       yield page;
-      if (!isNewestFirst(page)) return false;
+      if (!isNewestFirst(page)) {
+        this.#ignoresSort = isNewestFirst([...page].reverse());
+        return false;
+      }
       const oldestMs = createdMsOf(last);
       if (oldestMs < this.#boundMs && oldestMs < createdMsOf(first)) {
         // A service that sorts only what it cut out has newer records here.
@@ -113,11 +117,10 @@ class Reading<Item extends DatedRecord> {
   /** The list by descending token, or in the service's own order if it can't be sorted. */
   async *byToken(): AsyncGenerator<readonly Item[], ReadingEnd, undefined> {
     try {
-      return yield* this.#list([sortByToken]);
+      if (!this.#ignoresSort) return yield* this.#list([sortByToken]);
     } catch (error) {
-      // A sort that is ignored shows as a list that is out of order.
-      const isUnsorted = error instanceof PagingError && error.code !== "paging_end_unproved";
-      if (!isUnsorted && !isRefused(error)) throw error;
+      // A sort that is ignored can look like a list that is out of order, or like a cursor that is.
+      if (!(error instanceof PagingError) && !isRefused(error)) throw error;
     }
     return yield* this.#list(undefined);
   }

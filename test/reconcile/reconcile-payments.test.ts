@@ -242,6 +242,6 @@ it("gives what a comparison of everything with everything gives, with any servic
         expect(found.map(describeFound).sort()).toEqual(naive(own, payments).sort());
       },
     ),
-    { numRuns: runs(200) },
+    { numRuns: runs(500) },
   );
 });

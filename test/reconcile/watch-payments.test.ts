@@ -282,7 +282,7 @@ it("hands out every payment and its last status, whatever is listed late, fails,
       const expected = service.all().map((payment) => [String(payment.id), payment.receiverGatewayStatus] as const);
       expect(stored).toEqual(new Map(expected));
     }),
-    { numRuns: runs(60) },
+    { numRuns: runs(150) },
   );
 });
 
@@ -301,6 +301,6 @@ it("hands out every payment that is listed in time, however few it remembers", a
           .sort(),
       );
     }),
-    { numRuns: runs(30) },
+    { numRuns: runs(100) },
   );
 });
