@@ -103,13 +103,13 @@ class Reading<Item extends DatedRecord> {
       if (oldestMs < this.#boundMs && oldestMs < createdMsOf(first)) {
         // A service that sorts only what it cut out has newer records here.
         const above = { _sort: sortByTime, _after: textOf(first.pagingToken), _size: size };
-        return yield* this.#provesNoneMissed(page, above, oldestMs);
+        return yield* this.#provesNoneMissed(page, [above], oldestMs);
       }
       if (page.length >= size) continue;
       const token = textOf(last.pagingToken);
-      if (!(yield* this.#provesNoneMissed(page, { _sort: sortByTime, _before: token, _size: size }))) return false;
+      const below = { _sort: sortByTime, _before: token, _size: size };
       // What the page lacks is older than all of it, so it comes first.
-      return yield* this.#provesNoneMissed(page, { _sort: "createdAt.asc", _after: token, _size: size });
+      return yield* this.#provesNoneMissed(page, [below, { _sort: "createdAt.asc", _after: token, _size: size }]);
     }
     return false;
   }
@@ -139,7 +139,8 @@ class Reading<Item extends DatedRecord> {
       if (count >= maxRecords) return { complete: false, reason: "max_records" };
       if (sort === undefined || !items.every((record) => createdMsOf(record) < this.#boundMs)) continue;
       const above = { _sort: sortByToken, _after: textOf(top[0]?.pagingToken), _size: this.#size };
-      if (tokensFollowTime && (yield* this.#provesNoneMissed(top, above))) return { complete: true };
+      const isProved = tokensFollowTime && (yield* this.#provesNoneMissed(top, [above], oldestMsOf(top)));
+      if (isProved) return { complete: true };
       if (!toTheEnd) return { complete: false, reason: "time_bound" };
     }
     return { complete: true };
@@ -148,20 +149,27 @@ class Reading<Item extends DatedRecord> {
   /**
    * Asks for what a page should have shown. Gives what it lacks, and returns whether that can only have come since.
    *
-   * @param oldestMs records that aren't newer than this don't count.
+   * @param oldestMs records that aren't newer than this may be missing; if it's left out, the page has to be the whole list.
    */
   async *#provesNoneMissed(
     page: readonly Item[],
-    paging: PagingValues,
+    checks: readonly PagingValues[],
     oldestMs = Number.NEGATIVE_INFINITY,
   ): AsyncGenerator<readonly Item[], boolean, undefined> {
-    if (paging._after === undefined && paging._before === undefined) return false;
     const shown = new Set(page.map(keyOf));
-    const missed = (await this.#ask(paging))?.filter((record) => !shown.has(keyOf(record)));
-    if (missed === undefined) return false;
-    if (missed.length > 0) yield missed;
-    const newer = missed.filter((record) => !(createdMsOf(record) <= oldestMs));
-    return newer.length < page.length && newer.every((record) => createdMsOf(record) > this.#settledMs);
+    // All but the last record lie on one side of it or the other.
+    let isShownAgain = page.length === 1 || oldestMs > Number.NEGATIVE_INFINITY;
+    for (const paging of checks) {
+      const records = (paging._after ?? paging._before) === undefined ? undefined : await this.#ask(paging);
+      if (records === undefined) return false;
+      const missed = records.filter((record) => !shown.has(keyOf(record)));
+      if (missed.length > 0) yield missed;
+      const newer = missed.filter((record) => !(createdMsOf(record) <= oldestMs));
+      const isSettled = (record: Item) => !(createdMsOf(record) > this.#settledMs);
+      if (newer.length >= page.length || newer.some(isSettled)) return false;
+      isShownAgain ||= missed.length < records.length;
+    }
+    return isShownAgain;
   }
 
   /** `undefined` if the service refuses the question, or its response can't be read. */
@@ -183,6 +191,10 @@ function isNewestFirst(page: readonly DatedRecord[]): boolean {
     before = createdMs;
     return isInOrder;
   });
+}
+
+function oldestMsOf(page: readonly DatedRecord[]): number {
+  return Math.min(...page.map(createdMsOf));
 }
 
 function isRefused(error: unknown): boolean {

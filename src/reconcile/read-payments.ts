@@ -92,7 +92,8 @@ export function throwAborted(error: unknown): never {
 const backoff: Backoff = { baseMs: 1000, capMs: 60_000 };
 
 /** A record that can't be read stays that way, and so does a gap in a list. */
-const maxDoubts = 10;
+const maxUnreadable = 10;
+const maxUnproved = 3;
 
 /** Codes of an identity server that is away or busy. */
 const passingTokenErrors: ReadonlySet<ErrorCode> = new Set([
@@ -121,8 +122,8 @@ export function retryDelayMs(
 function canPass(error: unknown, failures: number): boolean {
   if (error instanceof TokenError) return passingTokenErrors.has(error.code);
   if (error instanceof ConnectionError) return error.code === "connection_failed";
-  if (error instanceof UnexpectedResponseError) return failures < maxDoubts;
-  if (error instanceof PagingError) return error.code === "paging_end_unproved" && failures < maxDoubts;
+  if (error instanceof UnexpectedResponseError) return failures < maxUnreadable;
+  if (error instanceof PagingError) return error.code === "paging_end_unproved" && failures < maxUnproved;
   if (!(error instanceof ApiError)) return error instanceof TimeoutError;
   // A 403 without the service's own message is a firewall's or a proxy's, and can come and go with an outage.
   return error.status === 403 ? error.serviceMessage === undefined : isPassingStatus(error.status);
