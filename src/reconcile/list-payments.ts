@@ -21,29 +21,26 @@ export function listPayments(
   client: PaymentsClient,
   options: ListPaymentsOptions,
 ): AsyncGenerator<Payment, void, undefined> {
-  const api = requireApiClient("listPayments", client);
-  return eachOf(pagesOfPeriod(api, toListSettings(options)));
-}
-
-async function* eachOf(pages: AsyncIterable<readonly Payment[]>): AsyncGenerator<Payment, void, undefined> {
-  for await (const page of pages) yield* page;
+  return paymentsOfPeriod(requireApiClient("listPayments", client), toListSettings(options));
 }
 
 /** How often a reading starts again before a failure ends it. */
 export const maxRetries = 10;
 
-/** The same, in pages. */
-export async function* pagesOfPeriod(
+async function* paymentsOfPeriod(
   client: ApiClient,
   { period, signal, ...settings }: ListSettings,
-): AsyncGenerator<readonly Payment[], void, undefined> {
+): AsyncGenerator<Payment, void, undefined> {
   const deadline = new Deadline({ signal });
-  const given = new Set<string | undefined>();
+  const given = new Set<string>();
   try {
     for await (const page of readPayments(client, { ...settings, since: period.fromMs, maxRetries }, deadline)) {
-      const news = page.filter((payment) => isWithin(createdMsOf(payment), period) && !given.has(keyOf(payment)));
-      for (const payment of news) given.add(keyOf(payment));
-      if (news.length > 0) yield news;
+      for (const payment of page) {
+        const key = keyOf(payment);
+        if (!isWithin(createdMsOf(payment), period) || (key !== undefined && given.has(key))) continue;
+        if (key !== undefined) given.add(key);
+        yield payment;
+      }
     }
   } finally {
     deadline.finish();

@@ -173,7 +173,7 @@ export const watchOptions = {
   signal: { ...signal, documentation: "ends the watch, as `break` does: the loop is over, and nothing is thrown" },
 } satisfies OptionTable<WatchOptions>;
 
-export function toListSettings(given: ListPaymentsOptions): ListSettings {
+export function toListSettings(given: ListPaymentsOptions) {
   const refuse = refusing("listPayments");
   const parsed = parseOptions(listPaymentsOptions, given, "the options", refuse);
   const { from, to, headers, ...rest } = withDefaults<Partial<ListPaymentsOptions>, typeof listPaymentsOptions>(
@@ -183,9 +183,7 @@ export function toListSettings(given: ListPaymentsOptions): ListSettings {
   return { ...rest, period: parsePeriod(from, to, Number.POSITIVE_INFINITY, refuse), headers: { ...headers } };
 }
 
-export interface ListSettings extends Omit<ListPaymentsOptions, "from" | "to"> {
-  readonly period: Period;
-}
+export type ListSettings = ReturnType<typeof toListSettings>;
 
 export function toReconcileSettings(given: ReconcileOptions) {
   const refuse = refusing("reconcilePayments");
