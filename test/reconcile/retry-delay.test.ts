@@ -1,0 +1,73 @@
+import { expect, it } from "vitest";
+import {
+  ApiError,
+  ConfigError,
+  ConnectionError,
+  InvalidArgumentError,
+  PagingError,
+  TimeoutError,
+  TokenError,
+  type TokenErrorCode,
+  UnexpectedResponseError,
+} from "../../src/errors/errors.js";
+import { retryDelayMs } from "../../src/reconcile/read-payments.js";
+
+const response = (status: number) => ({ status, headers: {}, text: "" });
+const refused = (status: number, serviceMessage?: string, retryAfterMs?: number) =>
+  ApiError.of("refused", { code: `http_${status}`, response: response(status), serviceMessage, retryAfterMs });
+const token = (code: TokenErrorCode, heldUntilMs?: number) => new TokenError("no token", { code, heldUntilMs });
+const delayMs = (error: unknown, failures = 0) => retryDelayMs(error, failures, () => 1, 5000);
+
+it.each([
+  ["no connection", new ConnectionError("away")],
+  ["a deadline", new TimeoutError("late")],
+  ["503", refused(503, "maintenance")],
+  ["429", refused(429)],
+  ["408", refused(408)],
+  ["a firewall's 403", refused(403)],
+  ["an identity server that is away", token("token_endpoint_unreachable")],
+  ["a vault that is away", token("token_source_failed")],
+  ["a page that lacks the last payment", new PagingError("unproved", { code: "paging_end_unproved" })],
+  ["a maintenance page with 200", new UnexpectedResponseError("HTML", { response: response(200) })],
+])("retries after %s", (_, error) => {
+  expect(delayMs(error)).toBe(1000);
+});
+
+it.each([
+  ["401", refused(401)],
+  ["the service's own 403", refused(403, "not yours")],
+  ["400", refused(400, "no such sort")],
+  ["404", refused(404)],
+  ["a certificate that is not trusted", new ConnectionError("untrusted", { code: "connection_untrusted" })],
+  ["a refused login", token("login_refused")],
+  ["a list that can't be followed", new PagingError("no tokens")],
+  ["wrong options", new ConfigError("wrong")],
+  ["a client that is closed", new InvalidArgumentError("closed", { code: "client_closed" })],
+  ["a failure of somebody else", new TypeError("bug")],
+])("gives up after %s", (_, error) => {
+  expect(delayMs(error)).toBeUndefined();
+});
+
+it("waits longer after each failure, up to a minute, and as long as it is asked to", () => {
+  expect([0, 1, 2, 5, 6, 100].map((failures) => delayMs(refused(503), failures))).toEqual([
+    1000, 2000, 4000, 32_000, 60_000, 60_000,
+  ]);
+  expect(retryDelayMs(refused(503), 3, () => 0, 0)).toBe(0);
+  expect(delayMs(refused(429, undefined, 90_000))).toBe(90_000);
+  expect(delayMs(token("token_throttled", 12_000))).toBe(7000);
+});
+
+it.each([
+  ["the service", refused(503, undefined, 365 * 86_400_000)],
+  ["the identity server", token("token_throttled", 365 * 86_400_000)],
+])("retries after an hour if %s asks for a year", (_, error) => {
+  expect(delayMs(error)).toBe(3_600_000);
+});
+
+it.each([
+  ["a response that is never readable", new UnexpectedResponseError("HTML", { response: response(200) }), 10],
+  ["an end that is never proved", new PagingError("unproved", { code: "paging_end_unproved" }), 3],
+])("gives up on %s", (_, error, failures) => {
+  expect(delayMs(error, failures - 1)).toBeGreaterThan(0);
+  expect(delayMs(error, failures)).toBeUndefined();
+});
