@@ -4,7 +4,13 @@ import type { Payment } from "../resources/payments.js";
 import { type BookedEntry, type ComparedField, comparedFields, isAmount } from "./own-entry.js";
 import { isWithin, type Period } from "./read-payments.js";
 
-const summaryFields = [
+/** A payment without its names, keys, signatures, memo, and creating request. */
+export type PaymentSummary = Pick<
+  Payment,
+  "id" | "createdAt" | "updatedAt" | "pagingToken" | "senderGatewayId" | "senderGatewayTransactionId" | ComparedField
+>;
+
+const summaryFields: readonly (keyof PaymentSummary)[] = [
   "id",
   "createdAt",
   "updatedAt",
@@ -12,10 +18,7 @@ const summaryFields = [
   "senderGatewayId",
   "senderGatewayTransactionId",
   ...comparedFields,
-] as const;
-
-/** A payment without its names, keys, signatures, memo, and creating request. */
-export type PaymentSummary = Pick<Payment, (typeof summaryFields)[number]>;
+];
 
 /** One field in which an entry and its payment differ. */
 export interface Difference {

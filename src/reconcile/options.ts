@@ -15,8 +15,12 @@ import { clock } from "../timing/clock.js";
 import type { Period } from "./read-payments.js";
 import { WatchState } from "./watch-state.js";
 
-/** What every reading of payments takes. */
-interface ReadingOptions {
+/** Which payments `listPayments` gives. */
+export interface ListPaymentsOptions {
+  /** The first instant of the period: a `Date`, or ISO 8601 with a time zone. */
+  readonly from: string | Date;
+  /** The first instant after it. Default: none, so that the period has no end yet. */
+  readonly to?: string | Date | undefined;
   /** How many payments are requested at a time. Default: 100. */
   readonly size?: number | undefined;
   /**
@@ -26,22 +30,12 @@ interface ReadingOptions {
   readonly tokensFollowTime?: boolean | undefined;
   /** Sent with every request. */
   readonly headers?: RequestOptions["headers"];
-}
-
-/** Which payments `listPayments` gives. */
-export interface ListPaymentsOptions extends ReadingOptions {
-  /** The first instant of the period: a `Date`, or ISO 8601 with a time zone. */
-  readonly from: string | Date;
-  /** The first instant after it. Default: none, so that the period has no end yet. */
-  readonly to?: string | Date | undefined;
   /** Ends the list with an `AbortedError`. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** What `reconcilePayments` compares. */
-export interface ReconcileOptions extends ReadingOptions {
-  /** The first instant of the period: a `Date`, or ISO 8601 with a time zone. */
-  readonly from: string | Date;
+export interface ReconcileOptions extends Pick<ListPaymentsOptions, "from" | "size" | "tokensFollowTime" | "headers"> {
   /** The first instant after it; not in the future. Default: a day after `from`. */
   readonly to?: string | Date | undefined;
   /**
@@ -56,7 +50,7 @@ export interface ReconcileOptions extends ReadingOptions {
 }
 
 /** How `watchPayments` watches. */
-export interface WatchOptions extends ReadingOptions {
+export interface WatchOptions extends Pick<ListPaymentsOptions, "size" | "tokensFollowTime" | "headers"> {
   /** The `cursor` of the last event that was processed. Default: none, which hands out every payment there is. */
   readonly after?: string | undefined;
   /** Where to begin without a cursor: only payments created then or later. A `Date`, or ISO 8601 with a time zone. Default: all payments. */
@@ -104,7 +98,7 @@ const readingOptions = {
     documentation: "states that [later payments have higher paging tokens](statement.md#how-the-payments-are-read)",
   },
   headers: { ...requestOptions.headers, documentedDefault: "none", documentation: "sent with every request" },
-} satisfies OptionTable<ReadingOptions>;
+} satisfies OptionTable<Pick<ListPaymentsOptions, "size" | "tokensFollowTime" | "headers">>;
 
 const signal = { ...requestOptions.signal, documentedDefault: "none" };
 
