@@ -43,7 +43,6 @@ const onlyThorough = [
   "test/simulation/{marks,profiles,recorded-schedules,rule-branches}.test.ts",
   "test/http/{read-response,response-costs}.test.ts",
   "test/sandbox/remembered.test.ts",
-  "test/reconcile/large-comparison.test.ts",
   "test/package/bundle*.test.ts",
   "test/release/**/*.test.ts",
 ];
@@ -59,7 +58,6 @@ const system = [
   "test/observability/prometheus.test.ts",
   "test/examples/**/*.test.ts",
   "test/http/response-costs.test.ts",
-  "test/reconcile/large-comparison.test.ts",
 ];
 /** Tests that count timers, or whose world's clock everybody has: beside no test that leaves some, such as those of sockets. */
 const timers = [

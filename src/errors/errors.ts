@@ -92,7 +92,6 @@ export type ErrorCode =
   | "quote_changed"
   | "quote_expired"
   | "signing_failed"
-  | "temporary_file_failed"
   | "timeout"
   | "unexpected_failure"
   | "unexpected_response"
