@@ -1,7 +1,7 @@
 import { type ApiClient, apiClientKey, type CallInput, type PagingValues } from "../../src/api/api-client.js";
 import type { ApiPromise, RequestOptions } from "../../src/api/request-options.js";
 import { toApiPromise } from "../../src/http/api-promise.js";
-import { compareTokens } from "../../src/paging/cursor-order.js";
+import { compareTokens } from "../../src/payments/token-order.js";
 import type { PaymentsClient } from "../../src/reconcile/payments-client.js";
 import type { Payment } from "../../src/resources/payments.js";
 import { fakeApiClient } from "../paging/fake-api-client.js";

@@ -3,7 +3,7 @@ import type { ApiClient, CallInput } from "../../src/api/api-client.js";
 import type { ApiPromise } from "../../src/api/request-options.js";
 import { ConnectionError } from "../../src/errors/errors.js";
 import { toApiPromise } from "../../src/http/api-promise.js";
-import { compareTokens } from "../../src/paging/cursor-order.js";
+import { compareTokens } from "../../src/payments/token-order.js";
 import type { WatchOptions } from "../../src/reconcile/watch-options.js";
 import { toWatchSettings } from "../../src/reconcile/watch-options.js";
 import { type PaymentEvent, PaymentWatch } from "../../src/reconcile/watch-payments.js";
