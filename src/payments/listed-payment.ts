@@ -1,5 +1,5 @@
-import { nonEmptyText } from "../paging/cursor-order.js";
 import type { Payment } from "../resources/payments.js";
+import { nonEmptyText } from "./token-order.js";
 
 /** What a payment is known by in a list. */
 export interface PaymentName {

@@ -1,7 +1,7 @@
 import type { PagingValues } from "../api/api-client.js";
 import { ApiError } from "../errors/errors.js";
-import type { Direction } from "../paging/cursor-order.js";
 import { isRefusedQuestion } from "../wire/status.js";
+import type { Direction } from "./token-order.js";
 
 /** Gives the paging tokens of the records that a list has for these values, in its order. */
 export type ReadTokens = (paging: PagingValues) => Promise<readonly (string | undefined)[]>;

@@ -1,8 +1,8 @@
 import type { PagingValues } from "../api/api-client.js";
-import type { Direction } from "../paging/cursor-order.js";
 import type { Payment } from "../resources/payments.js";
 import { isNamed, nameOf, tokenOf } from "./listed-payment.js";
 import type { PaymentPages } from "./payment-pages.js";
+import type { Direction } from "./token-order.js";
 
 export interface NextPage {
   /** Those that were not on the page before. */

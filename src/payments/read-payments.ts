@@ -1,11 +1,11 @@
 import { BadRequestError } from "../errors/errors.js";
-import type { Direction } from "../paging/cursor-order.js";
 import type { Payment } from "../resources/payments.js";
 import { CreationOrder, createdMsOf, type NextInCreation, updatedMsOf } from "./creation-order.js";
 import { nameOf, tokenOf } from "./listed-payment.js";
 import { NewestFirstProof } from "./newest-first-proof.js";
 import { PageSequence } from "./page-sequence.js";
 import type { PaymentPages } from "./payment-pages.js";
+import type { Direction } from "./token-order.js";
 import { TokenOrder } from "./token-order.js";
 import { TokenTime } from "./token-time.js";
 

@@ -1,5 +1,3 @@
-import { compareTokens } from "../paging/cursor-order.js";
-
 /** Which way the paging tokens of one record after the other go: each further up, each further down, or neither. */
 export class TokenOrder {
   #count = 0;
@@ -49,3 +47,27 @@ const allWays: readonly Way[] = [
   { direction: "down", compare: compareTexts },
   { direction: "up", compare: compareTexts },
 ];
+
+/** Which way the paging tokens go along a list: up is followed by `_after`, down by `_before`. */
+export type Direction = "up" | "down";
+
+const wholeNumber = /^-?\d+$/;
+
+/** Below zero if `one` comes before `other`: whole numbers of any length by value, everything else by code units. */
+export function compareTokens(one: string, other: string): number {
+  return wholeNumber.test(one) && wholeNumber.test(other) ? compare(BigInt(one), BigInt(other)) : compare(one, other);
+}
+
+function compare<Value extends string | bigint>(one: Value, other: Value): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+export function leadsOn(before: string, token: string, direction: Direction): boolean {
+  const step = compareTokens(before, token);
+  return direction === "up" ? step < 0 : step > 0;
+}
+
+/** A mark that can be compared: anything but a non-empty string isn't one. */
+export function nonEmptyText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

@@ -6,8 +6,8 @@ import {
   PermissionDeniedError,
   UnprocessableEntityError,
 } from "../../src/errors/errors.js";
-import { compareTokens, type Direction } from "../../src/paging/cursor-order.js";
 import { NewestFirstProof } from "../../src/payments/newest-first-proof.js";
+import { compareTokens, type Direction } from "../../src/payments/token-order.js";
 
 /** The place of a record in this array is the order of creation; two that stand together were created at one instant. */
 type Created = readonly (readonly string[])[];
