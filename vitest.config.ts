@@ -27,7 +27,6 @@ export const alias = [
   { find: /^#console-page$/, replacement: source("sandbox/console/page-text.ts") },
   { find: /^#platform$/, replacement: source("platform/node.ts") },
   { find: /^#sandbox$/, replacement: source("sandbox/index.ts") },
-  { find: /^#undici$/, replacement: "undici" },
   { find: /^#schemas$/, replacement: source("http/installed-schemas.ts") },
   ...Object.entries(entries).map(([name, path]) => ({
     find: new RegExp(`^cross-border-payments${name}$`),
@@ -43,7 +42,6 @@ const onlyThorough = [
   "test/mutation/table.test.ts",
   "test/http/{read-response,response-costs}.test.ts",
   "test/sandbox/remembered.test.ts",
-  "test/reconcile/large-comparison.test.ts",
   "test/package/bundle*.test.ts",
   "test/release/**/*.test.ts",
 ];
@@ -59,12 +57,11 @@ const system = [
   "test/observability/prometheus.test.ts",
   "test/examples/**/*.test.ts",
   "test/http/response-costs.test.ts",
-  "test/reconcile/large-comparison.test.ts",
 ];
 /** Tests that count timers, or whose world's clock everybody has: beside no test that leaves some, such as those of sockets. */
 const timers = [
   "test/auth/{end-session,shared-session,store-entry,token-endpoint,token-manager}.test.ts",
-  "test/http/{call,check-health,ensure-token,http-client-endings,http-client-methods}.test.ts",
+  "test/http/{call,check-health,http-client-endings,http-client-methods}.test.ts",
   "test/timing/deadline.test.ts",
 ];
 /** Tests that measure the memory of their process, which they need for themselves. */

@@ -45,7 +45,7 @@ export interface ClientOptions {
   readonly signQuery?: boolean | undefined;
   /** Total time of one call in milliseconds: token, signature, connection, response, waits and retries. Default: 30,000. */
   readonly timeoutMs?: number | undefined;
-  /** How often a safe failure is retried; 0 means never. Default: 2. */
+  /** How often a safe failure is retried; 0 means never. Default: 4. */
   readonly maxRetries?: number | undefined;
   /** Whether responses that differ from the description are reported (`on.mismatch`), refused, or not looked at. Default: `report`. */
   readonly validation?: ValidationMode | undefined;
@@ -57,8 +57,8 @@ export interface ClientOptions {
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * Your program, added to the `User-Agent` of calls and token requests: `{ name: "school-fees", version: "2.4.1" }`. Leave it out in pages:
-   * browsers keep a `User-Agent` of their own, or ask the service's CORS rules for this one. Default: none.
+   * Your program, put before `cross-border-payments/<version>` in the `User-Agent` of calls and token requests:
+   * `{ name: "school-fees", version: "2.4.1" }`. Leave it out in pages: they send no `User-Agent` of the client, since CORS rules rarely allow it.
    */
   readonly appInfo?: AppInfo | undefined;
   /** How long before its expiry a token is renewed, in milliseconds. Default: 5,000, and at most a tenth of its lifetime. */
@@ -68,7 +68,7 @@ export interface ClientOptions {
    * your own. Where the store is away, each process logs in on its own. Default: none; each client has its own session.
    */
   readonly tokenStore?: TokenStore | undefined;
-  /** The most sockets of the client's own undici agent to one origin. Default: 64. */
+  /** The most sockets of the client's own to one origin, for reads and for writes each. Default: 64. */
   readonly maxSockets?: number | undefined;
   /**
    * Takes `http:` addresses of other hosts than this machine, over which tokens, passwords and payments go in the clear. Only
@@ -149,11 +149,11 @@ export const clientOptions = {
     ...timeoutMsOption,
     default: 30_000,
     documentation: "the whole call: token, signature, connection, response, waits and retries",
-    logins: ["client"],
+    logins: ["client", "ServerLogin", "BrowserLogin"],
   },
   maxRetries: {
     ...maxRetriesOption,
-    default: 2,
+    default: 4,
     documentation: "how often a safe failure is retried",
     logins: [],
   },
@@ -186,7 +186,7 @@ export const clientOptions = {
     wanted: "the program",
     documentedDefault: "none",
     documentation:
-      "`{ name, version }` of your program, added to the `User-Agent` of calls and token requests; not in pages",
+      "`{ name, version }` of your program, put before `cross-border-payments/<version>` in the `User-Agent` of calls and token requests; not in pages",
     logins: ["client", "ServerLogin"],
   },
   tokenLeewayMs: {
@@ -206,7 +206,7 @@ export const clientOptions = {
     accepts: isPositiveInteger,
     wanted: "a whole number above 0",
     default: 64,
-    documentation: "sockets of the client's own agent to one origin",
+    documentation: "sockets of the client's own to one origin, for reads and for writes each",
     logins: ["client"],
   },
   allowInsecureHttp: {

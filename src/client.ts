@@ -74,15 +74,11 @@ export class CrossBorderClient {
   /**
    * Makes a payment in its two steps: creates the intent, calls `takeFunds` with it, then creates the signed payment.
    *
-   * Everything that can be known to stop the second step is looked for before `takeFunds` is called: a missing signing key,
-   * an intent that no payment can be made of. `options.signal` ends the call until the money is taken; after that only the
-   * deadline (`timeoutMs`, for each of the two calls) does.
+   * If the second step fails, `error.funds` names the transaction and `error.effect` says what to do. `none`: give the money back.
+   * `possible`: don't; search for the payment by `error.request.signature` first. `done`: it was recorded.
    *
-   * When the second step fails, the error's `funds` names the intent and the transaction, and its `effect` says what to do:
-   * `none`: nothing was paid, give the money back or call `payments.create` again. `possible`: do neither; look for
-   * the payment by the error's `request.signature` first. `done`: it was paid, the response was not readable.
-   *
-   * @returns `paid` with both records, or `declined` when `takeFunds` gave `null`.
+   * @param options `signal` ends the call until the money is taken. `timeoutMs` is for each of the two requests.
+   * @returns `paid` with both records, or `declined` if `takeFunds` returned `null`. `paid` means recorded: see `isSettledBadly`.
    */
   pay(request: PaymentIntentRequest, takeFunds: TakeFunds, options?: RequestOptions): Promise<PayOutcome> {
     return latePay(this.#http, request, takeFunds, options);

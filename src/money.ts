@@ -45,6 +45,30 @@ export function exactExchangeRate(intent: IntentAmounts, options: RateOptions = 
 /** Digits with an optional sign and an optional fraction: no exponent, no separators, no spaces. */
 export const decimalNumeral: RegExp = /^-?\d+(?:\.\d+)?$/;
 
+/** As a service may write an amount, such as Java's zero `0E-7`. The exponent is short, so that no number gets huge. */
+const writtenNumeral = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?$/i;
+
+/** Whether a number is certainly what its JSON text said: whole up to 2 ** 53, or with at most 15 significant digits. */
+export function isExactNumber(value: unknown): value is number {
+  if (typeof value !== "number" || !Number.isFinite(value)) return false;
+  if (Number.isInteger(value)) return Number.isSafeInteger(value);
+  return (
+    String(value)
+      .replace(/e.*|\D/g, "")
+      .replace(/^0+/, "").length <= 15
+  );
+}
+
+/** The value of an amount as a service wrote it, in a text or as a number; `undefined` if it isn't certain. */
+export function amountOf(value: unknown): Decimal | undefined {
+  const text = isExactNumber(value) ? String(value) : value;
+  if (typeof text !== "string" || !writtenNumeral.test(text)) return undefined;
+  const [numeral = "", exponent = "0"] = text.toLowerCase().split("e");
+  const { units, scale } = exact(numeral);
+  const moved = scale - Number(exponent);
+  return { units: units * power(-moved), scale: Math.max(moved, 0) };
+}
+
 /** A decimal that keeps every digit: `units / 10 ** scale`. */
 export interface Decimal {
   readonly units: bigint;
@@ -162,16 +186,14 @@ function amount<K extends string>(intent: { readonly [Key in K]: string }, field
   if (typeof intent !== "object" || intent === null) {
     throw new InvalidArgumentError("the intent is not an object; wanted: an object with the intent's amounts");
   }
-  const value: unknown = intent[field];
-  if (typeof value !== "string" || !decimalNumeral.test(value)) {
-    throw new InvalidArgumentError(`${field} is not a decimal numeral in a string, such as "12.50"`);
-  }
-  return exact(value);
+  const value = amountOf(intent[field]);
+  if (value === undefined) throw new InvalidArgumentError(`${field} must be a decimal string such as "12.50"`);
+  return value;
 }
 
-/** Whether two amounts have the same value: `1.5` and `1.50` do. */
+/** Whether two amounts have the same value, however they are written: `1.5`, `1.50`, and the number 1.5 do. */
 export function equalAmounts(one: unknown, other: unknown): boolean {
-  if (typeof one !== "string" || typeof other !== "string") return false;
-  if (one === other) return true;
-  return decimalNumeral.test(one) && decimalNumeral.test(other) && compare(exact(one), exact(other)) === 0;
+  const [first, second] = [amountOf(one), amountOf(other)];
+  if (first === undefined || second === undefined) return typeof one === "string" && one === other;
+  return compare(first, second) === 0;
 }

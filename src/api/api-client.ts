@@ -14,6 +14,8 @@ export interface PagingValues {
 
 export interface CallInput<Body> {
   readonly body?: Body;
+  /** The body's unknown fields came from the service: none of them is a misspelling. */
+  readonly isFromService?: true;
   /** Filters of a list, or the declared query parameters of a single read. */
   readonly query?: object | undefined;
   readonly paging?: PagingValues;
@@ -74,19 +76,10 @@ export interface ApiClient {
     sendBy: Timestamp,
     options?: RequestOptions,
   ): ApiPromise<Output>;
-  /**
-   * Sees to it that calls have an access token for `validForMs`, as far as the identity server grants one for so long. A token of
-   * which enough is left is kept, and a renewal that fails is no failure while the old token lives.
-   *
-   * @throws {TokenError} when there is no token.
-   */
-  ensureToken(validForMs: number, options?: RequestOptions): Promise<void>;
   /** SHA-256 of the signing key's public key (DER, SubjectPublicKeyInfo) in hex; `undefined` where there is no signing key. */
   signingKeyId(): Promise<string | undefined>;
   /** Refuses an operation that this client can't sign. */
   assertCallable(operation: Operation): void;
-  /** Refuses an id that can't be the path's parameter at `index`. */
-  assertId(operation: Operation, index: number, id: unknown): asserts id is string;
 }
 
 /** Where a client keeps its `ApiClient`, for the entry points beside the main one. The same in every copy of this package. */

@@ -26,7 +26,7 @@ const aString = "a string";
 export const fieldKinds: Readonly<Record<FieldKind, FieldKindFacts>> = {
   text: { wanted: aString },
   /** A numeral carried in a string, so that no digit is lost. */
-  decimal: { wanted: 'a decimal numeral in a string, such as "12.50"' },
+  decimal: { wanted: 'a decimal string such as "1500.00"' },
   /** ISO 8601 in UTC, kept as a string so that no sub-second digit is lost. */
   timestamp: { wanted: "an ISO 8601 timestamp in UTC" },
   /** A string whose values the description does not show. */
@@ -51,6 +51,9 @@ type KindOf<T> = unknown extends T
       ? Exclude<FieldKind, "integer" | "any">
       : never;
 
+/** Fields that may be left out, or given as `undefined`, which means the same. */
+export type Optional<T> = { [K in keyof T]?: T[K] | undefined };
+
 /** A table of all fields of `T`: one too many or one too few does not compile. */
 export type Fields<T> = { readonly [K in keyof T]-?: KindOf<Exclude<T[K], undefined>> };
 
@@ -66,8 +69,17 @@ export function kindOfField(fields: FieldTable, name: string): FieldKind | undef
 export function confidentialValues(fields: FieldTable, values: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(values).flatMap(([name, value]) => {
     const kind = kindOfField(fields, name);
-    return kind !== undefined && fieldKinds[kind].isConfidential && typeof value === "string" ? [value] : [];
+    const isShown = kind === undefined || fieldKinds[kind].isConfidential !== true;
+    return !isShown && (typeof value === "string" || typeof value === "number") ? [String(value)] : [];
   });
+}
+
+/** The fields of a payment whose status says that it failed, in whatever case the service writes it. */
+export function failedStatuses(record: FieldTable, data: unknown): readonly string[] {
+  const values: Readonly<Record<string, unknown>> = Object(data);
+  return Object.keys(record).filter(
+    (name) => record[name] === "paymentStatus" && /^(?:error|reverted)$/i.test(String(values[name])),
+  );
 }
 
 /**
@@ -81,6 +93,3 @@ export function repeatsRequest(
 ): boolean {
   return data.id === sent.id && !Object.keys(record).some((name) => data[name] && !sent[name]);
 }
-
-/** Each field of a body or a filter can be left out, or be undefined. */
-export type Optional<Fields> = { [Name in keyof Fields]?: Fields[Name] | undefined };

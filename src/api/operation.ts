@@ -39,6 +39,8 @@ export interface Operation {
   readonly signer?: string | undefined;
   /** A create that moves nothing: when its response is lost, it may be asked for again. */
   readonly repeatable?: true | undefined;
+  /** The body is a record of the service with the field of `identifiedBy`: unknown fields are sent along. */
+  readonly sendsBack?: true | undefined;
   /** The field that comes back as it was sent, if it was: a response in which it differs belongs to another request. */
   readonly identifiedBy?: string | undefined;
 }

@@ -33,23 +33,33 @@ export function fillPath(template: PathTemplate, operation: string, ids: readonl
 }
 
 /**
- * One id as one segment of a path.
+ * One id as one segment of a path. A service may give ids as JSON numbers: those that are exact are taken.
  *
- * @throws {InvalidArgumentError} for anything but a string, and for an empty string, `.`, `..`, control characters and lone
- *   surrogates: each of them would address another record than was meant.
+ * @throws {InvalidArgumentError} for anything else but a string, and for a text that would address another record than was meant.
  */
-export function encodeId(operation: string, parameter: string, id: unknown): string {
-  if (typeof id !== "string") {
-    throw new InvalidArgumentError(`${operation}: ${parameter} must be a string; found ${describeValue(id)}`);
-  }
-  if (id === "" || id === "." || id === "..") {
-    const found = id === "" ? "an empty string" : JSON.stringify(id);
-    throw new InvalidArgumentError(`${operation}: ${parameter} must be the id of a record; found ${found}`);
+export function encodeId(operation: string, parameter: string, given: unknown): string {
+  const id = Number.isSafeInteger(given) ? String(given) : given;
+  if (typeof id !== "string") throw wrongId(operation, `${parameter} must be a string; got ${describeId(id)}`);
+  if (noIds.has(id)) {
+    const got = id === "" ? "an empty string" : JSON.stringify(id);
+    throw wrongId(operation, `${parameter} must be the id of a record; got ${got}`);
   }
   if (controlCharacter.test(id)) {
-    throw new InvalidArgumentError(`${operation}: ${parameter} contains a control character, such as a line break`);
+    throw wrongId(operation, `${parameter} contains a control character, such as a line break`);
   }
   return encode(id, `${operation}: ${parameter}`);
+}
+
+/** URLs drop the first three. The others come from templates such as `${id}`, if there is no id. */
+const noIds: ReadonlySet<string> = new Set(["", ".", "..", "undefined", "null", "[object Object]"]);
+
+function describeId(id: unknown): string {
+  if (id === undefined) return "undefined. Is an environment variable unset?";
+  return Number.isFinite(id) ? "a number that isn't an exact id" : describeValue(id);
+}
+
+function wrongId(operation: string, problem: string): InvalidArgumentError {
+  return new InvalidArgumentError(`${operation}: ${problem}`);
 }
 
 const controlCharacter = /\p{Cc}/u;

@@ -35,7 +35,10 @@ type ChoiceField<Body> = {
 }[keyof Body];
 
 // A signed create whose response nothing ties to its request would take the 2xx of another record for its own.
-type CreateDescription<Body, Owner extends string> = BodyDescription<Body, Owner> & { readonly repeatable?: true } & (
+type CreateDescription<Body, Owner extends string> = BodyDescription<Body, Owner> & {
+  readonly repeatable?: true;
+  readonly sendsBack?: true;
+} & (
     | { readonly signed: true; readonly identifiedBy: keyof Body & string }
     | { readonly signed?: false; readonly identifiedBy?: keyof Body & string }
   );

@@ -21,6 +21,12 @@ export interface IdentityProviderAuth {
    * that demand `client_secret_basic` (`basic`). Default: `post`.
    */
   readonly clientAuthentication?: "post" | "basic" | undefined;
+  /**
+   * How long one token request may take, in milliseconds, whatever the deadlines of the calls that wait for it.
+   *
+   * @defaultValue 10,000
+   */
+  readonly timeoutMs?: number | undefined;
 }
 
 /**
@@ -192,6 +198,10 @@ export const identityProviderOptions: CheckTable<IdentityProviderAuth> = {
     accepts: (value) => value === "post" || value === "basic",
     wanted: '"post" or "basic"',
   },
+  timeoutMs: {
+    accepts: (value) => typeof value === "number" && value > 0 && value <= 2 ** 31 - 1,
+    wanted: "a number of milliseconds above 0 and up to 2147483647",
+  },
 };
 
 const passwordOptions: CheckTable<PasswordAuth> = {
@@ -235,13 +245,13 @@ export function parseIdentityProviderOptions<Options extends IdentityProviderAut
   return options;
 }
 
-/**
- * @throws {ConfigError} for an issuer, or another address of a realm, too: joined with the realm once more, it would be found nowhere.
- */
+/** @throws {ConfigError} also for an address that already has what the client adds: joined with it again, it would not exist. */
 export function parseAuthUrl(value: unknown, option: string, allowInsecureHttp = false): BaseUrl {
   const url = parseBaseUrl(value, option, allowInsecureHttp);
-  if (!/(?:^|\/)realms(?:\/|$)/.test(url.path)) return url;
+  const [, auth = "", realms] = /(\/auth)?(\/realms(?:\/.*)?)?$/.exec(url.path) ?? [];
+  if (auth === "" && realms === undefined) return url;
+  const found = auth + (realms === undefined ? "" : "/realms/…");
   throw new ConfigError(
-    `${option} is the address of a realm (…/realms/…); wanted: only what stands before /auth/realms, and the realm's name in realm`,
+    `${option} ends in ${found}. Remove that part: the client adds /auth/realms/NAME itself, with the name from realm`,
   );
 }

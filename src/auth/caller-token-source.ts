@@ -1,6 +1,6 @@
+import { describeThrown } from "../errors/describe-thrown.js";
 import { describeValue } from "../errors/describe-value.js";
 import { TokenError } from "../errors/errors.js";
-import { safeCause } from "../errors/safe-cause.js";
 import type { Deadline } from "../timing/deadline.js";
 import type { AccessTokenAuth, AccessTokenContext } from "./auth-options.js";
 import { isBearerToken, type TokenSource } from "./token-source.js";
@@ -71,6 +71,6 @@ function checked(given: unknown): string {
 
 /** The error comes from the caller's code, and may quote the token that its function was told of. */
 function sourceFailed(error: unknown, rejectedToken: string | undefined): TokenError {
-  const cause = safeCause(error, rejectedToken === undefined ? [] : [rejectedToken]);
+  const cause = describeThrown(error, rejectedToken === undefined ? [] : [rejectedToken]);
   return new TokenError("auth.accessToken failed", { code: "token_source_failed", cause });
 }

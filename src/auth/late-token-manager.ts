@@ -32,10 +32,6 @@ export class LateTokenManager implements TokenSource {
       : this.#manager.current(deadline, maxRetries);
   }
 
-  ensure(validForMs: number, deadline: Deadline, maxRetries: number): Promise<void> {
-    return this.#ask(deadline, (manager) => manager.ensure(validForMs, deadline, maxRetries));
-  }
-
   renew(used: string, deadline: Deadline, maxRetries: number): Promise<string> {
     return this.#ask(deadline, (manager) => manager.renew(used, deadline, maxRetries));
   }

@@ -2,20 +2,19 @@ import { uniqueId } from "../platform/unique-id.js";
 import { clock } from "../timing/clock.js";
 import { now } from "../timing/timestamp.js";
 import type { PasswordAuth, SessionAuth } from "./auth-options.js";
-import { type Grant, type GrantFailure, grantReactions, isDeadGrant, mayBeSpent } from "./grant-failure.js";
-import { noteRefusal } from "./noted-refusal.js";
+import { type Grant, type GrantFailure, isDeadGrant, mayBeSpent, reactionTo } from "./grant-failure.js";
+import { noteRefusal } from "./hold.js";
 import { readSharedValue, type SharedValue, sharedToken, toSharedValue, unspentRefreshToken } from "./shared-value.js";
 import { type Found, StoreAway, StoreEntry } from "./store-entry.js";
 import type { Granted, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenStore } from "./token-store.js";
-import { lastPartMs, leftOfToken, type Token, wantedOfToken } from "./token-timing.js";
+import { lastPartMs, leftOfToken, type Token } from "./token-timing.js";
 import { UnwrittenValues } from "./unwritten-values.js";
 
 export interface SharedSessionOptions {
   readonly store: TokenStore;
   readonly auth: PasswordAuth | SessionAuth;
   readonly endpoint: TokenEndpoint;
-  readonly timeoutMs: number;
   readonly leewayMs: number | undefined;
   readonly random: () => number;
   /** Ends the waiting for another process. */
@@ -27,7 +26,6 @@ export interface TokenNeed {
   readonly current: Token | undefined;
   /** The token that the service refused. */
   readonly rejected: string | undefined;
-  readonly validForMs: number;
   /** Tokens that a response might repeat and no error may show. */
   readonly knownTokens: readonly string[];
 }
@@ -71,13 +69,13 @@ export class SharedSession {
   /** The lock was waited for in vain, which is not done twice. */
   #isLockStuck = false;
 
-  constructor({ store, auth, endpoint, timeoutMs, leewayMs, random, signal }: SharedSessionOptions) {
+  constructor({ store, auth, endpoint, leewayMs, random, signal }: SharedSessionOptions) {
     this.#entry = new StoreEntry(store, auth);
     this.#unwritten = UnwrittenValues.of(store);
     this.#client = JSON.stringify([auth.authUrl, auth.realm, auth.clientId]);
     this.#endpoint = endpoint;
     // Longer than everything that is done under it: looking and marking, 2 s each, and the request.
-    this.#lockMs = timeoutMs + 5000;
+    this.#lockMs = endpoint.timeoutMs + 5000;
     this.#leewayMs = leewayMs;
     this.#random = random;
     this.#signal = signal;
@@ -236,7 +234,7 @@ export class SharedSession {
       return this.#logInAgain(owner, mark, need, sessionSpent);
     }
     const { failure } = requested;
-    if (grantReactions[failure.class].refresh_token === "login") {
+    if (reactionTo(failure, "refresh_token", this.#endpoint.canLogIn) === "login") {
       // Ending the session later finds by this that nothing is left to end.
       const isOver = isDeadGrant(failure) && !this.#endpoint.canLogIn && this.#isNewest(refreshToken, found);
       if (isOver) await this.#replace(mark, { ...value, spentBy: sessionOver });
@@ -318,9 +316,7 @@ export class SharedSession {
 
   #usable(found: Found | undefined, need: TokenNeed): Token | undefined {
     const token = this.#other(found, need);
-    if (token === undefined) return undefined;
-    const leastMs = Math.max(token.leewayMs, wantedOfToken(token, need.validForMs));
-    return leftOfToken(token, now()) > leastMs ? token : undefined;
+    return token !== undefined && leftOfToken(token, now()) > token.leewayMs ? token : undefined;
   }
 
   /** A token that lives, while another process renews it. */

@@ -1,6 +1,6 @@
 import { later, now } from "../timing/timestamp.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
-import { isNotedRefusal, type NotedRefusal } from "./noted-refusal.js";
+import { isNotedRefusal, type NotedRefusal } from "./hold.js";
 import type { Granted } from "./token-endpoint.js";
 import { isSendable } from "./token-response.js";
 import { isBearerToken } from "./token-source.js";

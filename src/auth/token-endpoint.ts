@@ -6,7 +6,15 @@ import { serverAttributes } from "../tracing/server-attributes.js";
 import { type Followed, follow, type Part, type Tracing } from "../tracing/tracing.js";
 import type { BaseUrl } from "../wire/base-url.js";
 import type { Transport, WireRequest, WireResponse } from "../wire/transport.js";
-import { type IdentityProviderAuth, logoutAddress, type PasswordAuth, tokenEndpointAddress } from "./auth-options.js";
+import { reasonOf } from "../wire/wire-failure.js";
+import {
+  type IdentityProviderAuth,
+  isFormText,
+  logoutAddress,
+  type PasswordAuth,
+  type SecretSource,
+  tokenEndpointAddress,
+} from "./auth-options.js";
 import {
   failureOfGrant,
   failureOfIdToken,
@@ -15,10 +23,9 @@ import {
   GrantError,
   type GrantFailure,
 } from "./grant-failure.js";
+import { holdsBack, type NotedRefusal } from "./hold.js";
 import { loadOpenIdGrant } from "./loaded.js";
-import { holdsBack, type NotedRefusal } from "./noted-refusal.js";
 import type { GrantedTokens, LoginCallback, UserClaims } from "./openid-grant.js";
-import { readSecret } from "./secret-source.js";
 import { readLogoutResponse, readTokenResponse, type TokenFields } from "./token-response.js";
 
 export interface Granted {
@@ -38,7 +45,8 @@ export type GrantResult = { readonly granted: Granted } | { readonly failure: Gr
 export interface TokenEndpointOptions {
   readonly auth: IdentityProviderAuth | PasswordAuth;
   readonly transport: Transport;
-  readonly timeoutMs: number;
+  /** For one request. Default: `auth.timeoutMs`, or else 10 s. */
+  readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
   readonly tracing?: Tracing | undefined;
 }
@@ -69,24 +77,25 @@ export class TokenEndpoint {
   readonly #address: BaseUrl;
   readonly #auth: IdentityProviderAuth | PasswordAuth;
   readonly #transport: Transport;
-  readonly #timeoutMs: number;
+  readonly timeoutMs: number;
   readonly #signal: AbortSignal | undefined;
   readonly #tracing: Tracing | undefined;
   #hasResponded = false;
   /** The credentials of the last login. */
   #used: Credentials | undefined;
 
-  constructor({ auth, transport, timeoutMs, signal, tracing }: TokenEndpointOptions) {
+  constructor({ auth, transport, timeoutMs = auth.timeoutMs ?? 10_000, signal, tracing }: TokenEndpointOptions) {
     this.#tracing = tracing;
     this.#address = tokenEndpointAddress(auth);
     this.#auth = { ...auth };
     this.#transport = transport;
-    this.#timeoutMs = timeoutMs;
+    this.timeoutMs = timeoutMs;
     this.#signal = signal;
   }
 
-  get origin(): string {
-    return this.#address.origin;
+  /** For messages: `authUrl` holds no credentials. */
+  get url(): string {
+    return this.#address.origin + this.#address.path;
   }
 
   get canLogIn(): boolean {
@@ -143,7 +152,7 @@ export class TokenEndpoint {
     const used = this.#used;
     if (used === undefined || !("password" in auth)) return false;
     if (typeof auth.password === "string" && typeof auth.clientSecret !== "function") return false;
-    const deadline = new Deadline({ timeoutMs: this.#timeoutMs, signal: this.#signal });
+    const deadline = new Deadline({ timeoutMs: this.timeoutMs, signal: this.#signal });
     try {
       const { password, clientSecret } = await deadline.race(this.#readCredentials(auth));
       return password !== used.password || clientSecret !== used.clientSecret;
@@ -172,7 +181,7 @@ export class TokenEndpoint {
     const part = (): Part => ({
       name: "token request",
       kind: "client",
-      attributes: { "http.request.method": "POST", ...serverAttributes(this.origin) },
+      attributes: { "http.request.method": "POST", ...serverAttributes(this.#address.origin) },
     });
     return follow(this.#tracing, part, async ({ note }) => {
       const result = await this.#requestGrant(knownTokens, prepare, note);
@@ -186,7 +195,7 @@ export class TokenEndpoint {
     prepare: () => Promise<PreparedGrant>,
     note: Followed["note"],
   ): Promise<GrantResult> {
-    const deadline = new Deadline({ timeoutMs: this.#timeoutMs, signal: this.#signal });
+    const deadline = new Deadline({ timeoutMs: this.timeoutMs, signal: this.#signal });
     let tokens: TokenFields | undefined;
     try {
       const { grant, callback, fields, clientSecret } = await deadline.race(prepare()).catch(toSecretFailure);
@@ -317,6 +326,31 @@ function toGranted({ tokens: fields, claims }: GrantedTokens, sentAt: Timestamp)
 function toMs(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : seconds * 1000;
 }
+
+/**
+ * The secret, or what the caller's function returns. Only a known code is taken over from what the function throws: its message
+ * may quote secrets.
+ *
+ * @param name of the option.
+ * @throws {GrantError}
+ */
+export async function readSecret(name: string, source: SecretSource): Promise<string> {
+  if (typeof source === "string") return source;
+  let given: unknown;
+  try {
+    given = await source();
+  } catch (error) {
+    const reason = reasonOf(error);
+    throw new GrantError({ class: "no-secret", secretName: name, reason: systemCode.test(reason) ? reason : "THREW" });
+  }
+  if (isFormText(given)) return given;
+  const hasLineBreak = typeof given === "string" && /[\r\n]/.test(given);
+  const reason = hasLineBreak ? "LINE_BREAK_RETURNED" : "NO_SECRET_RETURNED";
+  throw new GrantError({ class: "no-secret", secretName: name, reason });
+}
+
+/** A code of Node's or undici's, such as `ECONNREFUSED`. */
+const systemCode = /^(?:E[A-Z]{3,20}|(?:ERR|UND_ERR)_[A-Z_]{3,40})$/;
 
 /** A function of the caller's that takes too long counts as one that failed. */
 function toSecretFailure(error: unknown): never {

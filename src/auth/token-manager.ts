@@ -7,32 +7,27 @@ import type { PasswordAuth, SessionAuth } from "./auth-options.js";
 import {
   type Grant,
   type GrantFailure,
-  type GrantReaction,
-  grantReactions,
   mayBeSpent,
+  reactionTo,
   toRejectedError,
   toTokenError,
 } from "./grant-failure.js";
-import { EndpointHold, type Hold, heldMs, mayWait, toHold, waitUntilOver } from "./hold.js";
+import { EndpointHold, type Hold, heldMs, mayWait, RefusedTokens, toHold, waitUntilOver } from "./hold.js";
 import { JointWork } from "./joint-work.js";
 import { OwnSession } from "./own-session.js";
-import { RefusedLogins } from "./refused-logins.js";
-import { RefusedTokens } from "./refused-tokens.js";
 import { type SharedResult, SharedSession, type TokenNeed } from "./shared-session.js";
 import { type Granted, type GrantResult, TokenEndpoint } from "./token-endpoint.js";
 import type { TokenEvent } from "./token-event.js";
 import type { TokenHold } from "./token-hold.js";
 import type { TokenSource } from "./token-source.js";
 import type { TokenStore } from "./token-store.js";
-import { lastPartMs, leftOfToken, type Token, toToken, wantedOfToken } from "./token-timing.js";
+import { lastPartMs, leftOfToken, type Token, toToken } from "./token-timing.js";
 
 export interface TokenManagerOptions {
   readonly auth: PasswordAuth | SessionAuth;
   readonly transport: Transport;
   /** How long before its expiry a token is renewed. Default: 5 s, or a tenth of its lifetime if that is less. */
   readonly leewayMs?: number | undefined;
-  /** For one token request, whatever the deadlines of the calls that wait for it. Default: 10 s. */
-  readonly timeoutMs?: number;
   readonly random?: () => number;
   /** Where the session is shared with other processes. Default: it is this client's alone. */
   readonly store?: TokenStore | undefined;
@@ -57,7 +52,6 @@ export class TokenManager implements TokenSource {
   readonly #shared: SharedSession | undefined;
   readonly #closing = new AbortController();
   readonly #hold: EndpointHold;
-  readonly #refusedLogins = new RefusedLogins();
   readonly #refusedTokens = new RefusedTokens();
   /** This client's own. With a store there is one only where the client logged in without it. */
   readonly #session: OwnSession;
@@ -72,17 +66,16 @@ export class TokenManager implements TokenSource {
 
   /** @throws {ConfigError} when the address or the leeway can't be used. */
   constructor(options: TokenManagerOptions) {
-    const { auth, transport, leewayMs, timeoutMs = 10_000, random = Math.random, store, onToken, tracing } = options;
+    const { auth, transport, leewayMs, random = Math.random, store, onToken, tracing } = options;
     if (leewayMs !== undefined && !(leewayMs >= 0)) {
       throw new ConfigError("the leeway of tokens must be a number of milliseconds, 0 or more");
     }
-    this.#endpoint = new TokenEndpoint({ auth, transport, timeoutMs, signal: this.#closing.signal, tracing });
     const { signal } = this.#closing;
-    const endpoint = this.#endpoint;
+    const endpoint = new TokenEndpoint({ auth, transport, signal, tracing });
+    const { timeoutMs } = endpoint;
+    this.#endpoint = endpoint;
     this.#shared =
-      store === undefined
-        ? undefined
-        : new SharedSession({ store, auth, endpoint, timeoutMs, leewayMs, random, signal });
+      store === undefined ? undefined : new SharedSession({ store, auth, endpoint, leewayMs, random, signal });
     // A refresh and a login; with a store, also the waiting for another process, and what is read and written.
     this.#renewal = new JointWork((store === undefined ? 2 : 6) * timeoutMs);
     this.#otherCredentials = new JointWork(timeoutMs);
@@ -108,20 +101,15 @@ export class TokenManager implements TokenSource {
     return this.#usableToken() ?? this.#obtain(deadline, maxRetries);
   }
 
-  async ensure(validForMs: number, deadline: Deadline, maxRetries: number): Promise<void> {
-    deadline.assertNotEnded();
-    // What a failure of it means for the old token is known afterwards, from what is left of that.
-    if (this.#isTooShort(validForMs)) await deadline.race(this.#joinRenewal(validForMs));
-    await this.current(deadline, maxRetries);
-  }
-
   async renew(used: string, deadline: Deadline, maxRetries: number): Promise<string> {
     this.#drop(used);
     const token = await this.current(deadline, maxRetries);
     if (token !== used) return token;
-    throw new TokenError("the service refused the access token, and the token endpoint issued the same one again", {
-      code: "token_rejected",
-    });
+    const { url } = this.#endpoint;
+    throw new TokenError(
+      `The service refused the access token (401), and ${url} issued the same one again. Check that it issues tokens for this service.`,
+      { code: "token_rejected" },
+    );
   }
 
   refused(used: string): void {
@@ -156,12 +144,12 @@ export class TokenManager implements TokenSource {
    * @returns why that can't be known to have worked, or nothing.
    */
   async endSession(): Promise<GrantFailure | undefined> {
-    await this.#awaitRenewal(endTimeoutMs);
+    await this.#awaitRenewal(this.#endpoint.timeoutMs);
     const isRenewing = this.#renewal.current !== undefined;
     const last = this.#shared === undefined ? this.#session.lastToken(isRenewing) : await this.#shared.end();
     this.#closing.abort();
     if (last === undefined) return undefined;
-    const deadline = new Deadline({ timeoutMs: endTimeoutMs });
+    const deadline = new Deadline({ timeoutMs: this.#endpoint.timeoutMs });
     try {
       const failure = await this.#endpoint.logout(last.refreshToken, deadline);
       return failure ?? (last.isNewest ? undefined : { class: "unconfirmed" });
@@ -184,7 +172,7 @@ export class TokenManager implements TokenSource {
       const rejectedMs = this.#refusedTokens.beginRenewal(used);
       if (rejectedMs > 0) {
         this.#rejectedUntil = later(now(), rejectedMs);
-        throw toRejectedError(this.#endpoint.origin, now().wallMs + rejectedMs);
+        throw toRejectedError(this.#endpoint.url, now().wallMs + rejectedMs);
       }
       this.#rejectedUntil = undefined;
     }
@@ -203,13 +191,6 @@ export class TokenManager implements TokenSource {
     if (left <= lastPartMs) return undefined;
     void this.#joinRenewal();
     return token.value;
-  }
-
-  /** Whether there is a token, but not for so long, and the endpoint may be asked for another one. */
-  #isTooShort(validForMs: number): boolean {
-    const token = this.#unexpiredToken();
-    if (token === undefined || this.#hold.current !== undefined) return false;
-    return leftOfToken(token, now()) < wantedOfToken(token, validForMs);
   }
 
   async #obtain(deadline: Deadline, maxRetries: number): Promise<string> {
@@ -241,7 +222,7 @@ export class TokenManager implements TokenSource {
     const found = this.#shared === undefined ? undefined : await this.#lookWhileHeld(this.#shared, deadline);
     if (found !== undefined) return found;
     const result = { failure: hold.failure, hold };
-    if (hold.failure.class !== "refused" || !this.#refusedLogins.mayTryOthers) return result;
+    if (hold.failure.class !== "refused" || !this.#hold.mayTryOthers) return result;
     const others = await deadline.race(this.#otherCredentials.join(() => this.#endpoint.hasOtherCredentials()));
     if (others) this.#hold.lift(hold);
     // Another call may have tried them meanwhile.
@@ -249,19 +230,19 @@ export class TokenManager implements TokenSource {
   }
 
   /** Never rejects. */
-  #joinRenewal(validForMs = 0): Promise<TokenResult> {
-    return this.#renewal.current ?? this.#renewal.start((end) => this.#startRenewal(validForMs, end));
+  #joinRenewal(): Promise<TokenResult> {
+    return this.#renewal.current ?? this.#renewal.start((end) => this.#startRenewal(end));
   }
 
   /** Never rejects: it may fail when no call waits for it any more. */
-  async #startRenewal(validForMs: number, end: () => void): Promise<TokenResult> {
+  async #startRenewal(end: () => void): Promise<TokenResult> {
     // In the same turn as the decision before it, so that no call joins a renewal that is over.
     const ended = (result: TokenResult): TokenResult => {
       end();
       return result;
     };
     if (this.#shared !== undefined) {
-      const result = this.#afterSharing(await this.#shared.renew(this.#need(validForMs)));
+      const result = this.#afterSharing(await this.#shared.renew(this.#need()));
       if (result !== undefined) return ended(result);
     }
     const refreshToken = this.#session.usableToken;
@@ -269,7 +250,7 @@ export class TokenManager implements TokenSource {
       const result = this.#afterRefresh(await this.#endpoint.refresh(refreshToken, this.#knownTokens()));
       if (result !== undefined) return ended(result);
     }
-    if (!this.#endpoint.canLogIn) return ended(this.#leaveAlone(this.#session.ended, undefined));
+    if (!this.#endpoint.canLogIn) return ended(this.#fail(this.#session.ended, "refresh_token"));
     return ended(this.#afterLogin(await this.#endpoint.login(this.#knownTokens())));
   }
 
@@ -280,16 +261,13 @@ export class TokenManager implements TokenSource {
     if ("token" in result) return this.#adopt(result.token);
     if ("granted" in result) return this.#store(result.granted, result.grant, result.isShared);
     if (result.grant === "password") return this.#afterLogin(result);
-    const { failure } = result;
-    const reaction = grantReactions[failure.class].refresh_token;
-    if (reaction === "stop") return this.#leaveAlone(failure, undefined);
-    return this.#afterFailedRefresh(failure, reaction);
+    return this.#fail(result.failure, "refresh_token");
   }
 
   /** Processes that lose their store at the same time do not all log in at the same time. */
   #afterUnshared(reason: string): TokenResult | undefined {
     const failure: GrantFailure = { class: "unshared", reason };
-    if (!this.#endpoint.canLogIn) return this.#fail(failure, true);
+    if (!this.#endpoint.canLogIn) return this.#fail(failure, "refresh_token");
     this.#aloneFrom ??= later(now(), this.#random() * spreadMs);
     const waitMs = leftMs(this.#aloneFrom, now());
     return waitMs <= 0 ? undefined : this.#leaveAlone(failure, toHold(failure, Math.min(waitMs, longestWaitMs), false));
@@ -297,18 +275,17 @@ export class TokenManager implements TokenSource {
 
   /** While this client may request nothing, another process may. */
   async #lookWhileHeld(shared: SharedSession, deadline: Deadline): Promise<TokenResult | undefined> {
-    const token = await deadline.race(this.#look.join(() => shared.look(this.#need(0))));
+    const token = await deadline.race(this.#look.join(() => shared.look(this.#need())));
     return token === undefined ? undefined : this.#adopt(token);
   }
 
-  #need(validForMs: number): TokenNeed {
-    return { current: this.#token, rejected: this.#refusedTokens.last, validForMs, knownTokens: this.#knownTokens() };
+  #need(): TokenNeed {
+    return { current: this.#token, rejected: this.#refusedTokens.last, knownTokens: this.#knownTokens() };
   }
 
   #adopt(token: Token): TokenResult {
     this.#token = token;
     this.#hold.clear();
-    this.#refusedLogins.clear();
     return { token: token.value };
   }
 
@@ -327,26 +304,18 @@ export class TokenManager implements TokenSource {
       return undefined;
     }
     const { failure } = result;
-    const reaction = grantReactions[failure.class].refresh_token;
+    const reaction = reactionTo(failure, "refresh_token", this.#endpoint.canLogIn);
     if (reaction === "login") {
       this.#session.end(failure);
       return undefined;
     }
     if (mayBeSpent(failure)) this.#session.doubt(reaction === "old-or-login");
-    return this.#afterFailedRefresh(failure, reaction);
-  }
-
-  #afterFailedRefresh(failure: GrantFailure, reaction: GrantReaction): TokenResult {
-    if (reaction === "old-or-login" && this.#token !== undefined) this.#token = { ...this.#token, leewayMs: 0 };
-    return this.#fail(failure, reaction !== "fail");
+    return this.#fail(failure, "refresh_token");
   }
 
   #afterLogin(result: GrantResult): TokenResult {
     if ("granted" in result) return this.#store(result.granted, "password");
-    const { failure } = result;
-    const reaction = grantReactions[failure.class].password;
-    if (reaction !== "stop") return this.#fail(failure, reaction === "back-off");
-    return this.#leaveAlone(failure, toHold(failure, this.#refusedLogins.add(), true));
+    return this.#fail(result.failure, "password");
   }
 
   /** @param isShared absent where the session is this client's own. One of the store's is not kept here: others may continue it. */
@@ -363,9 +332,10 @@ export class TokenManager implements TokenSource {
     return result;
   }
 
-  #fail(failure: GrantFailure, isPassing: boolean): TokenResult {
-    const hasToken = this.#unexpiredToken() !== undefined;
-    return this.#leaveAlone(failure, this.#hold.afterFailure(failure, isPassing, hasToken));
+  #fail(failure: GrantFailure, grant: Grant): TokenResult {
+    const reaction = reactionTo(failure, grant, this.#endpoint.canLogIn);
+    if (reaction === "old-or-login" && this.#token !== undefined) this.#token = { ...this.#token, leewayMs: 0 };
+    return this.#leaveAlone(failure, this.#hold.after(failure, reaction, this.#unexpiredToken() !== undefined));
   }
 
   /** While the old token has not expired, a failed renewal costs no call anything. */
@@ -395,8 +365,10 @@ export class TokenManager implements TokenSource {
     }
   }
 
-  #toError({ failure, hold }: FailedRenewal): TokenError {
-    return toTokenError(failure, this.#endpoint.origin, hold?.untilWallMs);
+  #toError({ failure, hold }: FailedRenewal): TokenError | ConfigError {
+    // What keeps every request from being made is an option or a package, and no login.
+    if (failure.problem !== undefined) return new ConfigError(failure.problem);
+    return toTokenError(failure, this.#endpoint.url, hold?.untilWallMs);
   }
 
   #unexpiredToken(): Token | undefined {
@@ -405,9 +377,6 @@ export class TokenManager implements TokenSource {
 }
 
 const logoutTimeoutMs = 2000;
-
-/** The timeout of a logout, whose user has to know whether it worked. */
-const endTimeoutMs = 10_000;
 
 /** Over this time the processes of a fleet log in that have lost their store. */
 const spreadMs = 30_000;

@@ -70,9 +70,11 @@ function toSeconds(expiresIn: unknown): number | undefined {
   return typeof seconds === "number" && Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined;
 }
 
-function readFailure({ status, headers, text }: WireResponse, secrets: readonly string[]): GrantFailure {
+function readFailure({ status, headers, text, broken }: WireResponse, secrets: readonly string[]): GrantFailure {
+  const reason = status === 200 && broken !== undefined ? lost.get(broken) : undefined;
+  if (reason !== undefined) return { class: "maybe-sent", reason };
   const { error, error_description } = parseJsonObject(text);
-  const failure = { class: classifyGrantResponse(status, typeof error === "string" && error !== ""), status };
+  const failure = { class: classifyGrantResponse(status, error, isPage(headers, text)), status };
   if (failure.class === "unreadable") return failure;
   const retryAfterMs = parseRetryAfterMs(headers["retry-after"], clock.wallMs());
   const serviceCode = toSafeCode(error, secrets);
@@ -83,6 +85,18 @@ function readFailure({ status, headers, text }: WireResponse, secrets: readonly 
     ...(serviceMessage === "" ? undefined : { serviceMessage }),
     ...(retryAfterMs === undefined ? undefined : { retryAfterMs }),
   };
+}
+
+/** A success of which not all arrived. */
+const lost: ReadonlyMap<string, string> = new Map([
+  ["cut-short", "CUT_SHORT"],
+  ["timeout", "DEADLINE"],
+  ["abort", "ABORTED"],
+]);
+
+/** A page of maintenance, say, in the place of the endpoint. */
+function isPage(headers: WireResponse["headers"], text: string): boolean {
+  return /^text\/html\b/i.test(headers["content-type"] ?? "") || /^\s*</.test(text);
 }
 
 /** Word for word, since it may be a sentence ("Realm does not exist"); not at all where it gives a secret away. */

@@ -20,11 +20,6 @@ export interface TokenSource {
    */
   current(deadline: Deadline, maxRetries: number): string | Promise<string>;
   /**
-   * Renews the token if it would expire sooner than that. A renewal that fails is no failure while the old token lives. Rejects as
-   * `current` does. Absent where nothing is known of lifetimes.
-   */
-  ensure?(validForMs: number, deadline: Deadline, maxRetries: number): Promise<void>;
-  /**
    * After a 401 on a call that used `used`: another token than that one, or a rejection. If it has been replaced already: the
    * current one, without a token request.
    */

@@ -1,4 +1,4 @@
-import { parseTime } from "../reconcile/own-entry.js";
+import { parseTime } from "../reconcile/options.js";
 import { UsageError } from "./command.js";
 
 /**

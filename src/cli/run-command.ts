@@ -1,10 +1,10 @@
 import { parseArgs } from "node:util";
 import { CrossBorderError } from "../errors/errors.js";
+import { didYouMean, nearest } from "../errors/nearest.js";
 import { redactText } from "../errors/redact.js";
 import { Interrupted } from "./ask-secret.js";
 import { type Command, type ExitCode, exitCodes, type Given, UsageError } from "./command.js";
 import { helpOf, overview } from "./help.js";
-import { didYouMean, nearest } from "./nearest.js";
 import { printableLines } from "./printable.js";
 import { program } from "./program.js";
 import { serviceText } from "./service-text.js";

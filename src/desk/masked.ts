@@ -28,8 +28,10 @@ const { record }: { readonly record: FieldTable } = payments.list;
 /** They hold the names and accounts once more. */
 const copies: ReadonlySet<string> = new Set(["creationRequestBody", "extras"]);
 
+/** Fields that the client doesn't know are hidden too: they may hold anything. */
 function mask(name: string, value: unknown): unknown {
+  if (name === "") return value;
   const kind = kindOfField(record, name);
-  const isConfidential = kind !== undefined && fieldKinds[kind].isConfidential === true;
+  const isConfidential = kind === undefined || fieldKinds[kind].isConfidential === true;
   return isConfidential || copies.has(name) ? hidden : value;
 }

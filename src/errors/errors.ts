@@ -1,7 +1,7 @@
+import { describeThrown } from "./describe-thrown.js";
 import { docUrlOf } from "./doc-url.js";
 import { hide } from "./hide.js";
 import { redactText } from "./redact.js";
-import { safeCause } from "./safe-cause.js";
 
 /**
  * What a failed call did at the service.
@@ -83,11 +83,15 @@ export type ErrorCode =
   | "journal_replica"
   | "outcome_unknown"
   | "paging"
+  | "paging_cursor_ignored"
   | "paging_end_unproved"
+  | "paging_no_token"
+  | "paging_order"
+  | "paging_sort"
+  | "paging_sort_ignored"
   | "quote_changed"
   | "quote_expired"
   | "signing_failed"
-  | "temporary_file_failed"
   | "timeout"
   | "unexpected_failure"
   | "unexpected_response"
@@ -106,7 +110,9 @@ export type TokenErrorCode =
   | "logout_unconfirmed"
   | "proxy_refused"
   | "session_ended"
+  | "token_endpoint_blocked"
   | "token_endpoint_failing"
+  | "token_endpoint_not_found"
   | "token_endpoint_redirected"
   | "token_endpoint_unreachable"
   | "token_endpoint_untrusted"
@@ -124,6 +130,9 @@ export interface ErrorDetails {
   readonly operation?: string | undefined;
   readonly attempts?: number | undefined;
   readonly requestId?: string | undefined;
+  readonly status?: number | undefined;
+  readonly serviceCode?: string | undefined;
+  readonly serviceMessage?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -156,6 +165,18 @@ export class CrossBorderError extends Error {
   declare readonly attempts?: number;
   /** `x-request-id` of the call's last response that had one: quote it when you ask the service about the call. */
   declare readonly requestId?: string;
+  /** Status of the response behind the error: the service's, or the token endpoint's for a {@link TokenError}. */
+  declare readonly status?: number;
+  /**
+   * The response's own `error` or `code`, word for word. Absent if there is none, if it is longer than 256 characters, and if it repeats
+   * something confidential of the request or holds a number of eight digits or more, which may be an account.
+   */
+  declare readonly serviceCode?: string;
+  /**
+   * The response's own `message`, or `error_description`, up to 4,096 characters. It may hold names and account numbers, so it takes no
+   * part in printing or in `JSON.stringify`.
+   */
+  declare readonly serviceMessage?: string;
   /** Set where the sender's money had been taken before the failure, together with the id of the intent it was taken for. */
   declare funds?: FundsTaken & { readonly intentId: string };
 
@@ -168,23 +189,21 @@ export class CrossBorderError extends Error {
     if (details.operation !== undefined) this.operation = details.operation;
     if (details.attempts !== undefined) this.attempts = details.attempts;
     if (details.requestId !== undefined) this.requestId = details.requestId;
+    if (details.status !== undefined) this.status = details.status;
+    if (details.serviceCode !== undefined) this.serviceCode = details.serviceCode;
+    if (details.serviceMessage !== undefined) hide(this, "serviceMessage", details.serviceMessage);
     if (details.cause !== undefined)
-      hide(this, "cause", details.cause instanceof CrossBorderError ? details.cause : safeCause(details.cause));
+      hide(this, "cause", details.cause instanceof CrossBorderError ? details.cause : describeThrown(details.cause));
     hide(this, brand, lineage(new.target));
   }
 
   // biome-ignore-start lint/complexity/noThisInStatic: `this` is the class on the right of `instanceof`, mostly a subclass
   static override [Symbol.hasInstance](value: unknown): boolean {
     if (typeof value !== "object" || value === null) return false;
-    try {
-      if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
-      if (!Object.hasOwn(this, "className")) return false;
-      const names: unknown = Reflect.get(value, brand);
-      return Array.isArray(names) && names.includes(this.className);
-    } catch {
-      // A proxy that refuses to be looked at.
-      return false;
-    }
+    if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
+    if (!Object.hasOwn(this, "className")) return false;
+    const names: unknown = Reflect.get(value, brand);
+    return Array.isArray(names) && names.includes(this.className);
   }
   // biome-ignore-end lint/complexity/noThisInStatic: see above
 
@@ -228,8 +247,8 @@ export class SigningError extends CrossBorderError {
 /**
  * No access token could be had; the call itself was not sent, so `effect` is `none`. The codes:
  *
- * - `login_refused`: the credentials, the client or the realm are wrong, or the account is locked, which looks the same. Every call
- *   fails at once until `heldUntilMs`: 1 min after the first refusal, then 2, 4, … 60. Other credentials end that.
+ * - `login_refused`: the credentials or the client are wrong, or the account is locked, which looks the same. Every call fails at
+ *   once until `heldUntilMs`: 1 min after the first refusal, then 2, 4, … 60. Other credentials end that.
  * - `login_required`: nobody is logged in to the `BrowserLogin` or the `ServerSession`.
  * - `session_ended`: the user's session has expired, or an administrator has ended it. A new login begins another one.
  * - `login_state_mismatch`: the callback does not belong to the login that this user began: another tab's, a replayed one, or a forged
@@ -240,7 +259,10 @@ export class SigningError extends CrossBorderError {
  * - `login_failed`: the login page came back with another error, which is in `serviceCode`, or with none and no code.
  * - `login_unverified`: the ID token belongs to another login or another client, has expired, or is missing.
  * - `token_throttled`: the token endpoint responded with 429 and is left alone until `heldUntilMs`.
- * - `token_endpoint_failing`: it responded with 5xx, 408 or an error page of another server. The call waited for it.
+ * - `token_endpoint_failing`: it responded with 5xx or 408, or with a web page in place of a token. The call waited for it.
+ * - `token_endpoint_not_found`: it responded with 404 or 405. Check `authUrl` and `realm`.
+ * - `token_endpoint_blocked`: it responded with another 4xx that says nothing of the credentials: a realm that isn't enabled, a limit of
+ *   sessions, a firewall.
  * - `token_endpoint_unreachable`: no response came from it. The call waited for it.
  * - `token_endpoint_untrusted`: its certificate or its TLS is not acceptable.
  * - `proxy_refused`: the proxy on the way to it let nothing through, such as with 407.
@@ -256,27 +278,15 @@ export class SigningError extends CrossBorderError {
 export class TokenError extends CrossBorderError {
   /** @internal */
   static override readonly className: string = "TokenError";
-  /** Status of the token endpoint's response, where there was one. */
-  declare readonly status?: number;
-  /** The `error` of the token endpoint's response, word for word: `invalid_grant`, or a sentence. */
-  declare readonly serviceCode?: string;
-  /** Its `error_description`. Not enumerable: it may hold names. */
-  declare readonly serviceMessage?: string;
   /** Until when (milliseconds since 1970) the client requests no other token. */
   declare readonly heldUntilMs?: number;
   constructor(message: string, details: TokenErrorDetails) {
     super(message, details);
-    if (details.status !== undefined) this.status = details.status;
-    if (details.serviceCode !== undefined) this.serviceCode = details.serviceCode;
-    if (details.serviceMessage !== undefined) hide(this, "serviceMessage", details.serviceMessage);
     if (details.heldUntilMs !== undefined) this.heldUntilMs = details.heldUntilMs;
   }
 }
 
 export interface TokenErrorDetails extends ErrorDetails {
-  readonly status?: number | undefined;
-  readonly serviceCode?: string | undefined;
-  readonly serviceMessage?: string | undefined;
   readonly heldUntilMs?: number | undefined;
 }
 
@@ -333,8 +343,7 @@ export class UnexpectedResponseError extends CrossBorderError {
   declare readonly status: number;
   declare readonly response: ErrorResponse;
   constructor(message: string, details: Partial<ErrorDetails> & { readonly response: ErrorResponse }) {
-    super(message, { code: "unexpected_response", ...details });
-    this.status = details.response.status;
+    super(message, { code: "unexpected_response", status: details.response.status, ...details });
     hide(this, "response", details.response);
   }
 }
@@ -370,8 +379,6 @@ export class JournalError extends CrossBorderError {
 
 export interface ApiErrorDetails extends ErrorDetails {
   readonly response: ErrorResponse;
-  readonly serviceCode?: string | undefined;
-  readonly serviceMessage?: string | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly signed?: SignedText | undefined;
 }
@@ -380,17 +387,7 @@ export interface ApiErrorDetails extends ErrorDetails {
 export class ApiError extends CrossBorderError {
   /** @internal */
   static override readonly className: string = "ApiError";
-  readonly status: number;
-  /**
-   * The response's own `error` or `code`, word for word. Absent where there is none, where it is longer than 256 characters, and
-   * where it repeats something confidential of the request or holds a number of eight digits or more, which may be an account.
-   */
-  declare readonly serviceCode?: string;
-  /**
-   * The response's own `message` as it came, up to 4,096 characters. It may hold names and account numbers, so it takes no part in
-   * printing or in `JSON.stringify`.
-   */
-  declare readonly serviceMessage?: string;
+  declare readonly status: number;
   /** What the response's `Retry-After` asked for. */
   declare readonly retryAfterMs?: number;
   /** On signed calls: what exactly was signed, to compare with what the service saw. */
@@ -398,10 +395,7 @@ export class ApiError extends CrossBorderError {
   declare readonly response: ErrorResponse;
 
   constructor(message: string, details: ApiErrorDetails) {
-    super(message, details);
-    this.status = details.response.status;
-    if (details.serviceCode !== undefined) this.serviceCode = details.serviceCode;
-    if (details.serviceMessage !== undefined) hide(this, "serviceMessage", details.serviceMessage);
+    super(message, { ...details, status: details.response.status });
     if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
     if (details.signed !== undefined) this.signed = details.signed;
     hide(this, "response", details.response);

@@ -1,5 +1,5 @@
+import { describeThrown } from "./describe-thrown.js";
 import { ConfigError, type CrossBorderError } from "./errors.js";
-import { safeCause } from "./safe-cause.js";
 
 /**
  * Waits for a file of this package that is loaded late. What can't be loaded is loaded again by the next `import()`, unless Node remembers
@@ -23,7 +23,7 @@ export async function loadedLate<Module>(
   } catch (error) {
     throw toError(
       `${what} can't be loaded, so ${outcome}; is the package cross-border-payments installed completely, and are all files there that a bundler made of it?`,
-      safeCause(error),
+      describeThrown(error),
     );
   }
 }

@@ -7,13 +7,14 @@ export interface MismatchEvent {
   /** Such as `payments.list`. */
   readonly operation: string;
   /**
-   * Such as `senderAmount`. Each field of an operation is reported once in the life of a client. A field that the description does not
+   * Such as `senderAmount`. Each field of an operation is reported once in the life of a client, and each created payment whose status
+   * says that it failed. A field that the description does not
    * have goes by its name where it looks like one, and by `(unprintable)` otherwise.
    */
   readonly field: string;
-  /** What the description says, such as `a decimal numeral in a string`; of an unknown field, `a field of the description`. */
+  /** What the description says, such as `a string`; of an unknown field, `a field of the description`. */
   readonly expected: string;
-  /** What came: its type, never its value. */
+  /** What came: its type, or a failed status. Never another value. */
   readonly found: string;
 }
 

@@ -1,10 +1,10 @@
 import type { ApiClient } from "../api/api-client.js";
 import type { RequestOptions } from "../api/request-options.js";
 import { CrossBorderError } from "../errors/errors.js";
-import { equalAmounts } from "../money.js";
 import { type PaymentIntent, type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 import { payments } from "../resources/payments.js";
-import { paymentFromIntent } from "./payment-from-intent.js";
+import { paymentInput } from "./payment-from-intent.js";
+import { isSameField } from "./same-field.js";
 
 /** What an intent has to repeat of its request. A memo moves no money: a service may shorten it. */
 const repeated = [
@@ -14,6 +14,7 @@ const repeated = [
   "receiverGatewayId",
   "receiverCurrency",
   "receiverAccount",
+  "receiverAmount",
 ] as const satisfies readonly (keyof PaymentIntentRequest)[];
 
 /**
@@ -29,16 +30,15 @@ export async function assertPayable(
   intent: PaymentIntent,
   options: RequestOptions | undefined,
 ): Promise<void> {
-  const body = paymentFromIntent(intent, "to be taken");
+  const input = paymentInput(intent, "to be taken");
   assertAnswers(intent, request);
-  await client.check(payments.create, [], { body }, options);
+  await client.check(payments.create, [], input, options);
 }
 
 function assertAnswers(intent: PaymentIntent, request: PaymentIntentRequest): void {
-  const differing: string[] = repeated.filter((field) => intent[field] !== request[field]);
-  if (!equalAmounts(intent.receiverAmount, request.receiverAmount)) differing.push("receiverAmount");
+  const { name: operation, record: kinds } = paymentIntents.create;
+  const differing = repeated.filter((field) => !isSameField(kinds[field], intent[field], request[field]));
   if (differing.length === 0) return;
-  const { name: operation } = paymentIntents.create;
   throw new CrossBorderError(
     `${operation}: the service responded with the intent of another request, which differs in ${differing.join(", ")}; no money was taken and nothing was paid`,
     { code: "intent_mismatch", operation },

@@ -30,7 +30,7 @@ import { frozenCopy, readFlowFunds } from "./funds.js";
 import type { JournalEntry, LeaseRequest } from "./journal.js";
 import { askJournal, Lease } from "./lease.js";
 import { toRefusal } from "./outcome.js";
-import { paymentFromIntent } from "./payment-from-intent.js";
+import { paymentInput } from "./payment-from-intent.js";
 import { isPassing, toFailure, toResponse, toServiceRefusal, WaitTooLong } from "./responses.js";
 import { searchForPayment } from "./search.js";
 import type { Slots } from "./slots.js";
@@ -326,8 +326,8 @@ export class Driver {
   }
 
   async #sign({ intent }: FundsRequested, senderGatewayTransactionId: string): Promise<Happened> {
-    const body = paymentFromIntent(intent, senderGatewayTransactionId);
-    const request = await this.#context.client.sign(payments.create, [], { body }, this.#requestOptions);
+    const input = paymentInput(intent, senderGatewayTransactionId);
+    const request = await this.#context.client.sign(payments.create, [], input, this.#requestOptions);
     const { path, signature } = request;
     return { is: "signed", signed: { senderGatewayTransactionId, path, body: request.body, signature } };
   }

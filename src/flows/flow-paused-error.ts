@@ -1,4 +1,4 @@
-import { looksLikeName } from "../errors/describe-value.js";
+import { describeThrown } from "../errors/describe-thrown.js";
 import { CrossBorderError, type SentRequest } from "../errors/errors.js";
 import { hide } from "../errors/hide.js";
 import type { FlowPhase } from "../events/flow-event.js";
@@ -50,6 +50,7 @@ function describe(key: string, phase: FlowPhase | undefined, cause: unknown): st
 
 /** What a cause says of its own call, such as that nothing was sent, isn't true of the flow: its text stays in `cause`. */
 function nameOf(cause: unknown): string {
-  if (cause instanceof CrossBorderError) return [cause.operation, cause.name, cause.code].filter(Boolean).join(" ");
-  return cause instanceof Error && looksLikeName(cause.name) ? cause.name : "Error";
+  const { name, code } = cause instanceof CrossBorderError ? cause : describeThrown(cause);
+  const { operation } = cause instanceof CrossBorderError ? cause : {};
+  return [operation, name, code].filter((part) => part !== undefined).join(" ");
 }

@@ -1,6 +1,7 @@
 import type { ApiClient } from "../api/api-client.js";
 import { parseRequestOptions, type RequestOptions } from "../api/request-options.js";
 import { loadedLate } from "../errors/loaded-late.js";
+import { traceFrom } from "../errors/trace-from.js";
 import { type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 import { copyRequest } from "./copy-request.js";
 import type { PayOutcome, TakeFunds } from "./pay.js";
@@ -12,11 +13,15 @@ export async function latePay(
   takeFunds: TakeFunds,
   options: RequestOptions | undefined,
 ): Promise<PayOutcome> {
-  // Both steps belong to this call, whatever becomes of the objects that it was given.
-  const asked = copyRequest(request);
-  const kept = parseRequestOptions(paymentIntents.create, options);
-  loaded ??= await loadedLate(import("./pay.js"), "what pays in two steps");
-  return loaded.pay(client, asked, takeFunds, kept);
+  try {
+    // Both steps belong to this call, whatever becomes of the objects that it was given.
+    const asked = copyRequest(request);
+    const kept = parseRequestOptions(paymentIntents.create, options);
+    loaded ??= await loadedLate(import("./pay.js"), "what pays in two steps");
+    return await loaded.pay(client, asked, takeFunds, kept);
+  } catch (error) {
+    throw traceFrom(error);
+  }
 }
 
 let loaded: typeof import("./pay.js") | undefined;

@@ -1,6 +1,7 @@
 import { CrossBorderError } from "../errors/errors.js";
 import { Alarm } from "../timing/alarm.js";
 import { clock } from "../timing/clock.js";
+import { onAbort } from "../timing/on-abort.js";
 
 /** What was still at work when `close` stopped waiting. */
 export interface CloseReport {
@@ -35,9 +36,8 @@ export class OpenWork {
   async run<T>(work: (stop: AbortSignal) => Promise<T>, callersSignal?: AbortSignal): Promise<T> {
     this.assertOpen();
     const stop = new AbortController();
-    const onAbort = (): void => stop.abort(callersSignal?.reason);
-    if (callersSignal?.aborted) onAbort();
-    else callersSignal?.addEventListener("abort", onAbort);
+    if (callersSignal?.aborted) stop.abort(callersSignal.reason);
+    const stopListening = callersSignal && onAbort(callersSignal, () => stop.abort(callersSignal.reason));
     this.#stops.add(stop);
     const pending = (async () => work(stop.signal))();
     this.#pending.add(pending);
@@ -46,7 +46,7 @@ export class OpenWork {
     } finally {
       this.#pending.delete(pending);
       this.#stops.delete(stop);
-      callersSignal?.removeEventListener("abort", onAbort);
+      stopListening?.();
     }
   }
 

@@ -1,6 +1,7 @@
 import { apiClientOf } from "../api/api-client.js";
 import type { RequestOptions } from "../api/request-options.js";
 import { InvalidArgumentError } from "../errors/errors.js";
+import { traceFrom } from "../errors/trace-from.js";
 import type { FlowEvents, FlowPhase } from "../events/flow-event.js";
 import {
   isFunction,
@@ -371,5 +372,6 @@ export function readQuery(given: FlowQuery): FlowQuery {
 }
 
 function read(operation: string, table: Parameters<typeof parseOptions>[0], given: object): object {
-  return parseOptions(table, given, "the options", (message) => new InvalidArgumentError(`${operation}: ${message}`));
+  const refuse = (message: string) => traceFrom(new InvalidArgumentError(`${operation}: ${message}`), read);
+  return parseOptions(table, given, "the options", refuse);
 }

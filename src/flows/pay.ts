@@ -2,11 +2,11 @@ import type { ApiClient } from "../api/api-client.js";
 import type { RequestOptions } from "../api/request-options.js";
 import { AbortedError, CrossBorderError, type FundsTaken, InvalidArgumentError } from "../errors/errors.js";
 import { type PaymentIntent, type PaymentIntentRequest, PaymentIntents } from "../resources/payment-intents.js";
-import { type Payment, Payments, payments } from "../resources/payments.js";
+import { isSettledBadly, type Payment, payments } from "../resources/payments.js";
 import type { Part } from "../tracing/tracing.js";
 import { assertPayable } from "./assert-payable.js";
 import { frozenCopy, readFundsTaken } from "./funds.js";
-import { paymentFromIntent } from "./payment-from-intent.js";
+import { paymentInput } from "./payment-from-intent.js";
 
 /**
  * Shows the intent to the sender and takes the money from the sender's account; returns `null` when the sender declines.
@@ -19,8 +19,15 @@ export type TakeFunds = (
   context: { readonly signal: AbortSignal | undefined },
 ) => Promise<FundsTaken | null> | FundsTaken | null;
 
+/** `paid` means recorded: the service has made the payment's record. */
 export type PayOutcome =
-  | { readonly status: "paid"; readonly intent: PaymentIntent; readonly payment: Payment }
+  | {
+      readonly status: "paid";
+      readonly intent: PaymentIntent;
+      readonly payment: Payment;
+      /** Set if a status of the payment says `error` or `reverted`. What that means for the money is for the bank to decide. */
+      readonly isSettledBadly?: true;
+    }
   | { readonly status: "declined"; readonly intent: PaymentIntent };
 
 /** The two steps of a payment in order, as one part of the work. What it is given belongs to it: see `latePay`. */
@@ -58,7 +65,7 @@ async function payInSteps(
   const funds = readFundsTaken(returned, "if the sender's money was taken, give it back");
   if (funds === null) return { status: "declined", intent };
   const payment = await createPayment(client, intent, funds, options);
-  return { status: "paid", intent, payment };
+  return { status: "paid", intent, payment, ...(isSettledBadly(payment) && { isSettledBadly: true }) };
 }
 
 function abortedBeforeTaking(): AbortedError {
@@ -74,7 +81,7 @@ async function createPayment(
   try {
     // Now that the money is taken, only the deadline ends the call, and the caller's signal no longer does.
     const { signal: _, ...rest } = options ?? {};
-    return await new Payments(client).create(paymentFromIntent(intent, senderGatewayTransactionId), rest);
+    return await client.call(payments.create, [], paymentInput(intent, senderGatewayTransactionId), rest);
   } catch (error) {
     if (error instanceof CrossBorderError) error.funds = { intentId: intent.id, senderGatewayTransactionId };
     throw error;

@@ -1,5 +1,6 @@
 import { describeValue } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
+import { traceFrom } from "../errors/trace-from.js";
 import { type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 import { type FlowContext, toFlowContext } from "./context.js";
 import { copyRequest } from "./copy-request.js";
@@ -116,7 +117,7 @@ export class PaymentFlow {
   /**
    * Makes the payment that belongs to `key`, or returns the outcome that it has already had. The same key has the same outcome,
    * however often and wherever it is run; while another process runs it, this one waits for the outcome. A quote of the key is
-   * confirmed.
+   * confirmed. `paid` means recorded: see `isSettledBadly`.
    *
    * @throws {FlowPausedError} if it stops without an outcome: the service can't be reached, `takeFunds` throws, the journal fails,
    *   `signal` aborts. The flow is stored and still owns the payment, and `work`, `recover`, or a later `run` continues it.
@@ -300,21 +301,25 @@ export class PaymentFlow {
     return result;
   }
 
-  #call(
+  async #call(
     operation: FlowOperation,
     key: string,
     call: Call,
     { signal, headers, patienceMs = 0 }: PatientOptions,
   ): Promise<FlowOutcome | QuotedFlow | undefined> {
     const { openWork, reporter } = this.#context;
-    return openWork.run(
-      (stop) =>
-        follow(reporter, operation, key, async () => {
-          const driver = new Driver(this.#context, key, { stop, headers, patienceMs });
-          return toResult(operation, key, await driver.run(call));
-        }),
-      signal,
-    );
+    try {
+      return await openWork.run(
+        (stop) =>
+          follow(reporter, operation, key, async () => {
+            const driver = new Driver(this.#context, key, { stop, headers, patienceMs });
+            return toResult(operation, key, await driver.run(call));
+          }),
+        signal,
+      );
+    } catch (error) {
+      throw traceFrom(error);
+    }
   }
 }
 

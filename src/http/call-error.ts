@@ -1,9 +1,14 @@
+import type { AnyOperation } from "../api/operation.js";
+import { type CallProblem, callText } from "../errors/call-texts.js";
+import { describeThrown } from "../errors/describe-thrown.js";
 import {
   AbortedError,
   ApiError,
+  ConfigError,
   ConnectionError,
   CrossBorderError,
   type Effect,
+  type ErrorDetails,
   OutcomeUnknownError,
   type SentRequest,
   type SignedText,
@@ -12,26 +17,30 @@ import {
 } from "../errors/errors.js";
 import { hide } from "../errors/hide.js";
 import { isShowable } from "../errors/redact.js";
-import { safeCause } from "../errors/safe-cause.js";
 import { Ended } from "../timing/deadline.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
-import { closingHint, describeProxyRefusal, type WireFailure } from "../wire/wire-failure.js";
-import type { OperationKind } from "./decision.js";
+import { describeProxyRefusal, type WireFailure } from "../wire/wire-failure.js";
+import { errorMessageOf, type OperationKind, worseEffect } from "./decision.js";
 import { endedReasons, type Failure, type RefusedStatus, type UnusableResponse } from "./failure.js";
 
 export interface CallFacts {
-  readonly operation: string;
+  readonly operation: Pick<AnyOperation, "name" | "verb" | "method" | "path">;
   readonly kind: OperationKind;
   readonly origin: string;
+  readonly basePath: string;
   /** Whether the service ever responded to this client. */
   readonly hasResponded?: boolean | undefined;
   readonly attempts: number;
   /** What all attempts together may have done. */
   readonly effect: Effect;
+  /** Whether any byte of any attempt may have left. */
+  readonly isSent: boolean;
   readonly request?: SentRequest | undefined;
   readonly signed?: SignedText | undefined;
   /** The id that the last response with one gave. */
-  readonly requestId: string | undefined;
+  readonly requestId?: string | undefined;
+  /** Status of the last response. */
+  readonly status?: number | undefined;
   /** Values that may appear in no message. */
   readonly secrets: readonly string[];
 }
@@ -39,9 +48,14 @@ export interface CallFacts {
 /** Turns the failure of a call into an error; nothing else does. */
 export function toError(failure: Failure, facts: CallFacts): CrossBorderError {
   const error = errorOf(failure, facts);
+  const { attempts, requestId, status } = facts;
+  const known = { operation: facts.operation.name, attempts, requestId };
   // Errors of tokens and signatures are made where nothing is known of the call.
   for (const name of ["operation", "attempts", "requestId"] as const) {
-    if (facts[name] !== undefined && error[name] === undefined) Object.assign(error, { [name]: facts[name] });
+    if (known[name] !== undefined && error[name] === undefined) Object.assign(error, { [name]: known[name] });
+  }
+  if (error instanceof OutcomeUnknownError && status !== undefined && error.status === undefined) {
+    Object.assign(error, { status });
   }
   return error;
 }
@@ -59,55 +73,68 @@ function errorOf(failure: Failure, facts: CallFacts): CrossBorderError {
   }
 }
 
-function errorOfNoStatus(cause: WireFailure | Ended, facts: CallFacts): CrossBorderError {
-  const { operation, attempts, effect } = facts;
-  const reason = cause instanceof Ended ? endedReasons[cause.kind] : showableReason(cause.reason, facts.secrets);
-  const details = { operation, attempts, effect, cause: Object.assign(new Error(reason), { code: reason }) };
-  const text = describeNoStatus(cause, reason, facts);
-  if (effect !== "none") return outcomeUnknown(text, facts, classOfNoStatus(cause, text, details));
-  return classOfNoStatus(cause, `${text}; nothing was done`, details);
+function textOf(problem: CallProblem, facts: CallFacts): string {
+  const { operation, kind, origin, hasResponded = false, ...rest } = facts;
+  const { name, verb, method, path } = operation;
+  return callText(problem, {
+    ...rest,
+    operation: name,
+    verb,
+    method,
+    url: origin + showablePath(facts),
+    hasIds: path.parameters.length > 0,
+    isRepeatable: kind === "repeatable",
+    hasResponded,
+  });
 }
 
-type NoStatusDetails = ConstructorParameters<typeof TimeoutError>[1];
+/** The path as it was sent, or its template if an id in it may be confidential, as any of a raw request may be. */
+function showablePath({ operation: { verb, path }, basePath, request, secrets }: CallFacts): string {
+  const [sent = ""] = request?.path.split("?") ?? [];
+  const isSafe = verb !== "request" && !accountLike.test(sent.slice(basePath.length)) && isShowable(sent, secrets);
+  return isSafe && sent !== "" ? sent : basePath + path.text;
+}
 
-function classOfNoStatus(cause: WireFailure | Ended, message: string, details: NoStatusDetails): CrossBorderError {
+const accountLike = /\d(?:[ .-]?\d){7}/;
+
+function errorOfNoStatus(cause: WireFailure | Ended, facts: CallFacts, status?: number): CrossBorderError {
+  const { attempts, effect } = facts;
+  const reason = cause instanceof Ended ? endedReasons[cause.kind] : showableReason(cause.reason, facts.secrets);
+  const operation = facts.operation.name;
+  const details = { operation, attempts, effect, status, cause: Object.assign(new Error(reason), { code: reason }) };
+  const text = textOf(problemOf(cause, reason, facts), facts);
+  const error = classOfNoStatus(cause, text, details);
+  return effect === "none" ? error : outcomeUnknown(text, facts, error);
+}
+
+function problemOf(cause: WireFailure | Ended, reason: string, { origin }: CallFacts): CallProblem {
+  if (cause instanceof Ended) return { kind: cause.kind };
+  if (cause.proxy !== undefined) return { kind: "proxy", says: describeProxyRefusal(cause.proxy, origin) };
+  if (cause.sent) return { kind: "broken", reason };
+  return { kind: cause.permanent ? "untrusted" : "unconnected", reason };
+}
+
+function classOfNoStatus(cause: WireFailure | Ended, message: string, details: Partial<ErrorDetails>) {
   if (cause instanceof Ended) {
     return cause.kind === "timeout" ? new TimeoutError(message, details) : new AbortedError(message, details);
   }
   const forGood = cause.proxy === undefined ? "connection_untrusted" : "proxy_refused";
-  const code = cause.permanent ? forGood : "connection_failed";
-  return new ConnectionError(message, { ...details, code });
+  return new ConnectionError(message, { ...details, code: cause.permanent ? forGood : "connection_failed" });
 }
 
-function describeNoStatus(
-  cause: WireFailure | Ended,
-  reason: string,
-  { operation, origin, attempts, effect, hasResponded }: CallFacts,
-): string {
-  const unsent = attempts > 1 || effect !== "none" ? "before it was sent again" : "before anything was sent";
-  const when = cause.sent ? "after the request may have been sent" : unsent;
-  if (cause instanceof Ended) {
-    const what = cause.kind === "timeout" ? "the deadline passed" : "the caller's signal ended the call";
-    return `${operation}: ${what} ${when}`;
-  }
-  if (cause.proxy !== undefined) return `${operation}: ${describeProxyRefusal(cause.proxy, origin)}`;
-  const what = cause.sent ? `the connection to ${origin} broke` : `no connection to ${origin}`;
-  const hint = hasResponded || !cause.sent ? "" : closingHint(origin, reason);
-  return `${operation}: ${what} (${reason}), ${when}${hint}`;
-}
-
-/** Interface description 0.0.1, "Errors". The message holds nothing that the service wrote: it may write names and account numbers. */
-function errorOfStatus({ response, retryAfterMs }: RefusedStatus, facts: CallFacts): ApiError {
-  const { operation, attempts, effect, kind, signed } = facts;
+/** Interface description 0.0.1, "Errors". Of the service's own text, the message holds only what looks like a code. */
+function errorOfStatus(failure: RefusedStatus, facts: CallFacts): ApiError {
+  const { response, retryAfterMs } = failure;
+  const { attempts, effect, signed, secrets } = facts;
   const { status, headers, text } = response;
-  const said = readErrorBody(text, facts.secrets);
-  const isForeign = status >= 400 && said.serviceMessage === undefined;
-  const hint = statusHints.get(status) ?? (isForeign ? ": not in its own form, so a proxy may have" : "");
-  return ApiError.of(`${operation}: the service responded with ${status}${hint} (${consequenceOf(effect, kind)})`, {
-    operation,
+  const said = readErrorBody(text, secrets);
+  const serviceCode = looksLikeCode(said.serviceCode) ? said.serviceCode : undefined;
+  const isForeign = failure.class === "refused-by-another" || failure.class === "throttled-by-another";
+  return ApiError.of(textOf({ kind: "status", status, serviceCode, isForeign }, facts), {
+    operation: facts.operation.name,
     attempts,
     effect,
-    signed: signed && showableSigned(signed, facts.secrets),
+    signed: signed && showableSigned(signed, secrets),
     code: `http_${status}`,
     ...said,
     retryAfterMs,
@@ -123,87 +150,77 @@ function showableSigned(signed: SignedText, secrets: readonly string[]): SignedT
   return copy;
 }
 
-const statusHints: ReadonlyMap<number, string> = new Map([
-  [
-    401,
-    ": if a renewed token was refused too, check that it is meant for this service (audience), and that the clocks agree",
-  ],
-  [431, ": the headers are too large, and the access token may be the reason"],
-]);
-
-function errorOfUnusable(
-  { class: failureClass, response, problem }: UnusableResponse,
-  facts: CallFacts,
-): CrossBorderError {
-  const { operation, attempts, effect, kind } = facts;
+function errorOfUnusable(failure: UnusableResponse, facts: CallFacts): CrossBorderError {
+  const { response, problem } = failure;
+  const { attempts, effect, secrets } = facts;
   const { status, headers, text, broken } = response;
-  if (failureClass === "ended-reading" && effect === "none") {
-    return errorOfNoStatus(new Ended(broken === "abort" ? "abort" : "timeout", true), facts);
+  if (failure.class === "ended-reading" && effect === "none") {
+    return errorOfNoStatus(new Ended(broken === "abort" ? "abort" : "timeout", true), facts, status);
   }
   // The name of an unknown field is the service's own.
-  const said = isShowable(problem, facts.secrets) ? problem : "it is not as described";
-  return new UnexpectedResponseError(
-    `${operation}: the service responded with ${status}, but ${said} (${consequenceOf(effect, kind)})`,
-    { operation, attempts, effect, response: { status, headers, text } },
-  );
+  const said = isShowable(problem, secrets) ? problem : "it is not as described";
+  return new UnexpectedResponseError(textOf({ kind: "unusable", status, problem: said }, facts), {
+    operation: facts.operation.name,
+    attempts,
+    effect,
+    ...readErrorBody(text, secrets),
+    response: { status, headers, text },
+  });
 }
 
 /** An error from outside of the exchange, together with what earlier attempts may have done. */
 function errorOfThrown(error: unknown, facts: CallFacts): CrossBorderError {
-  const { operation, attempts, effect, kind } = facts;
+  const { operation, attempts, effect, kind, secrets } = facts;
+  if (error instanceof ConfigError && attempts > 0) {
+    // A `fetch` that gives no response may have sent the request all the same.
+    const own = kind === "read" ? "none" : worseEffect(effect, error.effect);
+    const { message, cause } = error;
+    return new ConfigError(message, { operation: operation.name, attempts, effect: own, cause });
+  }
   if (error instanceof CrossBorderError) {
     // What a signer or a token source of the caller's threw may repeat what it was given.
     if (error.cause instanceof Error && !(error.cause instanceof CrossBorderError)) {
-      hide(error, "cause", safeCause(error.cause, facts.secrets));
+      hide(error, "cause", describeThrown(error.cause, secrets));
     }
     if (effect === "none" || error.effect !== "none") return error;
-    return outcomeUnknown(`${operation}: an earlier attempt may have been done, and the last one failed`, facts, error);
+    return outcomeUnknown(textOf({ kind: "earlier" }, facts), facts, error);
   }
-  const what = `${operation}: an unexpected failure inside the client`;
-  const cause = safeCause(error, facts.secrets);
-  if (attempts > 0 && kind !== "read") return outcomeUnknown(what, facts, cause);
-  return new CrossBorderError(what, { code: "unexpected_failure", operation, attempts, cause });
-}
-
-function outcomeUnknown(what: string, facts: CallFacts, cause: unknown): OutcomeUnknownError {
-  const { operation, attempts, request = unsent, kind } = facts;
-  return new OutcomeUnknownError(`${what}; ${consequenceOf("possible", kind)}`, {
-    operation,
+  const cause = describeThrown(error, secrets);
+  if (attempts > 0 && kind !== "read") {
+    return outcomeUnknown(textOf({ kind: "unexpected" }, { ...facts, effect: "possible", isSent: true }), facts, cause);
+  }
+  return new CrossBorderError(textOf({ kind: "unexpected" }, facts), {
+    code: "unexpected_failure",
+    operation: operation.name,
     attempts,
-    request,
     cause,
   });
 }
 
-const unsent: SentRequest = { path: "", body: "" };
-
-function consequenceOf(effect: Effect, kind: OperationKind): string {
-  if (kind === "repeatable" && effect !== "none") return "it moves nothing, and may simply be asked for again";
-  return consequences[effect];
+function outcomeUnknown(message: string, { operation, attempts, request = unsent }: CallFacts, cause: unknown) {
+  return new OutcomeUnknownError(message, { operation: operation.name, attempts, request, cause });
 }
 
-const consequences: Readonly<Record<Effect, string>> = {
-  none: "nothing was done",
-  possible: "it may have been done all the same: look for it before doing it again",
-  done: "it was done",
-};
+const unsent: SentRequest = { path: "", body: "" };
 
 /** `error` and `message`, or `code` and `message` of a single read, word for word. */
-function readErrorBody(
-  text: string,
-  secrets: readonly string[],
-): { readonly serviceCode: string | undefined; readonly serviceMessage: string | undefined } {
-  const { error, code, message } = parseJsonObject(text);
+function readErrorBody(text: string, secrets: readonly string[]): Pick<ErrorDetails, "serviceCode" | "serviceMessage"> {
+  const { error, code } = parseJsonObject(text);
   return {
     serviceCode: [error, code].find((value) => isServiceCode(value, secrets)) as string | undefined,
-    serviceMessage: typeof message === "string" ? message.slice(0, 4096) : undefined,
+    serviceMessage: errorMessageOf(text)?.slice(0, 4096),
   };
 }
 
 function isServiceCode(value: unknown, secrets: readonly string[]): boolean {
   if (typeof value !== "string" || !/^[^\p{Cc}]{1,256}$/u.test(value)) return false;
   // A long number may be an account that the request did not name.
-  return !/\d(?:[ .-]?\d){7}/.test(value) && isShowable(value, secrets);
+  return !accountLike.test(value) && isShowable(value, secrets);
+}
+
+/** Only such a code gets into a message: digits may be an account, and several words a name. */
+function looksLikeCode(serviceCode: string | undefined): boolean {
+  return serviceCode !== undefined && /^[a-z][a-z_.-]{0,63}$/i.test(serviceCode);
 }
 
 /** What a dispatcher or a `fetch` of the caller's gives as a code may be anything. */

@@ -13,7 +13,7 @@ import { textsIn } from "./check-raw-input.js";
 import type { Failure } from "./failure.js";
 import { type Mismatch, unprintable } from "./schema.js";
 
-export type KnownByCall = Pick<CallFacts, "kind" | "attempts" | "effect" | "request" | "signed">;
+export type KnownByCall = Pick<CallFacts, "kind" | "attempts" | "effect" | "isSent" | "request" | "signed">;
 
 /** What one call tells: events, what its response was, and the error that it ends with. Nothing that the request kept secret is in them. */
 export class CallReport {
@@ -73,12 +73,12 @@ export class CallReport {
     reporter.emit("response", { ...named(this.#operation), status, attempt, durationMs, ...requestId });
   }
 
-  /** Each field of an operation once in the life of a client, which remembers so many and no more. */
-  differs(mismatches: readonly Mismatch[]): void {
+  /** Each field of an operation once in the life of a client, which remembers so many and no more; or each time. */
+  differs(mismatches: readonly Mismatch[], isEachTime = false): void {
     const { reporter, reported } = this.#client;
     const { name: operation } = this.#operation;
     for (const mismatch of mismatches) {
-      if (!reported.isNew(operation, mismatch.field)) continue;
+      if (!isEachTime && !reported.isNew(operation, mismatch.field)) continue;
       const isShown = mismatch.field === unprintable || isShowable(mismatch.field, this.#hidden());
       if (isShown) reporter.emit("mismatch", { operation, ...mismatch });
       else if (reported.isNew(operation, unprintable)) {
@@ -103,10 +103,17 @@ export class CallReport {
 
   /** @returns the error to be thrown. */
   failed(failure: Failure, known: KnownByCall): CrossBorderError {
-    const { origin, hasResponded, reporter } = this.#client;
-    const { requestId } = this.#requestId() ?? {};
-    const { name: operation } = this.#operation;
-    const error = toError(failure, { ...known, operation, origin, hasResponded, requestId, secrets: this.#hidden() });
+    const { origin, basePath, hasResponded, reporter } = this.#client;
+    const error = toError(failure, {
+      ...known,
+      ...this.#requestId(),
+      operation: this.#operation,
+      origin,
+      basePath,
+      hasResponded,
+      status: this.#response?.status,
+      secrets: this.#hidden(),
+    });
     reportFailure(reporter, named(this.#operation), error, this.#startMs);
     return error;
   }
@@ -135,8 +142,7 @@ export function reportFailure(
   error: CrossBorderError,
   startMs: number,
 ): void {
-  const { code, effect, attempts = 0, requestId } = error;
-  const status: unknown = Reflect.get(error, "status");
+  const { code, effect, attempts = 0, requestId, status } = error;
   reporter.emit("failure", {
     ...what,
     code,
@@ -144,7 +150,7 @@ export function reportFailure(
     attempts,
     durationMs: clock.monotonicMs() - startMs,
     ...(requestId === undefined ? undefined : { requestId }),
-    ...(typeof status === "number" ? { status } : undefined),
+    ...(status === undefined ? undefined : { status }),
   });
 }
 

@@ -2,6 +2,7 @@ import type { CallInput, SignedRequest } from "../api/api-client.js";
 import type { AnyOperation } from "../api/operation.js";
 import type { RequestOptions } from "../api/request-options.js";
 import type { CrossBorderError, Effect } from "../errors/errors.js";
+import { traceFrom } from "../errors/trace-from.js";
 import { nextDelayMs } from "../timing/backoff.js";
 import { clock } from "../timing/clock.js";
 import { Deadline } from "../timing/deadline.js";
@@ -11,7 +12,7 @@ import type { WireRequest, WireResponse } from "../wire/transport.js";
 import type { CallContext } from "./call-context.js";
 import { CallReport } from "./call-report.js";
 import { decisions, type OperationKind, operationKind, worseEffect } from "./decision.js";
-import { echoMismatches } from "./echo-mismatches.js";
+import { echoMismatches, failureMismatches } from "./echo-mismatches.js";
 import { type Failure, failureOfThrown } from "./failure.js";
 import { checkHeaders, pastCaches } from "./headers.js";
 import { type PreparedRequest, prepareRequest, presignedRequest } from "./prepare-request.js";
@@ -29,6 +30,8 @@ interface Progress {
   attempts: number;
   /** What the attempts so far may have done. */
   effect: Effect;
+  /** Whether any byte of them may have left. */
+  isSent: boolean;
 }
 
 interface Attempt {
@@ -50,10 +53,15 @@ export class Call {
   readonly #source: CallSource;
   readonly #isSigned: boolean;
   readonly #headers: Readonly<Record<string, string>>;
+  readonly #request: PreparedRequest;
   readonly #deadline: Deadline;
   readonly #maxRetries: number;
 
-  /** @throws {InvalidArgumentError} when an option or a header can't be used. */
+  /**
+   * Reads all of the input: what the caller changes afterwards doesn't reach the request.
+   *
+   * @throws {InvalidArgumentError} when an option, a header, or the input can't be used.
+   */
   constructor(client: CallContext, operation: AnyOperation, source: CallSource, options: RequestOptions = {}) {
     this.#client = client;
     this.#operation = operation;
@@ -62,7 +70,9 @@ export class Call {
     this.#kind = operationKind(operation, this.#isSigned);
     this.#headers =
       options.headers === undefined ? client.headers : { ...client.headers, ...checkHeaders(options.headers) };
+    this.#request = this.#prepare();
     this.report = new CallReport(client, operation, this.#headers);
+    this.report.hideValues(this.#request.values);
     this.#maxRetries = options.maxRetries ?? client.maxRetries;
     this.#deadline = new Deadline({
       timeoutMs: options.timeoutMs ?? client.timeoutMs,
@@ -82,10 +92,8 @@ export class Call {
     const { inFlight, schemas } = this.#client;
     inFlight.begin();
     try {
-      // Before the first `await`: what the caller changes afterwards does not reach the request.
-      const request = this.#prepare();
-      this.report.hideValues(request.values);
-      const progress: Progress = { signature: request.signature, attempts: 0, effect: "none" };
+      const request = this.#request;
+      const progress: Progress = { signature: request.signature, attempts: 0, effect: "none", isSent: false };
       let outcome: Outcome;
       try {
         const loaded = schemas.loaded ?? (await schemas.load());
@@ -94,7 +102,7 @@ export class Call {
       } catch (error) {
         outcome = failureOfThrown(error);
       }
-      if (!("data" in outcome)) throw await this.#toError(outcome, request, progress);
+      if (!("data" in outcome)) throw traceFrom(await this.#toError(outcome, request, progress), this.#run);
       this.report.succeeded(progress.attempts);
       return outcome.data;
     } finally {
@@ -132,6 +140,7 @@ export class Call {
       progress.attempts += 1;
       const attempt = { request, signature: progress.signature, token, number: progress.attempts };
       const outcome = await this.#attempt(attempt, schemas, tracing);
+      progress.isSent ||= "data" in outcome || outcome.kind !== "no-status" || outcome.cause.sent;
       if ("data" in outcome) {
         tokens.accepted?.(token);
         return outcome;
@@ -182,6 +191,9 @@ export class Call {
       if (signature !== undefined && validation !== "off" && this.#operation.verb !== "request") {
         this.report.differs(echoMismatches(outcome.data, request.text, signature));
       }
+      if (this.#operation.verb === "create") {
+        this.report.differs(failureMismatches(this.#operation.record, outcome.data), true);
+      }
     }
     this.report.differs(mismatches);
     return outcome;
@@ -229,7 +241,16 @@ export class Call {
     if (verb === "list") headers["cache-control"] = pastCaches(headers["cache-control"]);
     if (body !== undefined) headers["content-type"] = "application/json";
     if (signature !== undefined) headers["x-service-signature-base64"] = signature;
-    return { method, origin, path, headers, body, maxResponseBytes: isList ? maxListBytes : maxRecordBytes };
+    const repeatable = this.#kind === "read" && this.#maxRetries > 0;
+    return {
+      method,
+      origin,
+      path,
+      headers,
+      body,
+      repeatable,
+      maxResponseBytes: isList ? maxListBytes : maxRecordBytes,
+    };
   }
 
   /** @returns whether there is to be another attempt, after the wait before it. */
@@ -250,12 +271,13 @@ export class Call {
 
   async #toError(failure: Failure, request: PreparedRequest, progress: Progress): Promise<CrossBorderError> {
     const { path, text, signedPath, body = new Uint8Array() } = request;
-    const { signature, attempts, effect } = progress;
+    const { signature, attempts, effect, isSent } = progress;
     const description = this.#isSigned ? this.#client.signer?.describe(signedPath, body) : undefined;
     return this.report.failed(failure, {
       kind: this.#kind,
       attempts,
       effect,
+      isSent,
       request: { path, body: text, ...(signature === undefined ? undefined : { signature }) },
       signed: await description?.catch(() => undefined),
     });

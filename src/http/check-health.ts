@@ -1,4 +1,11 @@
-import { AbortedError, ApiError, CrossBorderError, TimeoutError, TokenError } from "../errors/errors.js";
+import {
+  AbortedError,
+  ApiError,
+  CrossBorderError,
+  InvalidArgumentError,
+  TimeoutError,
+  TokenError,
+} from "../errors/errors.js";
 import { clock } from "../timing/clock.js";
 import type { Call } from "./call.js";
 import { classifyResponse, type FailureClass } from "./decision.js";
@@ -33,14 +40,14 @@ export interface HealthReport {
 export const checkTimeoutMs = 5000;
 
 /**
- * @param call a read that needs a token and nothing else.
- * @throws {AbortedError} when the caller's signal ended it.
+ * @param open makes the call: a read that needs a token and nothing else.
+ * @throws {AbortedError} when the caller's signal ended it; {InvalidArgumentError} when the call can't be made of its options.
  */
-export async function checkHealth(call: Call): Promise<HealthReport> {
+export async function checkHealth(open: () => Call): Promise<HealthReport> {
   const startMs = clock.monotonicMs();
-  const error = await call.run().then(() => undefined, operational);
-  const found = error === undefined ? healthy : findingOf(error, call.report.response !== undefined);
-  const { latencyMs } = call.report;
+  const { error, report } = await outcomeOf(open);
+  const found = error === undefined ? healthy : findingOf(error, report?.response !== undefined);
+  const latencyMs = report?.latencyMs;
   const durationMs = clock.monotonicMs() - startMs;
   const isHealthy = found.token === "accepted";
   return {
@@ -52,10 +59,17 @@ export async function checkHealth(call: Call): Promise<HealthReport> {
   };
 }
 
-/** The error, where it says something of the service or of the token. */
-function operational(thrown: unknown): CrossBorderError {
-  if (thrown instanceof CrossBorderError && !(thrown instanceof AbortedError)) return thrown;
-  throw thrown;
+async function outcomeOf(open: () => Call): Promise<{ error?: CrossBorderError; report?: Call["report"] }> {
+  let call: Call | undefined;
+  try {
+    call = open();
+    await call.run();
+    return { report: call.report };
+  } catch (thrown) {
+    const isOperational = !(thrown instanceof AbortedError || thrown instanceof InvalidArgumentError);
+    if (!(thrown instanceof CrossBorderError && isOperational)) throw thrown;
+    return { error: thrown, ...(call === undefined ? undefined : { report: call.report }) };
+  }
 }
 
 type Finding = Pick<HealthReport, "service" | "token">;

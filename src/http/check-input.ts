@@ -1,129 +1,181 @@
-import { confidentialValues, type FieldKind, type FieldTable, fieldKinds } from "../api/fields.js";
+import { type FieldKind, type FieldTable, fieldKinds, kindOfField } from "../api/fields.js";
 import type { BodyFields, Operation } from "../api/operation.js";
-import { describeName, describeValue } from "../errors/describe-value.js";
+import { describeValue, looksLikeName } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
-import { safeCause } from "../errors/safe-cause.js";
-import { decimalNumeral } from "../money.js";
+import { nearest } from "../errors/nearest.js";
+import { amountOf, decimalNumeral, isExactNumber } from "../money.js";
 import { canBeRead, isPlain, propertyOf } from "../options/properties.js";
 import { publicKeyFault } from "../signing/read-key.js";
 import { copyJson, InputFault } from "./json-value.js";
 
-/** Values of a query: texts, and whole numbers where the description says integer. */
+/** Values of a query: texts and numbers. */
 export type QueryValues = Readonly<Record<string, string | number | undefined>>;
 
 /**
- * A copy of the body that holds the described fields and nothing else, in the description's order. An update also takes the
- * record as it was read: fields of the record that are not part of the body are left out.
+ * Checks a body and copies it, in the description's order.
  *
- * @throws {InvalidArgumentError} that names the fields at fault, never with a value.
+ * What comes back can be sent back. An update takes a record as it was read: it leaves out unknown fields, fields that are not part of the
+ * body, and nulls. A payment takes an intent as it was read: it keeps unknown fields and nulls. In both, amounts and ids may be
+ * exact JSON numbers. An unknown field that is nearly a known one is an error.
+ *
+ * @param isFromService the unknown fields came from the service, so none is a misspelling.
+ * @throws {InvalidArgumentError} that names the fields at fault, with no value that may be confidential.
  */
-export function checkBody(operation: Operation, body: BodyFields, given: unknown): Record<string, unknown> {
-  return checkFields(`${operation.name}: the body`, operation, body.fields, given, body);
+export function checkBody(
+  { name, verb, record, identifiedBy, sendsBack }: Operation,
+  { fields, required, oneOf }: BodyFields,
+  given: unknown,
+  isFromService = false,
+): Record<string, unknown> {
+  const isUpdate = verb === "update";
+  const names = Object.keys(fields);
+  const checked = emptyFields();
+  const problems: string[] = [];
+  for (const [field, value] of readFields(name, "body", fields, given)) {
+    const kind = kindOfField(fields, field);
+    if (value === undefined) {
+      if (required.includes(field)) problems.push(problemOf(field, fields[field] ?? "any", value, undefined));
+    } else if (kind === undefined) {
+      if (isUpdate && Object.hasOwn(record, field)) continue;
+      const meant = isFromService ? undefined : nearest(field, names, Math.min(2, Math.floor(field.length / 4)));
+      if (meant !== undefined || !(isUpdate || sendsBack)) problems.push(unknownField(field, "body", names, meant));
+      else if (!isUpdate) copyInto(checked, problems, field, value, true);
+    } else if (kind === "any") {
+      copyInto(checked, problems, field, value, sendsBack === true);
+    } else if (!(isUpdate && value === null)) {
+      const isSentBack = isUpdate || (sendsBack && field !== identifiedBy);
+      const isId = field !== identifiedBy && /Id$/.test(field) && Number.isSafeInteger(value);
+      const isFit = (isSentBack && isAsCame(kind, value)) || isId;
+      if (isFit) checked[field] = value;
+      else check(checked, problems, field, kind, value, oneOf?.[field]);
+    }
+  }
+  assertNone(name, problems);
+  // An update with nothing in it could be taken for one that empties the record.
+  if (isUpdate && Object.keys(checked).length === 0) {
+    throw new InvalidArgumentError(
+      `${name}: there is nothing to update. Give at least one of ${names.join(", ")}; null and other fields are left out`,
+    );
+  }
+  return checked;
 }
 
 /**
- * A copy of the query that holds the described fields and nothing else.
+ * Checks the filters of a list or the query of a single read, and copies them.
  *
- * @throws {InvalidArgumentError} that names the fields at fault, never with a value.
+ * @throws {InvalidArgumentError} that names the fields at fault, with no value that may be confidential.
  */
-export function checkQuery(operation: Operation, given: unknown): QueryValues {
-  const { name, query = noFields, record } = operation;
+export function checkQuery({ name, query = {}, record }: Operation, given: unknown): QueryValues {
   const fields = query === "open" ? record : query;
-  // The kinds of a query are those of texts and integers.
-  return checkFields(`${name}: the query`, operation, fields, given, undefined) as QueryValues;
-}
-
-const noFields: FieldTable = {};
-
-/** Reads each field once, so that what was checked is what is sent. */
-function checkFields(
-  what: string,
-  { verb, query, record }: Operation,
-  fields: FieldTable,
-  given: unknown,
-  body: BodyFields | undefined,
-): Record<string, unknown> {
-  const names = Object.keys(fields);
-  const checked: Record<string, unknown> = {};
+  const checked = emptyFields();
   const problems: string[] = [];
-  let isEmpty = true;
-  const read = (field: string, kind: FieldKind, given: unknown) => {
-    const value = kind === "any" && given !== undefined ? copyJson(field, given, field) : given;
-    if (value === undefined && body?.required.includes(field) !== true) return;
-    isEmpty = false;
-    const allowed = body?.oneOf?.[field];
-    const fault = faultOf(kind, value, allowed);
-    if (fault !== undefined) problems.push(`needs ${field} to be ${wantedOf(kind, allowed)}; found ${fault}`);
-    checked[field] = value;
-  };
+  for (const [field, value] of readFields(name, "query", fields, given)) {
+    if (value === undefined) continue;
+    const kind = kindOfField(fields, field) ?? (query === "open" ? "text" : undefined);
+    if (kind === undefined) problems.push(unknownField(field, "query", Object.keys(fields)));
+    // A filter may be half a numeral, or a pattern of the service's own, and what a record gave as a number.
+    else if (kind !== "integer" && isExactNumber(value)) checked[field] = value;
+    else check(checked, problems, field, kind === "decimal" || kind === "any" ? "text" : kind, value);
+  }
+  assertNone(name, problems);
+  // The kinds of a query are those of texts and numbers.
+  return checked as QueryValues;
+}
+
+/** Without a prototype, `__proto__` is a field like any other. */
+function emptyFields(): Record<string, unknown> {
+  return Object.create(null) as Record<string, unknown>;
+}
+
+/** Each field once, so that what is checked is what is sent: first those of the table, in its order. */
+function readFields(name: string, part: string, fields: FieldTable, given: unknown): [string, unknown][] {
+  const names = Object.keys(fields);
+  if (!canBeRead(given, names)) {
+    throw new InvalidArgumentError(`${name}: the ${part} must be an object with fields; got ${describeValue(given)}`);
+  }
+  const plain = isPlain(given);
+  const others = Object.keys(given).filter((field) => !Object.hasOwn(fields, field));
+  return [...names, ...others].map((field) => [field, propertyOf(given, field, plain)]);
+}
+
+function copyInto(
+  checked: Record<string, unknown>,
+  problems: string[],
+  field: string,
+  value: unknown,
+  isExact: boolean,
+): void {
   try {
-    if (!canBeRead(given, names)) throw new InputFault(`must be an object with fields; found ${describeValue(given)}`);
-    const plain = isPlain(given);
-    for (const field of names) {
-      const kind = fields[field] as FieldKind;
-      read(field, body === undefined ? kindInQuery(kind) : kind, propertyOf(given, field, plain));
-    }
-    for (const field of Object.keys(given)) {
-      if (Object.hasOwn(fields, field)) continue;
-      if (query === "open" && field !== "__proto__") read(field, "text", Reflect.get(given, field));
-      else if (verb !== "update" || !Object.hasOwn(record, field)) problems.push(unknownField(field, names));
-      // An update with nothing in it could be taken for one that empties the record.
-      else if (isEmpty)
-        problems.push(`has only fields that can't be updated, such as ${field} (it has ${names.join(", ")})`);
-    }
-    if (isEmpty && verb === "update" && problems.length === 0) {
-      problems.push(`has nothing to update: give it at least one of ${names.join(", ")}`);
-    }
-  } catch (thrown) {
-    if (!(thrown instanceof InputFault)) throw unreadable(what, thrown, fields, given);
-    problems.push(thrown.message);
+    const shown = looksLikeName(field) ? field : "an unknown field";
+    const copied = copyJson(shown, value, field, isExact);
+    if (copied !== undefined) checked[field] = copied;
+  } catch (fault) {
+    if (!(fault instanceof InputFault)) throw fault;
+    problems.push(fault.message);
   }
-  if (problems.length === 0) return checked;
-  const more = problems.length > mostProblems ? `; and ${problems.length - mostProblems} more` : "";
-  throw new InvalidArgumentError(`${what} ${problems.slice(0, mostProblems).join("; ")}${more}`);
 }
 
-/** What the caller's code throws may quote the fields, those included that were not read yet. */
-function unreadable(what: string, thrown: unknown, fields: FieldTable, given: unknown): InvalidArgumentError {
-  const values: Record<string, unknown> = {};
-  for (const field of Object.keys(fields)) {
-    try {
-      values[field] = Reflect.get(given as object, field);
-    } catch {
-      // What can't be read has no value to hide.
-    }
-  }
-  const cause = safeCause(thrown, confidentialValues(fields, values));
-  return new InvalidArgumentError(`${what} can't be read: one of its getters or toJSON methods threw`, { cause });
+/** Whether a field of a record can be sent back: as a text that a service may write, null, or a number that lost nothing. */
+function isAsCame(kind: FieldKind, value: unknown): boolean {
+  if (kind === "publicKey") return false;
+  return kind === "decimal" ? amountOf(value) !== undefined : value === null || isExactNumber(value);
 }
 
-const mostProblems = 10;
-
-/** A filter may be half a numeral, or a pattern of the service's own: only its type is certain. */
-function kindInQuery(kind: FieldKind): FieldKind {
-  return kind === "decimal" || kind === "any" ? "text" : kind;
+function check(
+  checked: Record<string, unknown>,
+  problems: string[],
+  field: string,
+  kind: FieldKind,
+  value: unknown,
+  allowed?: readonly string[],
+): void {
+  if (isFit(kind, value, allowed)) checked[field] = value;
+  else problems.push(problemOf(field, kind, value, allowed));
 }
 
-/** What was found in place of what is wanted, told without telling it; undefined where all is well. */
-function faultOf(kind: FieldKind, value: unknown, allowed: readonly string[] | undefined): string | undefined {
-  if (kind === "any") return value === undefined ? describeValue(value) : undefined;
-  if (kind === "integer") return Number.isSafeInteger(value) ? undefined : describeValue(value);
-  if (typeof value !== "string") return describeValue(value);
+function isFit(kind: FieldKind, value: unknown, allowed: readonly string[] | undefined): boolean {
+  if (kind === "integer") return Number.isSafeInteger(value);
+  if (typeof value !== "string" || isUnsendable(kind, value) !== undefined) return false;
+  return allowed === undefined ? kind !== "decimal" || decimalNumeral.test(value) : allowed.includes(value);
+}
+
+/** Why a text must not be sent, or can't be. */
+function isUnsendable(kind: FieldKind, value: string): string | undefined {
   if (kind === "publicKey") return publicKeyFault(value);
-  if (anySurrogate.test(value) && loneSurrogate.test(value))
-    return "a string that contains a lone surrogate, which has no encoding";
-  const isFit = allowed === undefined ? kind !== "decimal" || decimalNumeral.test(value) : allowed.includes(value);
-  return isFit ? undefined : value === "" ? "an empty string" : "another string";
+  return loneSurrogate.test(value) ? "a text with half of a surrogate pair, which has no encoding" : undefined;
 }
 
-// The first is quick: engines know that a text of one byte a character has no surrogates.
-const anySurrogate = /[\ud800-\udfff]/;
 const loneSurrogate = /\p{Surrogate}/u;
 
-function wantedOf(kind: FieldKind, allowed: readonly string[] | undefined): string {
-  return allowed === undefined ? fieldKinds[kind].wanted : allowed.map((value) => JSON.stringify(value)).join(" or ");
+function problemOf(field: string, kind: FieldKind, value: unknown, allowed: readonly string[] | undefined): string {
+  const wanted = allowed?.map((choice) => JSON.stringify(choice)).join(" or ") ?? fieldKinds[kind].wanted;
+  return `${field} must be ${wanted}; got ${describeGiven(field, kind, value)}`;
 }
 
-function unknownField(field: string, names: readonly string[]): string {
-  return `has no field ${describeName(field)} (it has ${names.join(", ")})`;
+/** Shows a value only if it looks like an amount: any other text may be an account or a secret. */
+function describeGiven(field: string, kind: FieldKind, value: unknown): string {
+  if (value === undefined && /Id$/.test(field)) return "undefined (is an environment variable unset?)";
+  if (Number.isFinite(value) && !isExactNumber(value)) return "a number that JavaScript can't hold exactly";
+  if (typeof value !== "string" || value === "") return describeValue(value);
+  const problem = isUnsendable(kind, value);
+  if (problem !== undefined) return problem;
+  return kind === "decimal" && amountLike.test(value) ? JSON.stringify(value) : "another string";
 }
+
+const amountLike = /^(?=.{1,20}$)[-+]?\d{1,12}(?:[.,'\u00a0]\d{0,12}){1,4}$/;
+
+function unknownField(field: string, part: string, names: readonly string[], near = nearest(field, names)): string {
+  const name =
+    looksLikeName(field) || field === "" ? JSON.stringify(field) : `with a name of ${field.length} characters`;
+  const meant = near === undefined ? `Allowed: ${names.join(", ")}` : `Did you mean ${near}?`;
+  return `Unknown field ${name} in the ${part}. ${meant}`;
+}
+
+function assertNone(name: string, problems: readonly string[]): void {
+  if (problems.length === 0) return;
+  const more = problems.length > maxProblems ? `. And ${problems.length - maxProblems} more` : "";
+  const text = problems.slice(0, maxProblems).join(". ").replaceAll("?. ", "? ");
+  throw new InvalidArgumentError(`${name}: ${text}${more}`);
+}
+
+const maxProblems = 10;

@@ -1,5 +1,5 @@
 import type { RawOperation } from "../api/operation.js";
-import { describeName, describeValue, looksLikeName } from "../errors/describe-value.js";
+import { describeValue, looksLikeName } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import type { QueryValues } from "./check-input.js";
 import { copyJson, InputFault } from "./json-value.js";
@@ -14,8 +14,9 @@ export function checkRawQuery({ name }: RawOperation, given: object | undefined)
   for (const [parameter, value] of Object.entries(given ?? {})) {
     if (value === undefined) continue;
     if (typeof value !== "string" && typeof value !== "boolean" && !Number.isFinite(value)) {
+      const shown = looksLikeName(parameter) ? JSON.stringify(parameter) : "a parameter";
       throw new InvalidArgumentError(
-        `${name}: the query needs ${describeName(parameter)} to be a string, a number or a boolean; found ${describeValue(value)}`,
+        `${name}: ${shown} in the query must be a string, a number, or a boolean; got ${describeValue(value)}`,
       );
     }
     checked[parameter] = String(value);
@@ -32,14 +33,14 @@ export function checkRawQuery({ name }: RawOperation, given: object | undefined)
 export function checkRawBody({ name, method }: RawOperation, given: unknown): unknown {
   if (given === undefined) return undefined;
   if (method === "GET") throw new InvalidArgumentError(`${name}: a GET has no body; give what it asks for as query`);
+  let copied: unknown;
   try {
-    const copied = copyJson("the body", given, "");
-    if (copied !== undefined) return copied;
-  } catch (thrown) {
-    if (thrown instanceof InputFault) throw new InvalidArgumentError(`${name}: the request ${thrown.message}`);
-    // What the caller's code throws may quote any part of the body: it is no cause of this error.
-    throw new InvalidArgumentError(`${name}: the body can't be read: one of its getters or toJSON methods threw`);
+    copied = copyJson("the body", given, "");
+  } catch (fault) {
+    if (!(fault instanceof InputFault)) throw fault;
+    throw new InvalidArgumentError(`${name}: ${fault.message}`);
   }
+  if (copied !== undefined) return copied;
   throw new InvalidArgumentError(`${name}: the toJSON method of the body returned undefined`);
 }
 

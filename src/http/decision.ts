@@ -1,7 +1,7 @@
 import type { AnyOperation, RawOperation } from "../api/operation.js";
 import type { Effect } from "../errors/errors.js";
 import { Ended } from "../timing/deadline.js";
-import { parseJsonObject } from "../wire/parse-json-object.js";
+import { parseJsonObject, parseObject } from "../wire/parse-json-object.js";
 import { provesNothing } from "../wire/status.js";
 import type { BrokenBody, WireResponse } from "../wire/transport.js";
 import type { WireFailure } from "../wire/wire-failure.js";
@@ -14,7 +14,7 @@ export type OperationKind =
   | "repeatable" // a create that moves nothing: what was lost may be asked for again
   | "signed"; // a create that is signed, as those that move money are
 
-/** How an attempt can fail. The service's own error is JSON with a string `message` and a string `error` or `code`. */
+/** How an attempt can fail. */
 export type FailureClass =
   | "unsent" // refused, DNS, connect timeout, handshake reset: no byte was written
   | "unsent-for-good" // certificate, TLS version
@@ -22,7 +22,7 @@ export type FailureClass =
   | "ended" // the call's deadline or its caller's signal, after the request may have left
   | "ended-unsent" // the same, before
   | "unauthorized" // 401, in any form
-  | "refused" // another 4xx, as the service's own error
+  | "refused" // another 4xx with the service's own error
   | "refused-by-another" // a 4xx of a proxy or a firewall, or one that proves nothing
   | "server-error" // 408, 5xx, and statuses that do not exist
   | "throttled" // 429, as the service's own error
@@ -103,14 +103,18 @@ export function classifyFailure(failure: WireFailure | Ended): FailureClass {
   return failure.permanent ? "unsent-for-good" : "unsent";
 }
 
-/** The class of a response other than 2xx. What broke in its body changes nothing, unless the body tells whose response it is. */
-export function classifyResponse({ status, text }: Pick<WireResponse, "status" | "text">): FailureClass | undefined {
+type ErrorOnWire = Pick<WireResponse, "status" | "headers" | "text">;
+
+/** The class of a response other than 2xx. A body that broke off matters only if it tells whose response it is. */
+export function classifyResponse(response: ErrorOnWire): FailureClass | undefined {
+  const { status } = response;
   if (status >= 200 && status < 300) return undefined;
   if (status >= 300 && status < 400) return "redirect";
   if (status < 400 || status >= 500 || status === 408) return "server-error";
   if (status === 401) return "unauthorized";
-  if (status === 429) return isOwnError(text) ? "throttled" : "throttled-by-another";
-  return !provesNothing(status) && isOwnError(text) ? "refused" : "refused-by-another";
+  const isOwn = !provesNothing(status) && isOwnError(response);
+  if (status === 429) return isOwn ? "throttled" : "throttled-by-another";
+  return isOwn ? "refused" : "refused-by-another";
 }
 
 /** The class of a 2xx whose body broke off or can't be read. */
@@ -120,11 +124,29 @@ export function classifyBroken(broken: BrokenBody): FailureClass {
   return broken === "cut-short" ? "broken-off" : "unreadable";
 }
 
-/** Interface description 0.0.1, "Errors". Proxies, firewalls and gateways send statuses of their own, even after the service has done its work. */
-function isOwnError(text: string): boolean {
-  if (text.length > longestError) return false;
-  const { error, code, message } = parseJsonObject(text);
-  return typeof message === "string" && (typeof error === "string" || typeof code === "string");
+/**
+ * The service's own error is an object with a string `error` or `code` and a `message` that is a string or an array of strings
+ * (interface description 0.0.1, "Errors"; several frameworks send an array), or `application/problem+json`. Proxies, firewalls,
+ * and gateways send statuses too, even after the service has done its work.
+ */
+function isOwnError({ headers, text }: ErrorOnWire): boolean {
+  const body = text.length > longestError ? undefined : parseObject(text);
+  if (body === undefined) return false;
+  const hasCode = typeof body.error === "string" || typeof body.code === "string";
+  const mediaType = headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
+  return (hasCode && toMessage(body.message) !== undefined) || mediaType === "application/problem+json";
+}
+
+/** What an error says in words: `message`, or `detail` and `title` of RFC 9457. */
+export function errorMessageOf(text: string): string | undefined {
+  const { message, detail, title } = parseJsonObject(text);
+  return [message, detail, title].map(toMessage).find((said) => said !== undefined);
+}
+
+function toMessage(message: unknown): string | undefined {
+  if (typeof message === "string") return message;
+  const isList = Array.isArray(message) && message.every((line) => typeof line === "string");
+  return isList ? message.join("; ") : undefined;
 }
 
 const longestError = 2 ** 20;

@@ -1,4 +1,14 @@
+import { type FieldTable, failedStatuses } from "../api/fields.js";
 import type { Mismatch } from "./schema.js";
+
+/** What a created payment says of a failure. It is recorded anyway. */
+export function failureMismatches(record: FieldTable, data: unknown): readonly Mismatch[] {
+  return failedStatuses(record, data).map((field) => ({
+    field,
+    expected: "pending or processed",
+    found: String(Reflect.get(Object(data), field)),
+  }));
+}
 
 /**
  * Where a created record repeats its signed request in another form. That is reported and decides nothing: a service may normalise what

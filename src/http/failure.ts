@@ -41,15 +41,9 @@ export interface Thrown {
 
 /** The failure of an exchange that threw. */
 export function failureOfThrown(error: unknown): NoStatus | Thrown {
-  try {
-    if (error instanceof WireFailure || error instanceof Ended) {
-      const reason = error instanceof WireFailure ? error.reason : endedReasons[error.kind];
-      return { kind: "no-status", class: classifyFailure(error), reason, cause: error };
-    }
-  } catch {
-    // A proxy that refuses to be looked at, thrown by code of the caller's.
-  }
-  return { kind: "thrown", error };
+  if (!(error instanceof WireFailure || error instanceof Ended)) return { kind: "thrown", error };
+  const reason = error instanceof WireFailure ? error.reason : endedReasons[error.kind];
+  return { kind: "no-status", class: classifyFailure(error), reason, cause: error };
 }
 
 export function refusedStatus(failureClass: FailureClass, response: WireResponse): RefusedStatus {

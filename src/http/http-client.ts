@@ -1,10 +1,10 @@
 import type { ApiClient, CallInput, SignedRequest } from "../api/api-client.js";
 import type { AnyOperation, Operation, TypedOperation } from "../api/operation.js";
-import { encodeId } from "../api/path.js";
 import { type ApiPromise, parseRequestOptions, type RequestOptions } from "../api/request-options.js";
 import type { TokenHold } from "../auth/token-hold.js";
 import { InvalidArgumentError } from "../errors/errors.js";
 import { loadedLate } from "../errors/loaded-late.js";
+import { traceFrom } from "../errors/trace-from.js";
 import type { Reporter } from "../events/reporter.js";
 import type { Timestamp } from "../timing/timestamp.js";
 import { serverAttributes } from "../tracing/server-attributes.js";
@@ -12,7 +12,6 @@ import { toApiPromise } from "./api-promise.js";
 import { Call, type CallSource } from "./call.js";
 import type { CallContext } from "./call-context.js";
 import type { HealthReport } from "./check-health.js";
-import { ensureToken, tokenRequest } from "./ensure-token.js";
 import { checkHeaders } from "./headers.js";
 import { InFlight } from "./in-flight.js";
 import { checkRequest, prepareRequest } from "./prepare-request.js";
@@ -60,7 +59,7 @@ export class HttpClient implements ApiClient {
     options?: RequestOptions,
   ): ApiPromise<Output> {
     const signed = this.#isSigned(operation);
-    return this.#run(operation, { ids, input, signed }, options);
+    return this.#run(operation, { ids, input, signed }, options, this.call);
   }
 
   send<Ids extends readonly string[], Body, Output>(
@@ -69,7 +68,7 @@ export class HttpClient implements ApiClient {
     sendBy: Timestamp,
     options?: RequestOptions,
   ): ApiPromise<Output> {
-    return this.#run(operation, { presigned: request, sendBy }, options);
+    return this.#run(operation, { presigned: request, sendBy }, options, this.send);
   }
 
   async check<Ids extends readonly string[], Body, Output>(
@@ -101,41 +100,31 @@ export class HttpClient implements ApiClient {
     return { path: request.path, body: request.text, signature };
   }
 
-  async ensureToken(validForMs: number, given?: RequestOptions): Promise<void> {
-    const options = parseRequestOptions(tokenRequest, given);
-    this.#assertOpen(tokenRequest.name);
-    this.#inFlight.begin();
-    try {
-      await ensureToken(this.#context, validForMs, options);
-    } finally {
-      this.#inFlight.end();
-    }
-  }
-
   /** Calls a path that is none of `described`. */
   request(given: RawRequest, described: Iterable<Operation>, options?: RequestOptions): ApiPromise<unknown> {
     try {
       const { operation, ...source } = parseRawRequest(given, described);
-      return this.#run<unknown>(operation, source, options);
+      return this.#run<unknown>(operation, source, options, this.request);
     } catch (error) {
-      return toApiPromise(Promise.reject(error));
+      return toApiPromise(Promise.reject(traceFrom(error, this.request)));
     }
   }
 
   /** Reads one record of a list, once, and tells how that went. */
   async checkHealth(list: Operation, given?: RequestOptions): Promise<HealthReport> {
-    const options = parseRequestOptions(list, given);
-    this.#assertOpen(list.name);
-    if (!this.#isPreloading) this.#preload();
     this.#inFlight.begin();
     try {
+      const options = parseRequestOptions(list, given);
+      this.#assertOpen(list.name);
+      if (!this.#isPreloading) this.#preload();
       const { checkHealth, checkTimeoutMs } = await loadedLate(import("./check-health.js"), "what checks the service");
       const timeoutMs = options.timeoutMs ?? Math.min(checkTimeoutMs, this.#context.timeoutMs);
       const input = { paging: { _size: 1 }, lenient: true } as const;
       const source = { ids: [], input, signed: this.#isSigned(list) };
-      return await checkHealth(
-        this.#newCall(list, source, { ...options, timeoutMs, maxRetries: options.maxRetries ?? 0 }),
-      );
+      const maxRetries = options.maxRetries ?? 0;
+      return await checkHealth(() => this.#newCall(list, source, { ...options, timeoutMs, maxRetries }));
+    } catch (error) {
+      throw traceFrom(error);
     } finally {
       this.#inFlight.end();
     }
@@ -148,10 +137,6 @@ export class HttpClient implements ApiClient {
 
   assertCallable(operation: Operation): void {
     if (this.#isSigned(operation)) assertSigner(operation, this.#context.signer);
-  }
-
-  assertId({ name, path }: Operation, index: number, id: unknown): asserts id is string {
-    encodeId(name, path.parameters[index] ?? "id", id);
   }
 
   get reporter(): Reporter {
@@ -188,14 +173,20 @@ export class HttpClient implements ApiClient {
     await this.#context.transport.close();
   }
 
-  #run<Output>(operation: AnyOperation, source: CallSource, options: RequestOptions | undefined): ApiPromise<Output> {
+  /** @param from the method that was called: the stack of a wrong argument begins there. */
+  #run<Output>(
+    operation: AnyOperation,
+    source: CallSource,
+    options: RequestOptions | undefined,
+    from: (...args: never) => unknown,
+  ): ApiPromise<Output> {
     if (!this.#isPreloading) this.#preload();
     try {
       const call = this.#open(operation, source, options);
       // The compiler holds the types of a row to its table of fields where the row is written.
       return toApiPromise(call.run() as Promise<Output>, call.report);
     } catch (error) {
-      return toApiPromise(Promise.reject(error));
+      return toApiPromise(Promise.reject(traceFrom(error, from)));
     }
   }
 

@@ -52,7 +52,7 @@ interface Content {
 
 function describedContent(operation: Operation, input: CallInput<unknown>): Content {
   const query = input.query === undefined ? undefined : checkQuery(operation, input.query);
-  const body = operation.body === undefined ? undefined : checkBody(operation, operation.body, input.body);
+  const body = operation.body && checkBody(operation, operation.body, input.body, input.isFromService);
   return { query, body, values: query === undefined && body !== undefined ? body : { ...query, ...body } };
 }
 

@@ -45,8 +45,7 @@ export function readResponse(
   }
   const problem = problemOf(operation, sent, data, text.length);
   if (problem !== undefined) return only(unreadable(response, problem));
-  const mismatches =
-    validation === "off" ? noMismatches : schemas.mismatches(operation, data, text.length, validation === "report");
+  const mismatches = validation === "off" ? noMismatches : schemas.mismatches(operation, data, text.length);
   const [first] = mismatches;
   if (validation !== "strict" || first === undefined) return { outcome: { data }, mismatches };
   const difference = `${first.field} is not ${first.expected} but ${first.found}`;
@@ -88,10 +87,13 @@ function problemOf(
   if (!isIdentity(data.id)) return "it is not a record: it has no id";
   if (repeatsRequest(record, sent, data)) return "it is the request";
   if (identifiedBy === undefined || sent[identifiedBy] === undefined) return undefined;
-  const returned = data[identifiedBy];
-  const isOwn =
-    returned === sent[identifiedBy] || (typeof returned === "number" && String(returned) === sent[identifiedBy]);
+  const isOwn = idText(data[identifiedBy]) === idText(sent[identifiedBy]);
   return isOwn ? undefined : `its ${identifiedBy} is not the one that was sent`;
+}
+
+/** A service may trim an id, or give it as a number. */
+function idText(id: unknown): unknown {
+  return typeof id === "string" || typeof id === "number" ? String(id).trim() : id;
 }
 
 /** A number is a difference from the description, but still an identity. */

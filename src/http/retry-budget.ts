@@ -1,27 +1,36 @@
+import { clock } from "../timing/clock.js";
+
 /**
- * A token bucket that bounds the retries of a whole client, so that an outage does not set off a storm of requests: each retry takes
- * from it, each success gives a little back. While nothing succeeds, calls are soon tried once only.
+ * Bounds the retries of a whole client, so that a long outage doesn't multiply its requests. Each retry takes one; each success
+ * gives back a fifth, and each second gives back one: a call that retries alone always has its retries.
  */
 export class RetryBudget {
   readonly #capacity: number;
   #left: number;
+  #countedMs = clock.monotonicMs();
 
-  constructor(capacity = 100) {
+  /** @param capacity enough for ten calls a second during an outage of some seconds. */
+  constructor(capacity = 200) {
     this.#capacity = capacity;
     this.#left = capacity;
   }
 
-  /** Takes the price of one retry; false when the bucket does not hold it. */
+  /** Takes one retry; false if there is none. */
   take(): boolean {
-    if (this.#left < retryPrice) return false;
-    this.#left -= retryPrice;
+    const nowMs = clock.monotonicMs();
+    this.#add((nowMs - this.#countedMs) / 1000);
+    this.#countedMs = nowMs;
+    if (this.#left < 1) return false;
+    this.#left -= 1;
     return true;
   }
 
   /** To be called when a call has succeeded. */
   giveBack(): void {
-    if (this.#left < this.#capacity) this.#left += 1;
+    this.#add(0.2);
+  }
+
+  #add(retries: number): void {
+    this.#left = Math.min(this.#capacity, this.#left + retries);
   }
 }
-
-const retryPrice = 5;

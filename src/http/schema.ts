@@ -1,10 +1,10 @@
 import type { $ZodType } from "zod/v4/core";
 import { type FieldKind, type FieldTable, fieldKinds, kindOfField } from "../api/fields.js";
 import type { AnyOperation, Operation } from "../api/operation.js";
+import { describeThrown } from "../errors/describe-thrown.js";
 import { describeValue, looksLikeName } from "../errors/describe-value.js";
 import { ConfigError } from "../errors/errors.js";
 import { loadedLate } from "../errors/loaded-late.js";
-import { safeCause } from "../errors/safe-cause.js";
 import { decimalNumeral } from "../money.js";
 import type { Zod } from "./compiled-schemas.js";
 
@@ -38,8 +38,6 @@ async function loadWhole(): Promise<Zod> {
 export class Schemas {
   readonly #zod: Zod;
   readonly #records = new Map<FieldTable, RecordSchema>();
-  /** The keys of the last record of an operation that has fields beside the described ones. */
-  readonly #familiar = new Map<Operation, readonly string[]>();
 
   constructor(zod: Zod) {
     this.#zod = zod;
@@ -56,7 +54,7 @@ export class Schemas {
     try {
       this.#recordSchema(operation.record);
     } catch (error) {
-      const cause = safeCause(error);
+      const cause = describeThrown(error);
       throw new ConfigError(
         `records can't be read in this process (${cause.message}), so nothing was sent; has something added enumerable properties to Object.prototype, or replaced Function? The option validation: "off" does without it`,
         { cause },
@@ -65,49 +63,35 @@ export class Schemas {
   }
 
   /**
-   * The fields of a response that are not as described, each once; none when all is well. It looks for no more than 20, whatever
-   * came.
+   * The fields of a response that aren't as described, each once: at most 20, in the first 1,000 records that have any.
    *
    * @param value a record or, for a list, an array of records. It is passed on as it came: nothing is copied.
-   * @param length of its text.
-   * @param isReporting whether they are reported, each once: then fields that are not described are not looked for in a record that has the
-   *   same keys as one of the same operation that had some.
+   * @param length of its text. Records of more than 64 KiB may have any number of fields: unknown ones aren't searched for.
    */
-  mismatches(operation: Operation, value: unknown, length: number, isReporting = false): readonly Mismatch[] {
-    const { record } = operation;
-    const familiar = isReporting ? this.#familiar.get(operation) : undefined;
+  mismatches({ record }: Operation, value: unknown, length = 0): readonly Mismatch[] {
     const schema = this.#recordSchema(record);
-    const items: readonly unknown[] = Array.isArray(value) ? value : [value];
-    const { isCounted, step } = countedKeys(items.length, length);
-    let found: Differences | undefined;
+    const items: readonly object[] = Array.isArray(value) ? value : [value];
+    const isCounted = length / items.length <= 2 ** 16;
+    const found: Differences = new Map();
     let looked = 0;
-    for (let index = 0; index < items.length; index++) {
-      const item = items[index] as object;
+    for (const item of items) {
       const differs = !this.#zod.validate(schema.whole, item);
-      const hasMore = isCounted && index % step === 0 && hasMoreKeys(item, differs ? 0 : schema.count, familiar);
+      // If no described field is missing, each further one is unknown.
+      const hasMore = isCounted && (differs || hasMoreKeys(item, schema.count));
       if (!differs && !hasMore) continue;
-      found ??= new Map();
       if (differs) this.#addDifferent(found, schema, record, item);
       if (hasMore) addUnknown(found, record, item);
       looked += 1;
-      if (found.size >= mostMismatches || looked >= mostRecordsLookedAt) break;
-      // Not where the limit may have cut its fields off: they would never be reported.
-      if (hasMore && !differs && isReporting) this.#remember(operation, item);
+      if (found.size >= maxMismatches || looked >= maxRecordsLookedAt) break;
     }
-    return found === undefined ? noMismatches : [...found.values()];
-  }
-
-  #remember(operation: Operation, item: object): void {
-    const keys: string[] = [];
-    for (const name in item) if (keys.push(name) > mostKeysRemembered) return;
-    this.#familiar.set(operation, keys);
+    return [...found.values()];
   }
 
   #addDifferent(found: Differences, schema: RecordSchema, record: FieldTable, item: object): void {
     const { compile, validate } = this.#zod;
     schema.fields ??= Object.entries(schema.shape).map(([name, field]) => [name, compile(field)]);
     for (const [name, field] of schema.fields) {
-      if (found.size >= mostMismatches) return;
+      if (found.size >= maxMismatches) return;
       if (found.has(name)) continue;
       const value: unknown = Reflect.get(item, name);
       if (Object.hasOwn(item, name) && validate(field, value)) continue;
@@ -142,35 +126,18 @@ type Differences = Map<string, Mismatch>;
 /** Stands for the name of a field that does not look like one: it may be anything, a secret included. */
 export const unprintable = "(unprintable)";
 
-const noMismatches: readonly Mismatch[] = [];
-const mostMismatches = 20;
-const mostRecordsLookedAt = 1000;
-const mostKeysRemembered = 200;
+const maxMismatches = 20;
+const maxRecordsLookedAt = 1000;
 
-/** In a large list, the keys of four records are counted; in records of more than 64 KiB, which may have any number, none. */
-function countedKeys(records: number, length: number): { readonly isCounted: boolean; readonly step: number } {
-  const isSmall = length <= 2 ** 20;
-  return { isCounted: isSmall || length / records <= 2 ** 16, step: isSmall ? 1 : Math.ceil(records / 4) };
-}
-
-/**
- * Where no described field is missing, what is over is not described (or was added to `Object.prototype` by others).
- *
- * @param familiar keys of which it is known.
- */
-function hasMoreKeys(item: object, count: number, familiar: readonly string[] = []): boolean {
+function hasMoreKeys(item: object, count: number): boolean {
   let keys = 0;
-  let isFamiliar = true;
-  for (const name in item) {
-    if (name !== familiar[keys]) isFamiliar = false;
-    keys += 1;
-  }
-  return keys > count && !(isFamiliar && keys === familiar.length);
+  for (const _ in item) if (++keys > count) return true;
+  return false;
 }
 
 function addUnknown(found: Differences, record: FieldTable, item: object): void {
   for (const name in item) {
-    if (found.size >= mostMismatches) return;
+    if (found.size >= maxMismatches) return;
     if (found.has(name) || Object.hasOwn(record, name) || !Object.hasOwn(item, name)) continue;
     const field = looksLikeName(name) ? name : unprintable;
     if (found.has(field)) continue;

@@ -37,7 +37,7 @@ export async function signOnly(
   try {
     return await signatureOf(signer, signable, deadline, client.reporter.tracing);
   } catch (thrown) {
-    throw report.failed(failureOfThrown(thrown), { kind: "signed", attempts: 0, effect: "none" });
+    throw report.failed(failureOfThrown(thrown), { kind: "signed", attempts: 0, effect: "none", isSent: false });
   } finally {
     deadline.finish();
   }

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers";
 import type { Worker } from "node:worker_threads";
+import { describeThrown } from "../errors/describe-thrown.js";
 import { ConfigError } from "../errors/errors.js";
-import { safeCause } from "../errors/safe-cause.js";
 import type { SqliteConnection } from "./sqlite-connection.js";
 import type { SqliteOperation, SqliteReply } from "./sqlite-engine.js";
 import { sqliteFailure, threadEnded } from "./sqlite-failure.js";
@@ -39,7 +39,7 @@ export class SqliteThread implements SqliteConnection {
     worker.on("message", (replies: readonly ThreadReply[]) => this.#receive(replies));
     // The exit follows, and fails what still waits.
     worker.on("error", (error: unknown) => {
-      this.#why = `: ${safeCause(error).message}`;
+      this.#why = `: ${describeThrown(error).message}`;
     });
     worker.on("exit", () => this.#end());
   }

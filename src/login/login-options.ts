@@ -15,6 +15,8 @@ export interface LoginOptions {
   /** `<realm>` of the description. */
   readonly realm: string;
   readonly clientId: string;
+  /** How long one token request may take, in milliseconds. Default: 10,000. */
+  readonly timeoutMs?: number | undefined;
   /** Where the login page leads back to, as it is registered for the client. Without a query. https, or http as for `authUrl`. */
   readonly redirectUri: string;
   /** Separated by spaces, `openid` among them. Default: `openid`. */
@@ -58,9 +60,9 @@ export function resolveLogin<Options extends LoginOptions>(
 ): { readonly settings: LoginSettings; readonly options: Options } {
   const isInsecure = Object(given).allowInsecureHttp === true;
   const options = parseIdentityProviderOptions<Options & IdentityProviderAuth>(owner, table, given, isInsecure);
-  const { authUrl, realm, clientId, redirectUri, scope = "openid", issuer } = options;
+  const { authUrl, realm, clientId, timeoutMs, redirectUri, scope = "openid", issuer } = options;
   parseBaseUrl(redirectUri, `${owner}: redirectUri`, isInsecure);
-  const auth = { authUrl, realm, clientId };
+  const auth = { authUrl, realm, clientId, timeoutMs };
   const { origin, path } = realmAddress(auth);
   const settings = { auth, redirectUri: new URL(redirectUri).href, scope, issuer: issuer ?? origin + path };
   return { settings, options };

@@ -61,7 +61,7 @@ export interface ServerSession extends UserAuth {
   save(): string;
   /**
    * Ends the session at the identity provider; the tokens are forgotten in any case. Access tokens that were issued live on until
-   * they expire, where the service does not ask about them. It waits for a renewal of another request, 15 s at most.
+   * they expire, where the service does not ask about them. It waits for a renewal of another request, at most `timeoutMs` and 5 s.
    *
    * @throws {TokenError} where the session is not known to have ended: `logout_unconfirmed`, or what keeps any token request from
    *   success. Call it again then.

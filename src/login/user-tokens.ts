@@ -62,8 +62,6 @@ export class UserTokens {
         const token = this.#manager?.current(deadline, maxRetries);
         return typeof token === "string" ? token : this.#ask(() => token);
       },
-      ensure: (validForMs, deadline, maxRetries) =>
-        this.#ask((manager) => manager.ensure(validForMs, deadline, maxRetries)),
       renew: (used, deadline, maxRetries) => this.#ask((manager) => manager.renew(used, deadline, maxRetries)),
       refused: (token) => this.#manager?.refused(token),
       accepted: (token) => this.#manager?.accepted(token),

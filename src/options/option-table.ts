@@ -1,5 +1,5 @@
 import { describeName, describeValue } from "../errors/describe-value.js";
-import { nearest } from "./nearest.js";
+import { nearest } from "../errors/nearest.js";
 import { canBeRead, isPlain, propertyOf } from "./properties.js";
 
 /** What an option must be. */
@@ -61,7 +61,7 @@ export function parseOptions(
   if (!canBeRead(given, names)) throw refuse(`${what} must be an object; found ${describeValue(given)}`);
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(table, name)) continue;
-    const meant = nearest(name, names);
+    const meant = nearest(name, names) ?? names.find((other) => isPartOf(name.toLowerCase(), other.toLowerCase()));
     const advice = meant === undefined ? `; the options are ${names.join(", ")}` : `. Did you mean "${meant}"?`;
     throw refuse(`unknown option ${describeName(name)}${advice}${hint}`);
   }
@@ -116,3 +116,8 @@ export const isWholeFrom =
   (value: unknown): boolean =>
     Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;
 export const isPositiveInteger = isWholeFrom(1);
+
+/** Whether a longer name begins or ends with a shorter one, as `maxRetries` does with `retries`. */
+function isPartOf(part: string, name: string): boolean {
+  return part.length > 3 && (name.startsWith(part) || name.endsWith(part));
+}

@@ -1,38 +1,44 @@
-import type { Direction } from "./cursor-order.js";
+import type { PagingError } from "../errors/errors.js";
 
-/** One page of a list. */
-export class Page<Item> {
+/** Which way a list is read: up asks with `_after`, down with `_before`. */
+export type Direction = "up" | "down";
+
+/** One page of a list. Iterate it for its records. */
+export class Page<Item> implements Iterable<Item> {
   /** The page's records, as the service sent them. */
   readonly items: readonly Item[];
-  readonly #next: () => string | undefined;
   readonly #direction: Direction;
+  readonly #next: string | PagingError | undefined;
 
-  /** @internal */
-  constructor(items: readonly Item[], next: () => string | undefined, direction: Direction) {
+  /**
+   * @param next the token to continue from, or why a list can't be continued from this page.
+   * @internal
+   */
+  constructor(items: readonly Item[], direction: Direction, next?: string | PagingError) {
     this.items = items;
-    this.#next = next;
     this.#direction = direction;
+    this.#next = next;
+  }
+
+  [Symbol.iterator](): IterableIterator<Item> {
+    return this.items[Symbol.iterator]();
   }
 
   /**
-   * The cursor of the next page; `undefined` when there is none. It can be stored: a later `list({ ...query, after: next })`
-   * continues from here. In a descending list it is `before: next`; `nextQuery` knows which.
+   * The paging token to continue from, which you can store: `list({ ...query, after: next })`. In a descending list it goes into
+   * `before`; `nextQuery` knows which. It's `undefined` if the records have no paging tokens or the page is empty. A token doesn't
+   * mean that there is another page.
    *
-   * A page of records without paging tokens has no cursor, whether it is the last or not: iterating the list tells.
-   *
-   * A page of one record shows no order, so its cursor is given unproved. Iterating looks for the records that it would skip, and
-   * throws. A caller that requests page after page by this cursor loses them, if the service lists in another order than that of the
-   * tokens. Ask for more than one record then, or iterate.
-   *
-   * @throws {PagingError} when continuing from this page would lose or repeat records, or can't be requested.
+   * @throws {PagingError} if a second page could skip or repeat records.
    */
   get next(): string | undefined {
-    return this.#next();
+    if (this.#next instanceof Error) throw this.#next;
+    return this.#next;
   }
 
-  /** The cursor as the part of a query that it is: `list({ ...query, ...page.nextQuery })`. `undefined` at the end, and as sound as `next`. */
+  /** The same as the part of a query that it is: `list({ ...query, ...page.nextQuery })`. */
   get nextQuery(): { readonly after: string } | { readonly before: string } | undefined {
-    const next = this.#next();
+    const { next } = this;
     if (next === undefined) return undefined;
     return this.#direction === "up" ? { after: next } : { before: next };
   }

@@ -11,6 +11,8 @@ export { decompression } from "./zlib-decompression.js";
 
 export const sendsTwice: Platform["sendsTwice"] = false;
 
+export const sendsUserAgent: Platform["sendsUserAgent"] = true;
+
 /** Work goes on until it is done. */
 export const outliveRequest: Platform["outliveRequest"] = undefined;
 

@@ -2,7 +2,7 @@ import type { Decompression } from "./decompression.js";
 import type { KeyObjectLike } from "./key-object.js";
 import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "./rsa-der.js";
 import type { TlsMaterial, TlsOptions } from "./tls-material.js";
-import type { AgentOptions, OpenedAgent } from "./undici-agent.js";
+import type { AgentOptions, UndiciAgent } from "./undici-agent.js";
 
 /** A private RSA key that makes PKCS#1 v1.5 signatures with SHA-256. */
 export interface PrivateKey {
@@ -55,9 +55,11 @@ export interface Platform {
   encodeBase64(bytes: Uint8Array): string;
   sha256(bytes: Uint8Array): Promise<Uint8Array>;
   /** Opens the sockets of a client. On the web there is none: requests are sent by `fetch`. */
-  readonly openAgent: ((options: AgentOptions) => Promise<OpenedAgent>) | undefined;
+  readonly openAgent: ((options: AgentOptions) => Promise<UndiciAgent>) | undefined;
   /** Whether that `fetch` sends a request again by itself where a connection that was used before breaks, even if it is a payment. */
   readonly sendsTwice: boolean;
+  /** Whether requests name this package as their `User-Agent`. A page's would need the leave of the service's CORS rules. */
+  readonly sendsUserAgent: boolean;
   /** Reads the certificates and keys for those sockets. */
   readonly readTlsMaterial: ((given: TlsOptions) => TlsMaterial) | undefined;
   /** Decodes the responses that those sockets bring. On the web there is none: `fetch` decodes by itself. */

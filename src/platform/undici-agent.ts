@@ -1,90 +1,129 @@
-import type { buildConnector, Pool } from "undici";
-import { FreshAgent, type OpenedAgent, type OpenPool } from "./fresh-agent.js";
+import type { buildConnector, Client, Dispatcher, Pool } from "undici";
 import type { TlsMaterial } from "./tls-material.js";
 
 export type { Dispatcher } from "undici";
-export type { FreshAgent, OpenedAgent } from "./fresh-agent.js";
 
 export interface AgentOptions {
-  /** Most sockets to one origin. */
+  /** The most sockets to one origin, for reads and for writes each. */
   readonly connections: number;
   readonly connectTimeoutMs: number;
   readonly tls?: TlsMaterial | undefined;
 }
 
-interface UndiciParts {
-  readonly Pool: new (origin: string, options: Pool.Options) => OpenedAgent;
-  readonly buildConnector: (options: buildConnector.BuildOptions) => buildConnector.connector;
-}
+export type UndiciParts = Pick<typeof import("undici"), "Client" | "Pool" | "buildConnector">;
 
-export interface UndiciModules {
-  poolFile(): Promise<unknown>;
-  /** The file of the connector, which the pool's file loads too. */
-  connectorFile(): Promise<unknown>;
-  /** All of undici; in a bundle the pool's file again, which has neither by name. */
-  undici(): Promise<Partial<UndiciParts>>;
-}
+/** Node's 250 ms for each address of a host are too few for a slow link. This is enough for a SYN that is sent twice. */
+export const addressTimeoutMs = 2500;
 
-const undiciModules: UndiciModules = {
-  // @ts-expect-error undici describes the types of its main entry only.
-  poolFile: () => import("undici/lib/dispatcher/pool.js"),
-  // @ts-expect-error the same
-  connectorFile: () => import("undici/lib/core/connect.js"),
-  undici: () => import("#undici"),
-};
+/** Few servers close a connection sooner. */
+const writesIdleMs = 500;
+
+type Pools = Map<string, Pool>;
+
+/** The connections of a client. */
+export interface UndiciAgent {
+  /** The pools that reads go by. */
+  readonly reads: Pools;
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean;
+  /** Later reads go out on new connections; those in flight go on. Does nothing if `reads` has been replaced already. */
+  replace(reads: Pools): void;
+  close(): Promise<void>;
+}
 
 /**
- * Opens an agent over undici's pools, by their own files: that loads a third of what the main entry loads. undici promises nothing
- * about those files, so whatever is wrong with them, the main entry is used instead, except in a bundle: it would take in all of
- * undici for an error that its maker sees at once.
+ * Opens the connections of a client: for each origin, a pool for reads and a pool for writes.
+ *
+ * Servers and proxies close idle connections, and what is written at that moment is lost. A read is repeated, a payment can't
+ * be: writes never go out on a connection that was idle for long.
  */
-export async function openAgent(options: AgentOptions, modules: UndiciModules = undiciModules): Promise<FreshAgent> {
-  try {
-    return openFrom(await partsOfFiles(modules), options);
-  } catch (cause) {
-    const { Pool, buildConnector } = await modules.undici();
-    if (Pool === undefined || buildConnector === undefined) throw new Error(unknownFiles, { cause });
-    return openFrom({ Pool, buildConnector }, options);
-  }
-}
-
-const unknownFiles =
-  "undici's Pool can't be opened from this bundle: bundle the version of undici that cross-border-payments depends on, or leave undici out of the bundle";
-
-async function partsOfFiles(modules: UndiciModules): Promise<UndiciParts> {
-  const files = await Promise.all([modules.poolFile(), modules.connectorFile()]);
-  const [Pool, buildConnector] = (files as { readonly default: never }[]).map((file) => file.default);
-  return { Pool, buildConnector } as unknown as UndiciParts;
-}
-
-function openFrom(
-  { Pool, buildConnector }: UndiciParts,
+export async function openAgent(
   { connections, connectTimeoutMs, tls }: AgentOptions,
-): FreshAgent {
-  // HTTP/2 repeats a refused stream on its own, even if it is a payment.
-  const allowH2 = false;
-  const openPool: OpenPool = (origin, connect) =>
-    new Pool(origin, {
-      connect,
-      allowH2,
-      pipelining: 1,
-      connections,
-      // They measure idleness only; the call's own deadline is the one that counts.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
-  const connect = buildConnector({
-    ...(tls as buildConnector.BuildOptions | undefined),
-    allowH2,
-    timeout: connectTimeoutMs,
-  });
-  // Found out now, and not with the first request. It opens no connection.
-  if (typeof connect !== "function" || !isAgent(openPool("http://undici.invalid", connect))) {
-    throw new TypeError("what undici/lib exports makes no pool of connections");
-  }
-  return new FreshAgent(openPool, connect);
+  load: () => Promise<UndiciParts> = () => import("undici"),
+): Promise<UndiciAgent> {
+  const { Client, Pool, buildConnector } = await load();
+  const common = {
+    connect: heldSessions(
+      buildConnector({
+        ...(tls as buildConnector.BuildOptions | undefined),
+        // HTTP/2 repeats a refused stream on its own, even if it is a payment.
+        allowH2: false,
+        timeout: connectTimeoutMs,
+        autoSelectFamilyAttemptTimeout: addressTimeoutMs,
+      }),
+    ),
+    allowH2: false,
+    pipelining: 1,
+    connections,
+    // They measure idleness only; the call's own deadline is the one that counts.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  };
+  const factory = readClients(Client);
+  const openReads = (origin: string) => new Pool(origin, { ...common, factory });
+  const openWrites = (origin: string) =>
+    new Pool(origin, { ...common, keepAliveTimeout: writesIdleMs, keepAliveMaxTimeout: writesIdleMs });
+  let writes: Pools = new Map();
+  let wroteAtMs = 0;
+  let reads: Pools = new Map();
+  let closed: Promise<void> | undefined;
+  const poolOf = (pools: Pools, origin: string, open: (origin: string) => Pool): Pool => {
+    const known = pools.get(origin);
+    if (known !== undefined) return known;
+    const pool = open(origin);
+    pools.set(origin, pool);
+    // It then refuses what is dispatched, as the others do.
+    if (closed !== undefined) void pool.close();
+    return pool;
+  };
+  return {
+    get reads() {
+      return reads;
+    },
+    dispatch(options, handler) {
+      const origin = String(options.origin);
+      if (options.method === "GET") return poolOf(reads, origin, openReads).dispatch(options, handler);
+      // undici's timer is late in a process that was stopped, as between two events of AWS Lambda.
+      const nowMs = Date.now();
+      if (Math.abs(nowMs - wroteAtMs) >= writesIdleMs && closed === undefined) {
+        closeAll(writes);
+        writes = new Map();
+      }
+      wroteAtMs = nowMs;
+      return poolOf(writes, origin, openWrites).dispatch(options, handler);
+    },
+    replace(seen) {
+      if (reads !== seen || closed !== undefined) return;
+      reads = new Map();
+      closeAll(seen);
+    },
+    close() {
+      closed ??= Promise.all([closeAll(reads), closeAll(writes)]).then(() => {});
+      return closed;
+    },
+  };
 }
 
-function isAgent(value: object): value is OpenedAgent {
-  return typeof Reflect.get(value, "dispatch") === "function" && typeof Reflect.get(value, "close") === "function";
+/** Lets what is in flight finish. */
+function closeAll(pools: Pools): Promise<unknown> {
+  return Promise.all([...pools.values()].map((pool) => pool.close()));
+}
+
+/** `headersTimeout` of a read limits it on a used connection only: a NAT may have dropped that one without a word. */
+function readClients(Base: typeof Client) {
+  class ReadClient extends Base {
+    override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+      return super.dispatch(this.stats.connected ? options : { ...options, headersTimeout: 0 }, handler);
+    }
+  }
+  return (origin: URL, options: object) => new ReadClient(origin, options);
+}
+
+/** undici refers to TLS sessions weakly: the first handshake after a garbage collection would be a full one. */
+function heldSessions(connect: buildConnector.connector): buildConnector.connector {
+  const sessions = new Map<string | undefined, Uint8Array>();
+  return (options, callback) =>
+    connect(options, (...result) => {
+      result[1]?.on("session", (session: Uint8Array) => void sessions.set(options.host, session));
+      callback(...result);
+    });
 }

@@ -49,6 +49,8 @@ export const openAgent: Platform["openAgent"] = undefined;
 /** Browsers do, and show the second response: `test/matrix` has Chromium make two payments of one. */
 export const sendsTwice: Platform["sendsTwice"] = true;
 
+export const sendsUserAgent: Platform["sendsUserAgent"] = false;
+
 /** `fetch` takes no certificates. */
 export const readTlsMaterial: Platform["readTlsMaterial"] = undefined;
 

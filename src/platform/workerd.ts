@@ -17,6 +17,8 @@ export {
 
 export const sendsTwice: Platform["sendsTwice"] = false;
 
+export const sendsUserAgent: Platform["sendsUserAgent"] = true;
+
 /** Where the runtime has no such module, or no request is being handled, nothing can be done. */
 export const outliveRequest: Platform["outliveRequest"] = (work) => {
   import("cloudflare:workers").then(({ waitUntil }) => waitUntil(work)).catch(() => {});

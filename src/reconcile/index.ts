@@ -5,12 +5,10 @@
  * @module
  */
 
-export type { Difference, Discrepancy } from "./compare-group.js";
-export { type ListPaymentsOptions, listPayments } from "./list-payments.js";
+export type { Difference, Discrepancy, PaymentSummary } from "./compare.js";
+export { listPayments } from "./list-payments.js";
+export type { ListPaymentsOptions, ReconcileOptions, WatchOptions } from "./options.js";
 export type { BookedEntry, ComparedField, OwnEntry } from "./own-entry.js";
-export type { PaymentSummary } from "./payment-summary.js";
-export type { PaymentsClient } from "./payments-client.js";
-export type { ReconcileOptions } from "./reconcile-options.js";
+export type { PaymentsClient } from "./read-payments.js";
 export { reconcilePayments } from "./reconcile-payments.js";
-export type { WatchOptions } from "./watch-options.js";
 export { type PaymentEvent, watchPayments } from "./watch-payments.js";

@@ -3,6 +3,7 @@ import { InvalidArgumentError } from "../errors/errors.js";
 import { decimalNumeral } from "../money.js";
 import { isPlain, propertyOf } from "../options/properties.js";
 import type { Payment } from "../resources/payments.js";
+import { parseTime } from "./options.js";
 
 /** A field of a payment that entries can have. */
 export type ComparedField =
@@ -102,34 +103,4 @@ function parseField(name: string, value: unknown, refuse: (problem: string) => E
     throw refuse(`${name} must be ${wanted}; found ${describeValue(value)}`);
   }
   return value;
-}
-
-/** A point in time with its zone. `Date.parse` alone would read others in the zone of this machine. */
-const zoned = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
-
-/** How options take a time. What it says is looked at when all of them are read. */
-export const timeOption = {
-  accepts: (value: unknown) => typeof value === "string" || isDate(value),
-  wanted: "a Date, or ISO 8601 with a time zone",
-} as const;
-
-/** Whether it is a `Date` of any realm: what Node makes, as of a file, is no `Date` of Jest's. */
-function isDate(value: unknown): boolean {
-  return Object.prototype.toString.call(value) === "[object Date]";
-}
-
-/** Parses a time into milliseconds since 1970. */
-export function parseTime(name: string, value: unknown, refuse: (problem: string) => Error): number {
-  const isZoned = typeof value === "string" && zoned.test(value) && isDay(value.slice(0, 10));
-  const ms = isDate(value) ? Number(value) : isZoned ? Date.parse(value) : Number.NaN;
-  if (!Number.isNaN(ms)) return ms;
-  throw refuse(
-    `${name} must be a Date, or ISO 8601 with a time zone such as "2026-01-31T00:00:00Z"; found ${describeValue(value)}`,
-  );
-}
-
-/** Whether the calendar has the day: `Date.parse` takes 30 February for 2 March. */
-function isDay(day: string): boolean {
-  const ms = Date.parse(`${day}T00:00:00Z`);
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day);
 }

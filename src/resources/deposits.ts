@@ -86,7 +86,6 @@ export class Deposits {
 
   /** @internal */
   constructor(client: ApiClient, liquidityProviderId: string) {
-    client.assertId(deposits.list, 0, liquidityProviderId);
     this.#client = client;
     this.#liquidityProviderId = liquidityProviderId;
   }

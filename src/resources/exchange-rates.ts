@@ -80,7 +80,6 @@ export class ExchangeRates {
 
   /** @internal */
   constructor(client: ApiClient, liquidityProviderId: string) {
-    client.assertId(exchangeRates.list, 0, liquidityProviderId);
     this.#client = client;
     this.#liquidityProviderId = liquidityProviderId;
   }

@@ -60,7 +60,6 @@ export class GatewayWithdrawals {
 
   /** @internal */
   constructor(client: ApiClient, paymentGatewayId: string) {
-    client.assertId(gatewayWithdrawals.list, 0, paymentGatewayId);
     this.#client = client;
     this.#paymentGatewayId = paymentGatewayId;
   }

@@ -1,5 +1,5 @@
 import type { ApiClient } from "../api/api-client.js";
-import type { Optional } from "../api/fields.js";
+import { failedStatuses, type Optional } from "../api/fields.js";
 import type { ListQuery } from "../api/list-query.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 import { resource } from "../api/resource.js";
@@ -153,11 +153,17 @@ export const payments = resource<Payment, PaymentRequest>()("payments", "/paymen
     body: bodyOf(required),
     required,
     signed: true,
+    sendsBack: true,
     signer: "senderGatewayId",
     identifiedBy: "senderGatewayTransactionId",
   },
   list: true,
 });
+
+/** Whether a status of the payment says `error` or `reverted`. */
+export function isSettledBadly(payment: Payment): boolean {
+  return failedStatuses(payments.create.record, payment).length > 0;
+}
 
 /** Payments: the second of the two steps, and the record of all that were made. */
 export class Payments {
@@ -169,13 +175,15 @@ export class Payments {
   }
 
   /**
-   * Creates a payment: `POST /payments`. Signed; moves money.
+   * Creates a payment of an intent: `POST /payments`. Signed; moves money. The intent is sent back as it came, unknown fields included.
    *
    * Never sent again by the client once it may have been sent. On `effect: "possible"` neither repeat it nor give the
    * sender's money back: look for the payment whose `creationRequestSignatureBase64` is the error's `request.signature`.
    *
    * @returns the full record, with `senderGatewayStatus` `processed` and `receiverGatewayStatus` `pending`.
-   * @throws {InvalidArgumentError} on a missing or unknown field, or an amount that is not a decimal numeral.
+   * @example
+   * await client.payments.create({ ...intent, senderGatewayTransactionId });
+   * @throws {InvalidArgumentError} on a missing or misspelled field, or an amount that isn't one.
    * @throws {ConfigError} when the client has no `signingKey`.
    * @throws {ApiError} on any status other than 2xx: nothing was paid where `effect` is `none`, as it is when the service
    *   itself refuses the payment. The 4xx of a proxy proves nothing.

@@ -68,7 +68,6 @@ export class Transfers {
 
   /** @internal */
   constructor(client: ApiClient, liquidityProviderId: string) {
-    client.assertId(transfers.list, 0, liquidityProviderId);
     this.#client = client;
     this.#liquidityProviderId = liquidityProviderId;
   }

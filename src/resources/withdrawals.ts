@@ -64,7 +64,6 @@ export class Withdrawals {
 
   /** @internal */
   constructor(client: ApiClient, liquidityProviderId: string) {
-    client.assertId(withdrawals.list, 0, liquidityProviderId);
     this.#client = client;
     this.#liquidityProviderId = liquidityProviderId;
   }

@@ -28,7 +28,9 @@ export function gatewayWithdrawalHandlers(
     },
     "paymentGateways.withdrawals.update": (call) => {
       const row = rowOf(call);
-      row.record = honored(service, checkWithdrawal(service.ledger, Object.assign({ ...row.record }, call.body)));
+      // JSON has no undefined.
+      const changes = call.body as Partial<Withdrawal>;
+      row.record = honored(service, checkWithdrawal(service.ledger, { ...row.record, ...changes }));
     },
   };
 }

@@ -1,13 +1,15 @@
 import { readFile } from "node:fs/promises";
 import { parseTlsOptions, type TlsMaterial } from "../wire/tls-options.js";
-import { chooseProxy, type ProxyChoice } from "./proxy.js";
-import { openProxyDispatcher, type ProxyDispatcher } from "./proxy-dispatcher.js";
+import { openProxyDispatcher, type ProxyDispatcher, proxyFor, readProxy } from "./proxy.js";
 import type { Settings } from "./setting-table.js";
 import type { Environment } from "./settings-file.js";
 
 /** How the service and the identity provider are reached. */
 export interface Connection {
-  readonly proxyFor: ProxyChoice;
+  /** The proxy that leads to an address, if any. */
+  proxyFor(address: URL): URL | undefined;
+  /** Entries of `NO_PROXY` that can't be read. */
+  readonly unknownExceptions: readonly string[];
   /** Absent where there is nothing to set. */
   readonly tls: TlsMaterial | undefined;
   /** Options of a client: `dispatcher` where there is a proxy, which then has the certificates; else `tls`, if there are any. */
@@ -16,15 +18,16 @@ export interface Connection {
 
 /** @throws {ConfigError} where proxy or certificates can't be used. */
 export async function readConnection(settings: Partial<Settings>, env: Environment): Promise<Connection> {
-  const proxyFor = chooseProxy(settings, env);
+  const rules = readProxy(settings, env);
   const tls = await readTls(settings);
   const { baseUrl = "", authUrl = "" } = settings;
   return {
-    proxyFor,
+    proxyFor: (address) => proxyFor(rules, address),
+    unknownExceptions: rules?.unknown ?? [],
     tls,
     async clientOptions() {
-      const proxy = [baseUrl, authUrl].flatMap((url) => (URL.canParse(url) ? (proxyFor(new URL(url)) ?? []) : []))[0];
-      if (proxy !== undefined) return { dispatcher: await openProxyDispatcher(proxy, proxyFor, tls ?? {}) };
+      const isUsed = [baseUrl, authUrl].some((url) => URL.canParse(url) && proxyFor(rules, new URL(url)) !== undefined);
+      if (rules !== undefined && isUsed) return { dispatcher: await openProxyDispatcher(rules, tls ?? {}) };
       return tls === undefined ? {} : { tls };
     },
   };

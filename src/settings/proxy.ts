@@ -1,25 +1,96 @@
+import { isIPv6 } from "node:net";
+import { rootCertificates } from "node:tls";
+import type { Dispatcher, Pool } from "undici";
 import { ConfigError } from "../errors/errors.js";
+import { addressTimeoutMs } from "../platform/undici-agent.js";
+import type { TlsMaterial } from "../wire/tls-options.js";
 import type { Settings } from "./setting-table.js";
 import type { Environment } from "./settings-file.js";
 
-/** The proxy that leads to an address; undefined where none does. */
-export type ProxyChoice = (address: URL) => URL | undefined;
+/** A proxy, and the addresses that are reached without it. */
+export interface ProxyRules {
+  readonly url: URL;
+  /** Whether it leads to `http:` addresses too. */
+  readonly isForHttp: boolean;
+  /** `undefined` means all. */
+  readonly exceptions: readonly Exception[] | undefined;
+  /** Exceptions that can't be read, such as ranges of addresses. */
+  readonly unknown: readonly string[];
+}
+
+/** A host, with all names below it. */
+interface Exception {
+  /** As a URL has it: IPv6 in brackets. */
+  readonly host: string;
+  /** Empty means all. */
+  readonly port: string;
+}
 
 /**
  * The proxy of the settings, or else that of `HTTPS_PROXY`, which is for https only. `NO_PROXY` names hosts that are reached
- * without either: `bank.example` (and all names below it), `.bank.example`, `bank.example:8443`, `*`.
+ * without either: `bank.example` (and all names below it), `.bank.example`, `bank.example:8443`, `10.1.2.3`, `::1`, `*`.
  *
  * @throws {ConfigError} for an address that is no proxy's. It never holds the address: there may be a password in it.
  */
-export function chooseProxy({ proxy, noProxy }: Pick<Settings, "proxy" | "noProxy">, env: Environment): ProxyChoice {
-  const ofEnvironment = env.HTTPS_PROXY || env.https_proxy || undefined;
-  const address = proxy ?? ofEnvironment;
-  if (address === undefined || address === "") return () => undefined;
+export function readProxy(
+  { proxy, noProxy }: Pick<Settings, "proxy" | "noProxy">,
+  env: Environment,
+): ProxyRules | undefined {
+  const address = proxy ?? (env.HTTPS_PROXY || env.https_proxy);
+  if (address === undefined || address === "") return undefined;
   const url = parseProxy(address, proxy === undefined ? "HTTPS_PROXY" : "proxy");
-  const exceptions = (noProxy ?? (env.NO_PROXY || env.no_proxy || "")).split(/[\s,]+/).filter(Boolean);
-  return (target) => {
-    if (proxy === undefined && target.protocol !== "https:") return undefined;
-    return exceptions.some((one) => isException(one, target)) ? undefined : url;
+  const entries = (noProxy ?? (env.NO_PROXY || env.no_proxy || "")).split(/[\s,]+/).filter((entry) => entry !== "");
+  const read = entries.map((entry) => ({ entry, exception: readException(entry) }));
+  return {
+    url,
+    isForHttp: proxy !== undefined,
+    exceptions: entries.includes("*") ? undefined : read.flatMap(({ exception }) => exception ?? []),
+    unknown: read.flatMap(({ entry, exception }) => (exception === undefined && entry !== "*" ? entry : [])),
+  };
+}
+
+/** The proxy that leads to an address, if any: as undici's `EnvHttpProxyAgent` decides it. */
+export function proxyFor(rules: ProxyRules | undefined, target: URL): URL | undefined {
+  if (rules?.exceptions === undefined || (target.protocol === "http:" && !rules.isForHttp)) return undefined;
+  const port = target.port || (target.protocol === "http:" ? "80" : "443");
+  const isException = rules.exceptions.some(
+    (one) => (one.port === "" || one.port === port) && `.${target.hostname}`.endsWith(`.${one.host}`),
+  );
+  return isException ? undefined : rules.url;
+}
+
+/** Sends each request by the proxy that leads to its address, or without one. */
+export interface ProxyDispatcher {
+  /** Of the proxy, without its user and password: for messages. */
+  readonly proxyOrigin: string;
+  dispatch(options: never, handler: never): boolean;
+  close(): Promise<void>;
+}
+
+/** @param tls for the service and the identity provider; a proxy is trusted by the well-known authorities as well. */
+export async function openProxyDispatcher(
+  { url, isForHttp, exceptions }: ProxyRules,
+  tls: TlsMaterial,
+  tunnelTimeoutMs: number = connectTimeoutMs,
+): Promise<ProxyDispatcher> {
+  const { EnvHttpProxyAgent, Pool } = await import("undici");
+  const timeouts = { timeout: connectTimeoutMs, autoSelectFamilyAttemptTimeout: addressTimeoutMs };
+  const target = { ...(tls as object), ...timeouts };
+  const agent = new EnvHttpProxyAgent({
+    ...agentOptions,
+    connect: target,
+    requestTls: target,
+    proxyTls: { ...timeouts, ...(tls.ca && { ca: [...rootCertificates, ...tls.ca] }) },
+    clientFactory: (origin, options) => withOneTry(new Pool(origin, options), tunnelTimeoutMs),
+    httpsProxy: url.href,
+    httpProxy: isForHttp ? url.href : "",
+    noProxy: exceptions?.map(({ host, port }) => (port === "" ? host : `${host}:${port}`)).join(",") ?? "*",
+  });
+  return {
+    proxyOrigin: url.origin,
+    dispatch: (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) =>
+      agent.dispatch(options, handler),
+    close: () => agent.close(),
   };
 }
 
@@ -43,10 +114,33 @@ function isDecodable(text: string): boolean {
   }
 }
 
-function isException(exception: string, { hostname, port, protocol }: URL): boolean {
-  if (exception === "*") return true;
-  const [, host = "", wantedPort] = /^\*?\.?(.*?)(?::(\d+))?$/.exec(exception.toLowerCase()) ?? [];
-  const actualPort = port || (protocol === "http:" ? "80" : "443");
-  if (wantedPort !== undefined && wantedPort !== actualPort) return false;
-  return hostname === host || hostname.endsWith(`.${host}`);
+function readException(entry: string): Exception | undefined {
+  const text = isIPv6(entry) ? `[${entry}]` : entry.replace(/^\*?\./, "");
+  const [, host = "", port = ""] = /^(\[[\da-f:.]+\]|[\w.-]+)(?::(\d+))?$/i.exec(text) ?? [];
+  return URL.canParse(`http://${host}`) ? { host: new URL(`http://${host}`).hostname, port } : undefined;
 }
+
+/** undici waits for the answer to CONNECT for ever, and asks a proxy that closes in its place again and again, without a pause or an end. */
+function withOneTry(pool: Pool, timeoutMs: number): Pool {
+  const connect = pool.connect.bind(pool) as (options: Dispatcher.ConnectOptions) => Promise<Dispatcher.ConnectData>;
+  const connectOnce = async (options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> => {
+    const signal = AbortSignal.timeout(timeoutMs);
+    try {
+      return await connect({ ...options, signal });
+    } catch (error) {
+      const isClosed = /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(Object(error).code);
+      if (!isClosed && !signal.aborted) throw error;
+      const code = isClosed ? "PROXY_CLOSED" : "UND_ERR_CONNECT_TIMEOUT";
+      throw Object.assign(new Error("the proxy made no connection"), { code });
+    }
+  };
+  return Object.assign(pool, { connect: connectOnce });
+}
+
+const connectTimeoutMs = 10_000;
+
+/** A connection that was idle may be closed at the other end. */
+const agentOptions = {
+  ...{ allowH2: false, pipelining: 1, connections: 64, headersTimeout: 0, bodyTimeout: 0 },
+  ...{ keepAliveTimeout: 500, keepAliveMaxTimeout: 500 },
+};

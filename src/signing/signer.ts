@@ -1,7 +1,7 @@
 import { encodeBase64, sha256 } from "#platform";
+import { describeThrown } from "../errors/describe-thrown.js";
 import { describeValue } from "../errors/describe-value.js";
 import { ConfigError, type SignedText, SigningError } from "../errors/errors.js";
-import { safeCause } from "../errors/safe-cause.js";
 import { decodeBase64 } from "../platform/base64.js";
 import { encodeHex } from "../platform/hex.js";
 import type { KeyObjectLike } from "../platform/key-object.js";
@@ -94,7 +94,7 @@ async function askForSignature(signer: RequestSigner, text: Uint8Array, context:
     // A copy: what the signer does to it must not reach the text that its signature is verified with.
     return await signer.sign(Uint8Array.from(text), toContext(context));
   } catch (error) {
-    throw new SigningError("the signer failed, so nothing was sent", { cause: safeCause(error) });
+    throw new SigningError("the signer failed, so nothing was sent", { cause: describeThrown(error) });
   }
 }
 

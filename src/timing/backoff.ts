@@ -7,16 +7,17 @@ export interface Backoff {
 }
 
 /**
- * The wait before another attempt, with full jitter: anything from nothing to twice as much as the attempt before could have
- * waited, so that callers which failed together do not come back together.
+ * The wait before another attempt: twice as long each time, up to the cap. Half of it is jitter, so that callers that failed
+ * together don't come back together.
  *
- * @param attempt how many attempts were waited for before; 0 at first.
- * @param random gives numbers from 0 up to 1, as `Math.random` does.
+ * @param attempt how many waits came before; 0 at first.
+ * @param random returns numbers from 0 up to 1, as `Math.random` does.
  */
 export function nextDelayMs(
   attempt: number,
   random: () => number,
-  backoff: Backoff = { baseMs: 100, capMs: 20_000 },
+  { baseMs, capMs }: Backoff = { baseMs: 500, capMs: 20_000 },
 ): number {
-  return Math.round(Math.min(backoff.capMs, backoff.baseMs * 2 ** attempt) * random());
+  const halfMs = Math.min(capMs, baseMs * 2 ** attempt) / 2;
+  return Math.round(halfMs + halfMs * random());
 }

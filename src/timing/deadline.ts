@@ -1,4 +1,5 @@
 import { clock, type Timer } from "./clock.js";
+import { onAbort } from "./on-abort.js";
 import { now, surelyLeftMs, type Timestamp } from "./timestamp.js";
 
 /** What ended the work: its total time, or its caller's signal. */
@@ -34,14 +35,14 @@ type Listener = (kind: EndKind) => void;
 
 /**
  * The end of one piece of work (a call, a token request, a flow): its total time and its caller's signal in one place.
- * Whatever waits, waits through this. There is one timer and one listener on the signal; `finish` removes both.
+ * Whatever waits, waits through this. There is one timer, and one listener on each signal for all that it ends;
+ * `finish` removes both.
  */
 export class Deadline {
   readonly #untilMs: number;
   readonly #sendBy: Timestamp | undefined;
   readonly #timer: Timer;
-  readonly #callersSignal: AbortSignal | undefined;
-  readonly #onAbort = (): void => this.#end("abort");
+  readonly #stopListening: (() => void) | undefined;
   #listeners: Listener[] = [];
   #ended: EndKind | undefined;
   #abort: AbortController | undefined;
@@ -50,9 +51,8 @@ export class Deadline {
     this.#untilMs = timeoutMs === undefined ? Number.POSITIVE_INFINITY : clock.monotonicMs() + timeoutMs;
     this.#sendBy = sendBy;
     this.#timer = timeoutMs === undefined ? undefined : clock.setTimer(() => this.#end("timeout"), timeoutMs);
-    this.#callersSignal = signal;
     if (signal?.aborted) this.#end("abort");
-    else signal?.addEventListener("abort", this.#onAbort);
+    else if (signal !== undefined) this.#stopListening = onAbort(signal, () => this.#end("abort"));
   }
 
   /** Set once the work has ended. It looks at the clock as well: a blocked event loop delays timers. */
@@ -138,11 +138,7 @@ export class Deadline {
   finish(): void {
     clock.clearTimer(this.#timer);
     this.#listeners = [];
-    try {
-      this.#callersSignal?.removeEventListener("abort", this.#onAbort);
-    } catch {
-      // A signal of the caller's own making: what has been done must not be lost over it.
-    }
+    this.#stopListening?.();
   }
 
   #onEndOrNow(listener: Listener): () => void {

@@ -1,7 +1,7 @@
 import type { Operation } from "../api/operation.js";
 import { describeValue } from "../errors/describe-value.js";
 import { InvalidArgumentError } from "../errors/errors.js";
-import { equalAmounts } from "../money.js";
+import { equalAmounts, isExactNumber } from "../money.js";
 import { assertOptions, type CheckTable, isBoolean } from "../options/option-table.js";
 import type { KeyObjectLike } from "../platform/key-object.js";
 import { type Deposit, type DepositFields, deposits } from "../resources/deposits.js";
@@ -180,7 +180,9 @@ function fieldOf(holder: object, field: string): unknown {
 }
 
 function sameValue(signed: unknown, stored: unknown, isDecimal: boolean): boolean {
-  return isDecimal ? equalAmounts(signed, stored) : typeof signed === "string" && signed === stored;
+  return isDecimal
+    ? equalAmounts(signed, stored)
+    : (typeof signed === "string" || isExactNumber(signed)) && signed === stored;
 }
 
 function equalBytes(one: Uint8Array, other: Uint8Array): boolean {

@@ -27,12 +27,14 @@ export function parseAppInfo(given: unknown, owner = ""): AppInfo {
   return parseOptions(appInfo, given, "it", refuse) as unknown as AppInfo;
 }
 
-/** The transport, with a `User-Agent` on whatever goes over it. One that a caller sets on a call stays. */
-export function withAppInfo(transport: Transport, app: AppInfo): Transport {
-  const headers = { "user-agent": `${app.name}/${app.version} cross-border-payments/${version}` };
-  const { acceptEncoding } = transport;
+/** The transport, with a `User-Agent` on each request. A caller's own header of a call stays. */
+export function withUserAgent(transport: Transport, app: AppInfo | undefined): Transport {
+  const own = `cross-border-payments/${version}`;
+  const headers = { "user-agent": app === undefined ? own : `${app.name}/${app.version} ${own}` };
   return {
-    ...(acceptEncoding !== undefined && { acceptEncoding }),
+    get acceptEncoding() {
+      return transport.acceptEncoding;
+    },
     send: (request, deadline) => transport.send({ ...request, headers: { ...headers, ...request.headers } }, deadline),
     preload: () => transport.preload?.(),
     close: () => transport.close(),

@@ -1,4 +1,5 @@
-import { type Deadline, Ended } from "../timing/deadline.js";
+import { ConfigError } from "../errors/errors.js";
+import type { Deadline } from "../timing/deadline.js";
 import { BodyChunks } from "./body-chunks.js";
 import type { BrokenBody, Transport, WireRequest, WireResponse } from "./transport.js";
 import { isStatus, reasonOf, WireFailure } from "./wire-failure.js";
@@ -34,6 +35,7 @@ async function exchange(fetch: FetchLike, request: WireRequest, deadline: Deadli
     const starting = start(fetch, request, abort.signal);
     starting.then((late) => abort.signal.aborted && discard(late.body)).catch(() => {});
     const response = await Promise.race([starting, ended]);
+    if (!isWebResponse(response)) throw noWebResponse();
     if (wasRedirected(response, request)) {
       discard(response.body);
       throw new WireFailure({ sent: true, reason: "REDIRECTED_BY_FETCH" });
@@ -43,20 +45,29 @@ async function exchange(fetch: FetchLike, request: WireRequest, deadline: Deadli
     const broken = await Promise.race([reading, ended.catch(() => undefined)]);
     const decoded = chunks.decode();
     const problem = (abort.signal.aborted ? deadline.ended : undefined) ?? broken ?? decoded.broken;
-    // A browser shows nothing of a redirect that it does not follow, not even its status.
-    const status = response.type === "opaqueredirect" ? 302 : response.status;
-    if (!isStatus(status)) throw new WireFailure({ sent: true, reason: "NO_STATUS" });
     return {
-      status,
+      // A browser shows nothing of a redirect that it does not follow, not even its status.
+      status: response.type === "opaqueredirect" ? 302 : response.status,
       headers: Object.fromEntries(response.headers),
       text: decoded.text,
       ...(problem === undefined ? undefined : { broken: problem }),
     };
-  } catch (error) {
-    throw toFailure(error);
   } finally {
     stopListening?.();
   }
+}
+
+/** Whether it has what is read of a `Response`. That of node-fetch has a body that is no web stream; mocks lack more. */
+function isWebResponse(value: unknown): boolean {
+  const { status, headers, body } = Object(value) as Partial<Response>;
+  const hasHeaders = typeof headers?.[Symbol.iterator] === "function";
+  return isStatus(status) && hasHeaders && (body === null || typeof body?.getReader === "function");
+}
+
+/** A new one for each call, since flows add facts to theirs. The request was sent, so a payment may have been made. */
+function noWebResponse(): ConfigError {
+  const message = "the fetch option must return a web Response, as the global fetch does; that of node-fetch is none";
+  return new ConfigError(message, { effect: "possible" });
 }
 
 async function start(fetch: FetchLike, request: WireRequest, signal: AbortSignal): Promise<Response> {
@@ -69,24 +80,7 @@ async function start(fetch: FetchLike, request: WireRequest, signal: AbortSignal
       ...(request.body === undefined ? undefined : { body: request.body as Uint8Array<ArrayBuffer> }),
     });
   } catch (error) {
-    throw new WireFailure({ sent: true, reason: reasonOf(causeOf(error)) });
-  }
-}
-
-/** A fetch of the caller's own can throw anything, even what refuses to be looked at. */
-function toFailure(error: unknown): Error {
-  try {
-    if (error instanceof WireFailure || error instanceof Ended) return error;
-  } catch {}
-  return new WireFailure({ sent: true, reason: reasonOf(error) });
-}
-
-function causeOf(error: unknown): unknown {
-  try {
-    // Whatever it is: an error of another realm, as where Jest runs the tests, is no instance of this one's Error.
-    return Object(error).cause ?? error;
-  } catch {
-    return error;
+    throw new WireFailure({ sent: true, reason: reasonOf(error) });
   }
 }
 

@@ -1,5 +1,5 @@
-import { openAgent, sendsTwice } from "#platform";
-import { type AppInfo, withAppInfo } from "./app-info.js";
+import { openAgent, sendsTwice, sendsUserAgent } from "#platform";
+import { type AppInfo, withUserAgent } from "./app-info.js";
 import { type FetchLike, fetchTransport } from "./fetch-transport.js";
 import type { Transport } from "./transport.js";
 import { type UndiciTransportOptions, undiciTransport } from "./undici-transport.js";
@@ -7,7 +7,7 @@ import { type UndiciTransportOptions, undiciTransport } from "./undici-transport
 export interface TransportOptions extends UndiciTransportOptions {
   /** If given, it sends every request. */
   readonly fetch?: FetchLike | undefined;
-  /** Named in the `User-Agent` of every request. */
+  /** Named first in the `User-Agent` of every request. */
   readonly appInfo?: AppInfo | undefined;
 }
 
@@ -19,11 +19,11 @@ export function maySendTwice({ fetch, dispatcher }: Pick<TransportOptions, "fetc
 /** A transport over the caller's `fetch` or dispatcher; without either over undici, or the platform's `fetch` on the web. */
 export function openTransport({ appInfo, ...options }: TransportOptions): Transport {
   const transport = bareTransport(options);
-  return appInfo === undefined ? transport : withAppInfo(transport, appInfo);
+  return appInfo === undefined && !sendsUserAgent ? transport : withUserAgent(transport, appInfo);
 }
 
 function bareTransport({ fetch, ...options }: TransportOptions): Transport {
-  if (fetch !== undefined) return fetchTransport(fetch);
+  if (fetch !== undefined) return fetchTransport(fetch === globalThis.fetch ? platformFetch : fetch);
   if (options.dispatcher === undefined && openAgent === undefined) return fetchTransport(platformFetch);
   return undiciTransport(options);
 }

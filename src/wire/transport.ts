@@ -11,6 +11,8 @@ export interface WireRequest {
   readonly body: Uint8Array | undefined;
   /** A response with more bytes than this, decoded, is cut off. */
   readonly maxResponseBytes: number;
+  /** Whether it may be sent twice. Only for a GET. */
+  readonly repeatable?: boolean;
 }
 
 /** Why the text of a response can't be used, although its status is known. `encoded`: its content codings can't be undone. */
@@ -29,9 +31,9 @@ export interface WireResponse {
 /** Sends requests, and owns the sockets that they go over. */
 export interface Transport {
   /** The value of `accept-encoding` for requests whose responses are large. Absent where the transport sends one of its own. */
-  readonly acceptEncoding?: string;
+  readonly acceptEncoding?: string | undefined;
   /**
-   * Sends one request and returns its response. Follows no redirect, repeats nothing, and settles as soon as the deadline ends.
+   * Sends one request and returns its response. Follows no redirect, repeats nothing that is not `repeatable`, and settles as soon as the deadline ends.
    *
    * @throws {WireFailure | Ended} when no status arrived; `sent` is false only where it is certain that no byte was written.
    */

@@ -1,8 +1,8 @@
 import { decompression } from "#platform";
+import { describeThrown } from "../errors/describe-thrown.js";
 import { ConfigError } from "../errors/errors.js";
-import { safeCause } from "../errors/safe-cause.js";
 import type { Decoder } from "../platform/decompression.js";
-import type { Dispatcher, FreshAgent } from "../platform/undici-agent.js";
+import type { Dispatcher, UndiciAgent } from "../platform/undici-agent.js";
 import type { Deadline, EndKind } from "../timing/deadline.js";
 import { BodyChunks } from "./body-chunks.js";
 import { parseContentCodings } from "./content-codings.js";
@@ -13,7 +13,7 @@ import { isStatus, type ProxyRefusal, proxyRefusalOf, reasonOf, WireFailure } fr
 export interface Route {
   readonly dispatcher: Pick<Dispatcher, "dispatch">;
   /** Set where it is the client's own. */
-  readonly own: FreshAgent | undefined;
+  readonly own: UndiciAgent | undefined;
   /**
    * Whether it calls `onRequestStart`: not known before the first request is sent, false once a response came without. What such a
    * dispatcher does not tell is no sign of anything. One that hands requests on may show the start of reads and hide that of writes.
@@ -22,10 +22,15 @@ export interface Route {
 }
 
 /**
- * Sends one request by a dispatcher. Its handler's `onRequestStart` is the one sure sign of whether a byte can have been written: error
+ * Sends one request by a dispatcher, over a used connection only if that responds within `firstByteMs`. Its handler's `onRequestStart` is the one sure sign of whether a byte can have been written: error
  * codes are not, since a reset in the TLS handshake and one after the whole request look alike.
  */
-export function exchange(route: Route, request: WireRequest, deadline: Deadline): Promise<WireResponse> {
+export function exchange(
+  route: Route,
+  request: WireRequest,
+  deadline: Deadline,
+  firstByteMs = 0,
+): Promise<WireResponse> {
   if (deadline.ended !== undefined) return Promise.reject(deadline.failure(false));
   // A view for this exchange only, since the handler marks it.
   const lentBody = route.own !== undefined ? undefined : request.body?.subarray();
@@ -39,6 +44,7 @@ export function exchange(route: Route, request: WireRequest, deadline: Deadline)
           method: request.method,
           headers: request.headers as Record<string, string>,
           body: lentBody ?? request.body ?? null,
+          ...(firstByteMs > 0 && { headersTimeout: firstByteMs }),
         },
         handler,
       );
@@ -99,10 +105,6 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       this.#fail(error as Error);
       throw refusal("the call has ended");
     }
-    if (this.#route.own?.isTooLate(this.#request.method)) {
-      this.#break("IDLE_FOR_TOO_LONG");
-      throw refusal("the connection has been idle for too long");
-    }
     this.#controller = controller ?? noController;
     this.#hasStarted = true;
     if (this.#lentBody !== undefined) markAsUsed(this.#lentBody);
@@ -147,6 +149,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     const proxy = this.#hasStarted ? undefined : proxyRefusalOf(error, this.#route.dispatcher);
     const fault = this.#hasStarted || this.#route.own === undefined ? undefined : faultOfProcess(error);
     if (fault !== undefined) this.#fail(fault);
+    else if (this.#isRefusedHandler(error)) this.#fail(oldDispatcher(error));
     else if (proxy !== undefined) this.#refuse(proxy);
     else if (this.#status === 0) this.#break(reasonOf(error));
     else if (this.#decoder === undefined || this.#isDecoded) this.#respond("cut-short");
@@ -156,7 +159,13 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   /** Nothing can have left in the turn in which the dispatcher was called, unless it has started. */
   dispatchThrew(error: unknown): void {
     if (this.#hasStarted) this.onResponseError(undefined, error);
+    else if (this.#isRefusedHandler(error) || reasonOf(error) === "TypeError") this.#fail(oldDispatcher(error));
     else this.#break(reasonOf(error), false);
+  }
+
+  /** A dispatcher of undici 5 or 6 refuses a handler of undici 7, or calls methods that it doesn't have: a TypeError. */
+  #isRefusedHandler(error: unknown): boolean {
+    return this.#route.own === undefined && !this.#hasStarted && reasonOf(error) === "UND_ERR_INVALID_ARG";
   }
 
   #take(chunk: Uint8Array): void {
@@ -294,11 +303,16 @@ function isPermanent(reason: string): boolean {
   );
 }
 
+function oldDispatcher(cause: unknown): ConfigError {
+  const message = "the dispatcher option must be a dispatcher of undici 7 or 8; this one can't send the request";
+  return new ConfigError(`${message} (${reasonOf(cause)}), so nothing was sent`, { cause });
+}
+
 /** Where it is this process that can make no connection, or none by undici: no server is in the way, and another try can't help. */
 function faultOfProcess(error: unknown): ConfigError | undefined {
   const reason = reasonOf(error);
   if (!ofThisProcess.test(reason)) return undefined;
-  const cause = safeCause(error);
+  const cause = describeThrown(error);
   // Where a file of undici's may not be read, it says so.
   const isOfNetwork = reason === "ERR_ACCESS_DENIED" && !/^FileSystem/.test(String(Object(error).permission));
   const message = isOfNetwork

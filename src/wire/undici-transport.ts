@@ -1,10 +1,13 @@
 import { decompression, openAgent } from "#platform";
+import { describeThrown } from "../errors/describe-thrown.js";
 import { ConfigError } from "../errors/errors.js";
 import { loadedLate } from "../errors/loaded-late.js";
-import { safeCause } from "../errors/safe-cause.js";
-import type { AgentOptions, FreshAgent } from "../platform/undici-agent.js";
-import type { Transport } from "./transport.js";
+import type { AgentOptions, UndiciAgent } from "../platform/undici-agent.js";
+import { clock } from "../timing/clock.js";
+import type { Deadline } from "../timing/deadline.js";
+import type { Transport, WireRequest, WireResponse } from "./transport.js";
 import type { Route } from "./undici-exchange.js";
+import { WireFailure } from "./wire-failure.js";
 
 /**
  * What is needed of an undici dispatcher, so that one of the caller's own copy of undici (7 or 8) fits: an `Agent`, a
@@ -23,14 +26,35 @@ export interface UndiciTransportOptions extends AgentOptions {
   readonly dispatcher?: DispatcherLike | undefined;
 }
 
-/** The transport over undici's `dispatch`. What sends is loaded with the first request: a page, which sends by `fetch`, never loads it. */
-export function undiciTransport(options: UndiciTransportOptions): Transport {
-  let own: Promise<FreshAgent> | undefined;
+/**
+ * The transport over undici's `dispatch`. What sends is loaded with the first request: a page, which sends by `fetch`, never loads it.
+ *
+ * @param usedConnectionMs how long a read waits for the response of a used connection before it is sent on a new one.
+ */
+export function undiciTransport(options: UndiciTransportOptions, usedConnectionMs = 5000): Transport {
+  let own: Promise<UndiciAgent> | undefined;
   let exchange: Exchange | undefined;
   let route: Route | undefined = options.dispatcher && {
     dispatcher: options.dispatcher as Route["dispatcher"],
     own: undefined,
     showsStart: {},
+  };
+
+  let firstByteMs = usedConnectionMs;
+  const send = (to: Route, exchange: Exchange, request: WireRequest, deadline: Deadline): Promise<WireResponse> => {
+    const { own } = to;
+    if (request.repeatable !== true || own === undefined) return exchange(to, request, deadline);
+    const { reads } = own;
+    return exchange(to, request, deadline, firstByteMs).catch(async (error: unknown) => {
+      if (!(error instanceof WireFailure) || error.reason !== "UND_ERR_HEADERS_TIMEOUT") throw error;
+      // The network may have dropped the connection without a word, and with it all that are as old.
+      own.replace(reads);
+      const startMs = clock.monotonicMs();
+      const response = await exchange(to, request, deadline);
+      // A new connection is no faster if it is the service that takes long.
+      firstByteMs = Math.max(firstByteMs, 2 * (clock.monotonicMs() - startMs));
+      return response;
+    });
   };
 
   const openRoute = async (): Promise<Route> => {
@@ -44,7 +68,7 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
       route ??= { dispatcher: agent, own: agent, showsStart: { read: true, write: true } };
       return route;
     } catch (error) {
-      throw undiciNotLoaded(safeCause(error));
+      throw undiciNotLoaded(describeThrown(error));
     }
   };
 
@@ -62,8 +86,8 @@ export function undiciTransport(options: UndiciTransportOptions): Transport {
       return decompression?.accepted ?? "identity";
     },
     send(request, deadline) {
-      if (route !== undefined && exchange !== undefined) return exchange(route, request, deadline);
-      return open().then(([to, send]) => send(to, request, deadline));
+      if (route !== undefined && exchange !== undefined) return send(route, exchange, request, deadline);
+      return open().then(([to, loaded]) => send(to, loaded, request, deadline));
     },
     preload() {
       open().catch(() => {});
@@ -80,7 +104,7 @@ type Exchange = typeof import("./undici-exchange.js").exchange;
 /** Makes a new error for each call, since flows add facts to theirs. */
 function undiciNotLoaded(cause: Error): ConfigError {
   return new ConfigError(
-    `the package undici can't be loaded (UNDICI_NOT_LOADED: ${cause.message}), so nothing was sent; is the package undici installed completely? A bundle that is an ES module for Node needs a require, by a banner: see docs/bundling.md`,
+    `the package undici can't be loaded (UNDICI_NOT_LOADED: ${cause.message}), so nothing was sent; is the package undici installed completely? undici 8 needs Node 22.19 or newer. A bundle that is an ES module for Node needs a require, by a banner: see docs/bundling.md`,
     { cause },
   );
 }

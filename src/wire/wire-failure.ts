@@ -56,17 +56,13 @@ export function describeProxyRefusal({ origin, status }: ProxyRefusal, target: s
 /** Newer Nodes have codes such as `ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE`. */
 const isCode = /^(?:\w{1,64}|ERR_SSL_[\w/]{1,56})$/;
 
-/** A code that may be shown: the error's `code`, or else its name. */
+/** A code that may be shown: the error's `code`, that of its cause, or else a name. */
 export function reasonOf(error: unknown): string {
-  try {
-    for (const key of ["code", "name"]) {
-      const value: unknown = Reflect.get(Object(error), key);
-      if (typeof value === "string" && isCode.test(value)) return value;
-    }
-  } catch {
-    // A getter, or a proxy, of what was thrown.
-  }
-  return "UNKNOWN";
+  const { code, name, cause } = Object(error);
+  const found: unknown = [code, Object(cause).code, Object(cause).name, name].find(
+    (value) => typeof value === "string" && isCode.test(value),
+  );
+  return typeof found === "string" ? found : "UNKNOWN";
 }
 
 /**

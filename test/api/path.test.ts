@@ -48,7 +48,7 @@ const anyText = fc.oneof(
   fc.string({ unit: "binary" }),
   fc.array(fc.constantFrom(...nasty), { maxLength: 8 }).map((parts) => parts.join("")),
 );
-const anyId = anyText.filter((text) => text !== "" && text !== "." && text !== ".." && !/\p{Cc}/u.test(text));
+const anyId = anyText.filter((text) => !["", ".", "..", "undefined", "null"].includes(text) && !/\p{Cc}/u.test(text));
 const base = fc.constantFrom("", "/gw", "/gw/v1", "/a%20b/c~d");
 
 describe("fillPath", () => {
@@ -80,7 +80,7 @@ describe("fillPath", () => {
 
   it("refuses an id that is missing", () => {
     expect(() => fillPath(template, "liquidityProviders.deposits.get", ["lp"])).toThrow(
-      "liquidityProviders.deposits.get: depositId must be a string; found undefined",
+      "liquidityProviders.deposits.get: depositId must be a string; got undefined",
     );
   });
 
@@ -108,22 +108,30 @@ describe("encodeId", () => {
     ["", "an empty string"],
     [".", '"."'],
     ["..", '".."'],
+    ["undefined", '"undefined"'],
+    ["null", '"null"'],
+    ["[object Object]", '"[object Object]"'],
   ])("refuses %j", (value, found) => {
     expect(() => encodeId("payments.get", "paymentId", value)).toThrow(
-      new InvalidArgumentError(`payments.get: paymentId must be the id of a record; found ${found}`),
+      new InvalidArgumentError(`payments.get: paymentId must be the id of a record; got ${found}`),
     );
   });
 
   it.each([
-    [12, "a number"],
+    [1.5, "a number that isn't an exact id"],
+    [2 ** 53, "a number that isn't an exact id"],
     [null, "null"],
-    [undefined, "undefined"],
+    [undefined, "undefined. Is an environment variable unset?"],
     [{}, "an object"],
     [["a"], "an array"],
     [true, "a boolean"],
     [10n, "a bigint"],
   ])("refuses %o, which is not a string", (value, found) => {
-    expect(() => encodeId("x.get", "id", value)).toThrow(`x.get: id must be a string; found ${found}`);
+    expect(() => encodeId("x.get", "id", value)).toThrow(`x.get: id must be a string; got ${found}`);
+  });
+
+  it.each([0, 17, 9_007_199_254_740_991])("takes the number %d, which a service may give as an id", (id) => {
+    expect(encodeId("x.get", "id", id)).toBe(String(id));
   });
 
   it.each(["1\n", "\r\n1", "a\tb", "a\0", "\x7f", "\x85"])("refuses a control character: %j", (value) => {

@@ -8,7 +8,7 @@ const allowed = [
   /^sandbox\//,
   /^cli\/sandbox\//,
   /^cli\/interruption\.ts$/,
-  /^platform\/idle-sockets\.ts$/,
+  /^platform\/undici-agent\.ts$/,
 ];
 
 const bypasses = /\b(?:Date\.now\(|performance\.now\(|new Date\(\)|(?<!\.)set(?:Timeout|Interval)\()/;

@@ -85,14 +85,16 @@ it.each([
   [{ ...complete, authUrl: "http://id.example" }, "auth: authUrl is an http address of a host other than this machine"],
   [{ ...complete, authUrl: "https://canary:canary@id.example" }, "auth: authUrl is an address with a user name"],
   ...[
-    "https://id.example/auth/realms/canary",
-    "https://id.example/auth/realms/canary/",
-    "https://id.example/sso/auth/realms/canary/protocol/openid-connect/token",
-    "https://id.example/realms/canary",
-    "https://id.example/auth/realms",
-  ].map((authUrl): [object, string] => [
+    ["https://id.example/auth", "/auth"],
+    ["https://id.example/sso/auth/", "/auth"],
+    ["https://id.example/auth/realms/canary", "/auth/realms/…"],
+    ["https://id.example/auth/realms/canary/", "/auth/realms/…"],
+    ["https://id.example/sso/auth/realms/canary/protocol/openid-connect/token", "/auth/realms/…"],
+    ["https://id.example/realms/canary", "/realms/…"],
+    ["https://id.example/auth/realms", "/auth/realms/…"],
+  ].map(([authUrl, found]): [object, string] => [
     { ...complete, authUrl },
-    "auth: authUrl is the address of a realm (…/realms/…); wanted: only what stands before /auth/realms",
+    `auth: authUrl ends in ${found}. Remove that part: the client adds /auth/realms/NAME itself, with the name from realm`,
   ]),
   [{ ...complete, authUrl: "https://id.example/?canary" }, "auth: authUrl is an address with a query"],
   [{ ...complete, realm: "" }, "auth: realm is an empty string. Is the environment variable set?"],

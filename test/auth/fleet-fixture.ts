@@ -109,7 +109,6 @@ export interface Member {
   readonly manager: TokenManager;
   readonly events: TokenEvent[];
   call(options?: CallOptions): Promise<string>;
-  ensure(validForMs: number): Promise<void>;
   /** A call whose token `used` got 401. */
   renew(used: string): Promise<string>;
   /** As SIGSTOP does, or for good, as SIGKILL does. */
@@ -164,7 +163,6 @@ function memberOf(store: TokenStore, identity: Transport, options: Partial<Token
     manager,
     events,
     call: (options) => within(options, (deadline, maxRetries) => manager.current(deadline, maxRetries)),
-    ensure: (validForMs) => within({}, (deadline, maxRetries) => manager.ensure(validForMs, deadline, maxRetries)),
     renew: (used) => within({}, (deadline, maxRetries) => manager.renew(used, deadline, maxRetries)),
     stop: () => gate.stop(),
     resume: () => gate.resume(),

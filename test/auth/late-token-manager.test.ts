@@ -34,7 +34,7 @@ it("loads what requests tokens with the first call, and not before", async () =>
 it("hands everything on to what it has loaded, which preload loads at once", async () => {
   const calls: unknown[][] = [];
   const TokenManager = class {};
-  for (const name of ["begin", "ensure", "renew", "refused", "accepted", "hold", "endSession", "close"]) {
+  for (const name of ["begin", "renew", "refused", "accepted", "hold", "endSession", "close"]) {
     Object.assign(TokenManager.prototype, { [name]: (...given: unknown[]) => calls.push([name, ...given]) });
   }
   vi.doMock(file, () => ({ TokenManager }));
@@ -49,7 +49,6 @@ it("hands everything on to what it has loaded, which preload loads at once", asy
   calls.length = 0;
   const [granted, deadline] = [{}, {}] as never[];
   await manager.begin(granted as never);
-  await manager.ensure(5, deadline as never, 1);
   await manager.renew("used", deadline as never, 2);
   manager.refused("refused");
   manager.accepted("accepted");
@@ -59,7 +58,6 @@ it("hands everything on to what it has loaded, which preload loads at once", asy
   expect(calls).toEqual([
     ...[
       ["begin", granted],
-      ["ensure", 5, deadline, 1],
       ["renew", "used", deadline, 2],
     ],
     ...[["refused", "refused"], ["accepted", "accepted"], ["hold"], ["endSession"], ["close"]],

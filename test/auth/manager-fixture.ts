@@ -35,8 +35,6 @@ export interface ManagerFixture {
   readonly events: TokenEvent[];
   /** One call that needs a token. */
   call(options?: CallOptions): Promise<string>;
-  /** Before a request that will be sent within that time. */
-  ensure(validForMs: number, options?: CallOptions): Promise<void>;
   /** One call whose token `used` got 401. */
   renew(used: string, options?: CallOptions): Promise<string>;
 }
@@ -57,8 +55,6 @@ export function managerFixture(script: readonly Reply[], options: Partial<TokenM
     manager,
     events,
     call: (options) => within(options, (deadline, maxRetries) => manager.current(deadline, maxRetries)),
-    ensure: (validForMs, options) =>
-      within(options, (deadline, maxRetries) => manager.ensure(validForMs, deadline, maxRetries)),
     renew: (used, options) => within(options, (deadline, maxRetries) => manager.renew(used, deadline, maxRetries)),
   };
 }

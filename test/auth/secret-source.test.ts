@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { expect, it } from "vitest";
 import { GrantError } from "../../src/auth/grant-failure.js";
-import { readSecret } from "../../src/auth/secret-source.js";
+import { readSecret } from "../../src/auth/token-endpoint.js";
 
 async function failureOf(source: () => unknown) {
   try {

@@ -114,7 +114,6 @@ describe("the access token of a value", () => {
     expect(sharedToken(value, 7000)).toEqual({
       value: "a",
       expiresAt: { wallMs: at.wallMs + leftMs, monotonicMs: at.monotonicMs + leftMs },
-      lifetimeMs: 300_000,
       leewayMs: 7000,
     });
   });

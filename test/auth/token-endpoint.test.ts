@@ -180,7 +180,7 @@ it("counts a token's life from before its request was sent", async () => {
 });
 
 it.each([
-  ["no JSON", responded(200, "<html>Welcome</html>")],
+  ["no JSON", responded(200, "welcome")],
   ["JSON of another form", responded(200, "[]")],
   ["null", responded(200, "null")],
   ["no access_token", granted("t", { access_token: undefined })],
@@ -190,11 +190,27 @@ it.each([
   ["an access_token beyond ASCII", granted("tökén")],
   ["no token_type", granted("t", { token_type: undefined })],
   ["a token bound to a key", granted("t", { token_type: "DPoP" })],
-  ["a body that is cut short", { ...granted("t"), broken: "cut-short" }],
+  ["a body that is not UTF-8", { ...granted("t"), broken: "not-utf8" }],
   ["a body that is too large", { ...granted("t"), broken: "too-large" }],
   ["an error", responded(200, { error: "busy", error_description: "Not now" }, { "retry-after": "5" })],
 ] satisfies [string, Reply][])("calls a 200 with %s unreadable", async (_, reply) => {
   expect(await failureOf(reply)).toEqual({ class: "unreadable", status: 200 });
+});
+
+it.each([
+  ["<html>Welcome</html>", {}],
+  ["\n<!doctype html>", {}],
+  ["Welcome", { "content-type": "text/html; charset=utf-8" }],
+])("takes a 200 with the web page %j for an endpoint that is away", async (page, headers) => {
+  expect(await failureOf(responded(200, page, headers))).toEqual({ class: "failing", status: 200 });
+});
+
+it.each([
+  ["cut-short", "CUT_SHORT"],
+  ["timeout", "DEADLINE"],
+  ["abort", "ABORTED"],
+] as const)("takes a 200 that broke off (%s) for a response that was lost", async (broken, reason) => {
+  expect(await failureOf({ ...granted("t"), broken })).toEqual({ class: "maybe-sent", reason });
 });
 
 it.each([201, 206, 302, 401, 500])("takes no token out of a %i", async (status) => {
@@ -233,33 +249,36 @@ it.each([
   [303, "redirected", "redirected"],
   [307, "redirected", "redirected"],
   [399, "redirected", "redirected"],
-  [400, "refused", "failing"],
-  // The description gives 401 its meaning, whatever the body.
+  [400, "refused", "blocked"],
+  // Whatever the body: to repeat such a login would lock the account.
   [401, "refused", "refused"],
-  [403, "refused", "failing"],
-  [404, "refused", "failing"],
-  [405, "refused", "failing"],
+  [403, "refused", "blocked"],
+  [404, "not-found", "not-found"],
+  [405, "not-found", "not-found"],
   [408, "failing", "failing"],
   [409, "failing", "failing"],
-  [413, "refused", "failing"],
-  [415, "refused", "failing"],
-  [418, "refused", "failing"],
+  [413, "refused", "blocked"],
+  [415, "refused", "blocked"],
+  [418, "refused", "blocked"],
   [421, "failing", "failing"],
-  [422, "refused", "failing"],
+  [422, "refused", "blocked"],
   [425, "failing", "failing"],
   [429, "throttled", "throttled"],
-  [431, "refused", "failing"],
-  [498, "refused", "failing"],
+  [431, "refused", "blocked"],
+  [498, "refused", "blocked"],
   [499, "failing", "failing"],
   [500, "failing", "failing"],
   [503, "failing", "failing"],
   [999, "failing", "failing"],
-])("calls a %i of the endpoint's own %s, and one of something else %s", async (status, own, others) => {
-  const headers = { "www-authenticate": "Bearer" };
-  expect(await failureOf(responded(status, { error: "Realm does not exist" }, headers))).toMatchObject({ class: own });
-  for (const body of ["", "<html>", "[]", { message: "no" }, { error: 7 }, { error: "" }]) {
-    expect(await failureOf(responded(status, body, headers))).toEqual({ class: others, status });
+])("calls a %i with a code of RFC 6749 %s, and any other one %s", async (status, coded, others) => {
+  const codes = ["invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type"];
+  for (const error of [...codes, "invalid_scope"]) {
+    expect(await failureOf(responded(status, { error }))).toMatchObject({ class: coded, status });
   }
+  for (const body of ["", "[]", { message: "no" }, { error: 7 }, { error: "" }, "invalid_grant"]) {
+    expect(await failureOf(responded(status, body))).toEqual({ class: others, status });
+  }
+  expect(await failureOf(responded(status, { error: "Realm not enabled" }))).toMatchObject({ class: others });
 });
 
 it.each([
@@ -493,7 +512,7 @@ it.each<[Reply, object]>([
   [responded(199, ""), { class: "failing", status: 199 }],
   [responded(300, ""), { class: "redirected", status: 300 }],
   [responded(400, { error: "invalid_client" }), { class: "refused", status: 400, serviceCode: "invalid_client" }],
-  [responded(400, ""), { class: "failing", status: 400 }],
+  [responded(400, ""), { class: "blocked", status: 400 }],
   [responded(401, ""), { class: "refused", status: 401 }],
   [responded(429, { error: "invalid_grant" }), { class: "throttled", status: 429, serviceCode: "invalid_grant" }],
   [responded(503, { error: "invalid_grant" }), { class: "failing", status: 503, serviceCode: "invalid_grant" }],

@@ -80,7 +80,7 @@ it("prints a line a check, with what to do", async () => {
   expect(code).toBe(1);
   expect(stdout).toMatch(/^ok {4}versions: cross-border-payments \S+, Node /);
   expect(stdout).toMatch(
-    /\nFAIL {2}login: .*\n {6}→ check authUrl, realm, clientId.*\nok {4}signing key: .*\nskip {2}registered key: .*\n\nSomething is wrong: see above\.\n$/,
+    /\nFAIL {2}login: .*\n {6}→ check username and password; a locked account looks the same\nok {4}signing key: .*\nskip {2}registered key: .*\n\nSomething is wrong: see above\.\n$/,
   );
 });
 
@@ -101,9 +101,15 @@ describe("says what is wrong:", () => {
       "a password that is refused",
       () => ({ password: "wrong" }),
       noLogin,
-      "refused the login with 401 (invalid_grant)",
+      "rejected the credentials (401 invalid_grant)",
     ],
-    ["a realm that is not there", () => ({ realm: "nowhere" }), noLogin, "404", "check authUrl, realm, clientId"],
+    [
+      "a realm that is not there",
+      () => ({ realm: "nowhere" }),
+      noLogin,
+      "responded with 404",
+      "check authUrl and realm",
+    ],
     ["a base path that the service does not have", () => ({ baseUrl: `${server.url}/other` }), noList],
     ["a key file that has no key", () => ({ signingKey: file("config.json") }), [noKey]],
     ["a key file that is not there", () => ({ signingKey: file("nowhere.pem") }), [noKey]],
@@ -124,7 +130,7 @@ describe("says what is wrong:", () => {
     const { wrong, findings } = await examined({ authUrl: `${authUrl}/auth/realms/${realm}` });
     expect(wrong).toEqual(["address of the identity provider: failed", "login: skipped", "registered key: skipped"]);
     expect(findings.find(({ check }) => check === "address of the identity provider")?.found).toMatch(
-      /^authUrl is the address of a realm .* only what stands before \/auth\/realms/,
+      /^authUrl ends in \/auth\/realms\/…\. Remove that part/,
     );
   });
 

@@ -283,5 +283,5 @@ it("does not wait for what waiting can't help", async () => {
   const wrong = { CROSS_BORDER_CONFIG: file("wrong.json") };
   const { code, stderr } = await run(["payments", "list", "--follow"], { env: wrong });
   expect(code).toBe(3);
-  expect(stderr).toMatch(/^cross-border: no access token: .* refused the login with 401/);
+  expect(stderr).toMatch(/^cross-border: Login failed: .* rejected the credentials \(401 invalid_grant\)/);
 });

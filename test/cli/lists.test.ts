@@ -305,10 +305,10 @@ describe("a list", () => {
       await list(...line),
     ]) {
       expect(other.code).toBe(3);
-      expect(other.stderr).toContain("responded with 400");
+      expect(other.stderr).toContain("payments.list failed: 400 invalid_query for GET ");
       expect(other.stderr).not.toMatch(/bogus|DE-1001/);
     }
-    expect((await list(...line, "--size", "3")).stderr).toMatch(/^cross-border: .* responded with 403/);
+    expect((await list(...line, "--size", "3")).stderr).toMatch(/^cross-border: payments.list failed: 403 /);
   });
 
   it("says what is wrong with a query, as the library does", async () => {

@@ -200,25 +200,10 @@ describe("through a proxy, with mutual TLS", () => {
   });
 });
 
-it("goes without the proxy where an exception says so", async () => {
-  for (const exception of [
-    "*",
-    "bank.invalid",
-    ".bank.invalid",
-    `*.bank.invalid:443, other`,
-    `${service},${identity}`,
-  ]) {
-    [asked, shown] = [[], []];
-    const env = { HTTPS_PROXY: proxyUrl, NO_PROXY: exception };
-    const { code, stdout } = await run(["doctor", "--config", file("settings.json"), "--json"], { env });
-    expect({ exception, code, asked }).toEqual({ exception, code: 1, asked: [] });
-    expect(stdout).toContain(`${service} has no address (ENOTFOUND)`);
-  }
-  for (const other of ["nk.invalid", `${service}:444`, "service", ""]) {
-    asked = [];
-    const env = { CROSS_BORDER_PROXY: proxyUrl, CROSS_BORDER_NO_PROXY: other };
-    expect((await run(["doctor", "--config", file("settings.json")], { env })).code, other).toBe(0);
-  }
+it("has the doctor warn of exceptions that can't be read", async () => {
+  const env = { CROSS_BORDER_PROXY: proxyUrl, CROSS_BORDER_NO_PROXY: "10.0.0.0/8" };
+  const { code, stdout } = await run(["doctor", "--config", file("settings.json")], { env });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("10.0.0.0/8") });
 });
 
 it("says what a proxy refuses, and never its password", async () => {
@@ -321,7 +306,7 @@ describe("settings without a name", () => {
     const list = ["payment-gateways", "list"];
     expect((await run(list, { env: home() })).code).toBe(0);
     const test = await run([...list, "--profile", "test"], { env: home() });
-    expect(test).toMatchObject({ code: 3, stderr: expect.stringContaining("no access token") });
+    expect(test).toMatchObject({ code: 3, stderr: expect.stringContaining("Check authUrl and realm") });
     expect((await run(list, { env: { ...home(), CROSS_BORDER_PROFILE: "test" } })).code).toBe(3);
     expect(
       (await run([...list, "--config", file("settings.json")], { env: { ...home(), CROSS_BORDER_PROFILE: "test" } }))

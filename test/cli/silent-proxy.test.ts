@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { ConnectionError, CrossBorderClient } from "../../src/index.js";
-import { openProxyDispatcher } from "../../src/settings/proxy-dispatcher.js";
+import { openProxyDispatcher } from "../../src/settings/proxy.js";
 import { eventually } from "../support/eventually.js";
 import { keyPairOf } from "../support/key-pairs.js";
 import { originOf } from "../support/origin-of.js";
@@ -11,7 +11,11 @@ import { originOf } from "../support/origin-of.js";
 async function clientBehind(onConnect: (socket: Socket) => void, tunnelTimeoutMs?: number) {
   const proxy = createServer((socket) => socket.on("error", () => {}).once("data", () => onConnect(socket)));
   const url = new URL(await originOf(proxy));
-  const dispatcher = await openProxyDispatcher(url, () => url, {}, tunnelTimeoutMs);
+  const dispatcher = await openProxyDispatcher(
+    { url, isForHttp: true, exceptions: [], unknown: [] },
+    {},
+    tunnelTimeoutMs,
+  );
   onTestFinished(async () => {
     await dispatcher.close();
     proxy.close();

@@ -1,8 +1,10 @@
 import { CrossBorderError, type PasswordAuth, TokenError } from "cross-border-payments";
-import { describe, expect, it } from "vitest";
+import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { intentRequest } from "../support/corridor.js";
 import { errorOf } from "../support/error-of.js";
 import { runs } from "../support/thorough.js";
-import { type Harness, harnesses } from "./harness.js";
+import { type Harness, harnesses, prepareCorridor } from "./harness.js";
 
 describe.each(harnesses)("$name", ({ open }) => {
   it("makes one token request for hundreds of calls at once on a cold client", async () => {
@@ -26,6 +28,60 @@ describe.each(harnesses)("$name", ({ open }) => {
     await new Promise((resolve) => setTimeout(resolve, 1010));
     await client.liquidityProviders.list();
     expect(grants(harness)).toEqual(["password", "refresh_token"]);
+  });
+
+  it("requests one token per lifetime while flows make payments, however long their leases are", async () => {
+    vi.useFakeTimers({ toFake: ["Date", "performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    await using harness = await open({ tokenLifetimeSeconds: 60 });
+    const { client } = await prepareCorridor(harness);
+    const flow = new PaymentFlow({
+      client,
+      journal: new MemoryJournal(),
+      takeFunds: ({ key }) => ({ senderGatewayTransactionId: key, replayed: false }),
+      releaseFunds: () => {},
+      leaseMs: 120_000,
+    });
+    for (let payment = 0; payment < 18; payment += 1) {
+      expect(await flow.run(`order-${payment}`, intentRequest)).toMatchObject({ status: "paid" });
+      vi.advanceTimersByTime(10_000);
+    }
+    expect(grants(harness).length).toBeLessThanOrEqual(4);
+  });
+
+  it.each([
+    [
+      "Keycloak's 403",
+      { error: "access_denied", error_description: "Realm not enabled" },
+      403,
+      "token_endpoint_blocked",
+    ],
+    ["a 404", { error: "Realm does not exist" }, 404, "token_endpoint_not_found"],
+  ] as const)("fails at once on %s, and names the address", async (_, body, status, code) => {
+    await using harness = await open({
+      onRequest: ({ operation }) => (operation === "token" ? Response.json(body, { status }) : undefined),
+    });
+    const error = await errorOf(harness.client().liquidityProviders.list());
+    expect(error).toMatchObject({
+      code,
+      status,
+      effect: "none",
+      message: expect.stringContaining("/openid-connect/token"),
+    });
+    expect(harness.sandbox.tokenRequests).toHaveLength(1);
+  });
+
+  it("gives a login as long as auth.timeoutMs says", async () => {
+    await using harness = await open({
+      onRequest: async ({ operation }) => {
+        if (operation === "token") await new Promise((resolve) => setTimeout(resolve, 300));
+        return undefined;
+      },
+    });
+    const auth = { ...passwordOf(harness), timeoutMs: 30 };
+    const error = await errorOf(harness.client({ auth, maxRetries: 0 }).liquidityProviders.list());
+    expect(error).toMatchObject({ code: "token_endpoint_unreachable", cause: { code: "DEADLINE" } });
+    await harness.client({ auth: { ...auth, timeoutMs: 60_000 } }).liquidityProviders.list();
   });
 
   it("retries once with a new token after a 401", async () => {

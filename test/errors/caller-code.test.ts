@@ -7,7 +7,7 @@ import {
   CrossBorderError,
 } from "cross-border-payments";
 import { startSandbox } from "cross-border-payments/sandbox";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { hostileThrows } from "./hostile-throws.js";
 import { shownTexts } from "./shown-texts.js";
@@ -57,6 +57,7 @@ async function failedPayment(options: Partial<ClientOptions>): Promise<CrossBord
     baseUrl,
     auth: { accessToken: () => token },
     signingKey: privateKey,
+    maxRetries: 0,
     ...options,
   });
   const error: unknown = await client.payments.create(payment).catch((thrown: unknown) => thrown);
@@ -90,10 +91,6 @@ const places: Place[] = [
     options: (sign) => ({ signingKey: { publicKey, sign } }),
   },
   { as: "a fetch", ways: both, options: (fetch) => ({ fetch }), expected: unknown },
-  {
-    ...{ as: "a response of a fetch", ways: [throwing], expected: unknown },
-    options: (get) => ({ fetch: async () => Object.defineProperty(new Response(), "status", { get }) }),
-  },
   {
     ...{ as: "a dispatcher that throws before it starts", ways: [throwing], expected: { effect: "none" } },
     options: (dispatch) => ({ dispatcher: { dispatch } }),
@@ -156,9 +153,8 @@ it("shows no code of a fetch that is an account number, neither in an error nor 
 });
 
 it.each([accounts.senderAccount, "12345678", Number.NaN, 1e9, null, undefined, {}])(
-  "takes %j for no status, whoever gives it",
+  "takes %j of a dispatcher for no status",
   async (status) => {
-    const broken = Object.defineProperty(new Response("{}"), "status", { value: status });
     const dispatch = (_: never, handler: Handler) => {
       const controller = { abort: () => {} };
       handler.onRequestStart(controller, {});
@@ -168,14 +164,64 @@ it.each([accounts.senderAccount, "12345678", Number.NaN, 1e9, null, undefined, {
     };
     const events: unknown[] = [];
     const on: ClientEvents = { response: (event) => void events.push(event) };
-    for (const options of [{ fetch: async () => broken }, { dispatcher: { dispatch } as never }]) {
-      const error = await failedPayment({ ...options, on });
-      expect(error).toMatchObject({ code: "outcome_unknown", effect: "possible", attempts: 1 });
-      expect(error.message).toContain("NO_STATUS");
-    }
+    const error = await failedPayment({ dispatcher: { dispatch } as never, on });
+    expect(error).toMatchObject({ code: "outcome_unknown", effect: "possible", attempts: 1 });
+    expect(error.message).toContain("NO_STATUS");
     expect(events).toEqual([]);
   },
 );
+
+const invalid = (message: string) => Object.assign(new Error(message), { code: "UND_ERR_INVALID_ARG" });
+const headers = new Headers();
+const like = { status: 200, ok: true, headers, body: null };
+
+/** An option that can't work, what is called, and what that may have done. */
+describe.each<[string, "fetch" | "dispatcher", unknown, "possible" | "none"]>([
+  ["gives nothing", "fetch", async () => undefined, "possible"],
+  ["gives a plain object", "fetch", async () => ({ ok: true, status: 200, json: async () => ({}) }), "possible"],
+  ["gives the Response of node-fetch", "fetch", async () => ({ ...like, body: { pipe: () => {} } }), "possible"],
+  ["gives no body", "fetch", async () => ({ ...like, body: undefined }), "possible"],
+  ["gives a status that is a text", "fetch", async () => ({ ...like, status: "200" }), "possible"],
+  ["of undici 5 or 6 refuses the handler", "dispatcher", () => throwing(invalid("invalid onError method"))(), "none"],
+  ["of undici 5 or 6 calls old methods", "dispatcher", (_: never, handler: OldHandler) => handler.onConnect(), "none"],
+  [
+    "hands its refusal to the handler",
+    "dispatcher",
+    (_: never, handler: Handler) => handler.onResponseError({}, invalid("x")),
+    "none",
+  ],
+])("an option that %s", (_, option, misused, effect) => {
+  const given = option === "fetch" ? { fetch: misused } : { dispatcher: { dispatch: misused } };
+
+  it("is named by a ConfigError, at once", async () => {
+    const error = await failedPayment(given as Partial<ClientOptions>);
+    expect(error).toMatchObject({ name: "ConfigError", code: "invalid_config", effect, attempts: 1 });
+    expect(error.message).toContain(`the ${option} option must`);
+  });
+
+  it("is named when a login comes first, without a second login", async () => {
+    const auth = { authUrl: "https://login.test", realm: "r", clientId: "c", username: "u", password: "p" };
+    const misusedOnce = vi.fn(misused as () => never);
+    const once = option === "fetch" ? { fetch: misusedOnce } : { dispatcher: { dispatch: misusedOnce } };
+    await using client = new CrossBorderClient({ baseUrl: "https://service.test", auth, ...once });
+    await expect(client.paymentIntents.get("1")).rejects.toMatchObject({ name: "ConfigError", effect: "none" });
+    expect(misusedOnce).toHaveBeenCalledTimes(1);
+  });
+
+  it("does nothing in a read, which is not retried", async () => {
+    const auth = { accessToken: () => token };
+    await using client = new CrossBorderClient({ baseUrl: server.clientOptions.baseUrl, auth, ...(given as object) });
+    await expect(client.paymentIntents.get("1")).rejects.toMatchObject({
+      name: "ConfigError",
+      effect: "none",
+      attempts: 1,
+    });
+  });
+});
+
+interface OldHandler {
+  onConnect(): boolean;
+}
 
 it("shows no header of the caller's own that a proxy repeats", async () => {
   const echo = async () =>

@@ -4,7 +4,7 @@ import { type ClientEvents, type ClientOptions, CrossBorderClient } from "cross-
 import { Agent, buildConnector } from "undici";
 import { keyPairOf } from "../support/key-pairs.js";
 import { type ClosedPort, openClosedPort } from "../wire/closed-port.js";
-import type { ClientCall } from "./calls.js";
+import { type ClientCall, calls } from "./calls.js";
 import { certificates } from "./certificates.js";
 import { type Expected, expectations, isTokenRequest, type Kind } from "./expectations.js";
 import { capBytes, type Fault, longDeadlineMs, shortDeadlineMs } from "./faults.js";
@@ -298,7 +298,9 @@ async function goBefore(
 }> {
   let idleFromMs = performance.now();
   if (fault.afterWell !== undefined || kind === "refresh") {
-    await client.paymentIntents.get("intent-before");
+    // Reads and writes have connections of their own.
+    if (kind === "read" || isTokenRequest(kind)) await client.paymentIntents.get("intent-before");
+    else await calls.update(client, {});
     idleFromMs = performance.now();
     if (fault.afterWell === "hurt") await failing.stalled;
     // Long enough for what was sent to the idle connection to be read, and for the token to expire.

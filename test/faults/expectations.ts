@@ -106,16 +106,21 @@ export const expectations = {
     update: well(),
     ...tokens(token("token_response_unreadable", 1)),
   },
+  "not the record, broken off": {
+    ...passing("UnexpectedResponseError"),
+    update: well(),
+    ...away("token_endpoint_unreachable"),
+  },
   "not the record, but all of a token": { ...passing("UnexpectedResponseError"), update: well(), ...tokens(well()) },
   "another payment": { ...all(well()), payment: unusable, ...tokens(well()) },
-  "a page": { ...passing("UnexpectedResponseError"), ...tokens(token("token_response_unreadable", 1)) },
+  "a page": { ...passing("UnexpectedResponseError"), ...away("token_endpoint_failing") },
   "record broken": {
     read: ends("UnexpectedResponseError", "none", most),
     update: well(),
     create: done,
     intent: ends("UnexpectedResponseError", "done", most),
     payment: done,
-    ...tokens(token("token_response_unreadable", 1)),
+    ...away("token_endpoint_unreachable"),
   },
   "body over the cap": {
     read: ends("UnexpectedResponseError", "none", 1),
@@ -139,6 +144,19 @@ export const expectations = {
 
   // The status decides, and whose it is.
   refused: { ...all(refusedByStatus), login: token("login_refused", 1), refresh: token("login_refused", 2) },
+  "not there": { ...all(refusedByStatus), ...tokens(token("token_endpoint_not_found", 1)) },
+  "not there, says another": {
+    read: refusedByStatus,
+    ...writes(openByStatus),
+    ...tokens(token("token_endpoint_not_found", 1)),
+  },
+  // It says nothing of the credentials. A refresh is followed by one login.
+  blocked: {
+    read: refusedByStatus,
+    ...writes(openByStatus),
+    login: token("token_endpoint_blocked", 1),
+    refresh: token("token_endpoint_blocked", 2),
+  },
   "refused by another": {
     read: refusedByStatus,
     ...writes(openByStatus),
@@ -150,10 +168,11 @@ export const expectations = {
     refresh: token("login_refused", 2),
   },
   conflict: { read: refusedByStatus, ...writes(openByStatus), ...away("token_endpoint_failing") },
+  // Longer than the 3 s for which an endpoint that is away is left alone, and than these calls last.
   "conflict, long wait": {
     read: refusedByStatus,
     ...writes(openByStatus),
-    ...tokens(token("token_endpoint_failing", 1)),
+    ...tokens({ ...token("token_endpoint_failing", 1), untilDeadline: true }),
   },
   failing: { ...passing("by status"), ...away("token_endpoint_failing") },
   "failing, wait of 1 s": {
@@ -166,7 +185,7 @@ export const expectations = {
   "failing, long wait": {
     read: refusedByStatus,
     ...writes(openByStatus),
-    ...tokens(token("token_endpoint_failing", 1)),
+    ...tokens({ ...token("token_endpoint_failing", 1), untilDeadline: true }),
   },
   throttled: { ...all(ends("by status", "none", most)), ...away("token_throttled") },
   "throttled by another": {

@@ -137,7 +137,7 @@ const points: readonly {
   },
   {
     at: "inside the body",
-    cut: "not the record",
+    cut: "not the record, broken off",
     stall: "deadline reading",
     whole: true,
     play: (then) => partly(someBody, then),
@@ -440,7 +440,7 @@ const protocol: readonly Fault[] = [
 const bodies: readonly Fault[] = [
   {
     name: "chunks that break off",
-    is: "not the record",
+    is: "not the record, broken off",
     play: saysAndEnds(({ rightBody }) => `${chunked(rightBody.slice(0, 20))}40\r\n${rightBody.slice(20, 30)}`),
   },
   {
@@ -450,7 +450,7 @@ const bodies: readonly Fault[] = [
   },
   {
     name: "a chunk of no size",
-    is: "not the record",
+    is: "not the record, broken off",
     play: saysAndEnds(({ rightBody }) => `${chunked(rightBody.slice(0, 20))}zz\r\n${rightBody.slice(20)}`),
   },
   {
@@ -498,7 +498,7 @@ const bodies: readonly Fault[] = [
   },
   {
     name: "gzip without its end",
-    is: "not the record",
+    is: ["not the record", "not the record, broken off"],
     play: says(({ rightBody }) => wireResponse(200, gzipSync(rightBody).subarray(0, 20), "content-encoding: gzip\r\n")),
   },
   {
@@ -651,7 +651,12 @@ function strangersBody(body: string): string {
 /** What a service sends with a status: everything that it knows, in both forms of error bodies and for both servers. */
 function errorBody({ told }: Exchange, status: number): string {
   const said = `status ${status}: ${told.text}`;
-  return JSON.stringify({ error: told.word || "refused", code: told.word, message: said, error_description: said });
+  return JSON.stringify({
+    error: told.word || "invalid_grant",
+    code: told.word,
+    message: said,
+    error_description: said,
+  });
 }
 
 function responses(status: number, headers: () => string = () => ""): Play {
@@ -675,13 +680,21 @@ function responses(status: number, headers: () => string = () => ""): Play {
 const refusals: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405, 410, 413, 415, 418, 422, 429, 451]);
 
 const plainStatuses: readonly (readonly [FailureClass, readonly number[]])[] = [
-  ["refused", [400, 402, 403, 404, 405, 410, 413, 415, 418, 422, 451]],
+  ["refused", [400, 402, 403, 410, 413, 415, 418, 422, 451]],
+  ["not there", [404, 405]],
   ["refused by another", provingNothing.filter((status) => status !== 409)],
   ["unauthorized", [401]],
   ["conflict", [409]],
   ["failing", [...passingRefusals, 500, 501, 502, 503, 504, 599, 999]],
   ["throttled", [429]],
 ];
+
+/** Pages with a 4xx that say more than that somebody blocks the request. */
+const pages: ReadonlyMap<number, FailureClass> = new Map([
+  ...provingNothing.map((status) => [status, "refused by another"] as const),
+  [404, "not there, says another"],
+  [409, "conflict"],
+]);
 
 /** Bodies of a 4xx that is not the service's. */
 const anothers = {
@@ -706,7 +719,7 @@ const statuses: readonly Fault[] = [
   ...[400, 403, 404, 407, 422, ...provingNothing].map(
     (status): Fault => ({
       name: `status ${status} as a page`,
-      is: status === 409 ? "conflict" : "refused by another",
+      is: pages.get(status) ?? "blocked",
       status,
       play: says((exchange) => wireResponse(status, anothers["a page"](exchange))),
     }),
@@ -714,7 +727,7 @@ const statuses: readonly Fault[] = [
   ...(["nothing", "somebody else's JSON"] as const).map(
     (form): Fault => ({
       name: `status 403 as ${form}`,
-      is: "refused by another",
+      is: "blocked",
       status: 403,
       play: says((exchange) => wireResponse(403, anothers[form](exchange))),
     }),
@@ -749,7 +762,7 @@ const statuses: readonly Fault[] = [
   },
   {
     name: "status 400 whose body breaks off",
-    is: "refused by another",
+    is: "blocked",
     status: 400,
     play: {
       ...partly(
@@ -760,7 +773,7 @@ const statuses: readonly Fault[] = [
   },
   {
     name: "status 400 over the cap",
-    is: "refused by another",
+    is: "blocked",
     status: 400,
     play: {
       ...says(({ told }) => wireResponse(400, `{"message":"${told.text}"}${" ".repeat(capBytes)}`)),

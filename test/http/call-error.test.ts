@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
+import { withoutConsequence } from "../../src/errors/call-texts.js";
 import {
   ConnectionError,
   OutcomeUnknownError,
@@ -7,7 +8,10 @@ import {
   TimeoutError,
   TokenError,
 } from "../../src/errors/errors.js";
-import type { HttpClientOptions } from "../../src/http/http-client.js";
+import type { HttpClient, HttpClientOptions } from "../../src/http/http-client.js";
+import { deposits } from "../../src/resources/deposits.js";
+import { payments } from "../../src/resources/payments.js";
+import { Ended } from "../../src/timing/deadline.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 import {
   broken,
@@ -17,23 +21,260 @@ import {
   ownError,
   payment,
   paymentRecord,
+  type Step,
   scriptedClient,
   unsent,
 } from "./scripted-transport.js";
 
-describe("the error of a connection", () => {
-  it("says that none was made, with the reason as its cause", async () => {
-    const { client } = scriptedClient([unsent], { maxRetries: 0 });
-    const error = await errorOf(calls.signed(client));
-    expect(error.message).toBe(
-      "payments.create: no connection to https://service.test (ECONNREFUSED), before anything was sent; nothing was done",
-    );
-    expect(error.cause).toMatchObject({ message: "ECONNREFUSED", code: "ECONNREFUSED" });
+const https = "https://service.test/gw";
+const madeOrNot = "The payment may have been made. Look for it before you pay again or refund.";
+const once = { maxRetries: 0 };
+const page = (status: number) => ({ status, text: "<html>" });
+const listed = (client: HttpClient) => client.call(payments.list, []);
+const deposit = (client: HttpClient) => client.call(deposits.get, ["DE11222233334444", "d-1"]);
+const refund = (client: HttpClient) => client.request({ method: "POST", path: "/refunds/{id}", ids: ["Erika"] }, []);
+
+describe("the message of a failed call", () => {
+  it.each<[string, (client: HttpClient) => PromiseLike<unknown>, readonly Step[], string]>([
+    [
+      "a wrong path",
+      listed,
+      [page(404)],
+      `payments.list failed: 404 Not Found for GET ${https}/payments. Check the path in baseUrl.`,
+    ],
+    [
+      "no such record",
+      calls.read,
+      [ownError(404)],
+      `paymentIntents.get failed: 404 Not Found for GET ${https}/payment-intents/pi-1. There is no such record, or the path in baseUrl is wrong.`,
+    ],
+    [
+      "the service's code",
+      calls.signed,
+      [json({ error: "limit.exceeded", message: "m" }, 400)],
+      `payments.create failed: 400 limit.exceeded for POST ${https}/payments. The payment was not made.`,
+    ],
+    [
+      "a code that may be an account",
+      calls.signed,
+      [json({ error: "DE-0001", message: "m" }, 422)],
+      `payments.create failed: 422 Unprocessable Content for POST ${https}/payments. The payment was not made.`,
+    ],
+    [
+      "a code of several words",
+      calls.create,
+      [json({ error: "Bad Erika", message: "m" }, 400)],
+      `liquidityProviders.create failed: 400 Bad Request for POST ${https}/liquidity-providers. The record was not created.`,
+    ],
+    [
+      "a wrong signature",
+      calls.signed,
+      [json({ error: "invalid_signature", message: "m" }, 400)],
+      `payments.create failed: 400 invalid_signature for POST ${https}/payments. See https://github.com/cross-border-payments/cross-border-payments/blob/main/docs/invalid-signature.md. The payment was not made.`,
+    ],
+    [
+      "a proxy's page",
+      calls.signed,
+      [page(403)],
+      `payments.create failed: 403 Forbidden for POST ${https}/payments. It isn't the service's own response, so a proxy may have sent it. ${madeOrNot}`,
+    ],
+    [
+      "a refused token",
+      calls.signed,
+      [{ status: 401 }],
+      `payments.create failed: 401 Unauthorized for POST ${https}/payments after 2 attempts. Check that the token is meant for this service (audience), and that the clocks agree. The payment was not made.`,
+    ],
+    [
+      "a redirect",
+      calls.update,
+      [{ status: 302 }],
+      `liquidityProviders.update failed: 302 Found for PUT ${https}/liquidity-providers/lp-1. Redirects aren't followed. Check baseUrl. The record may have been updated. It's safe to call again.`,
+    ],
+    [
+      "large headers",
+      calls.read,
+      [page(431)],
+      `paymentIntents.get failed: 431 Request Header Fields Too Large for GET ${https}/payment-intents/pi-1. The access token may be too large.`,
+    ],
+    [
+      "an unknown status",
+      calls.read,
+      [ownError(418)],
+      `paymentIntents.get failed: 418 for GET ${https}/payment-intents/pi-1.`,
+    ],
+    [
+      "a failure of the service",
+      calls.read,
+      [page(503)],
+      `paymentIntents.get failed: 503 Service Unavailable for GET ${https}/payment-intents/pi-1 after 3 attempts.`,
+    ],
+    [
+      "an id that may be an account",
+      deposit,
+      [ownError(400)],
+      `liquidityProviders.deposits.get failed: 400 Bad Request for GET ${https}/liquidity-providers/{liquidityProviderId}/deposits/{depositId}.`,
+    ],
+    [
+      "a raw request",
+      refund,
+      [ownError(400)],
+      `POST /refunds/{id} failed: 400 Bad Request for POST ${https}/refunds/{id}. The request was not carried out.`,
+    ],
+    [
+      "an intent that is refused",
+      calls.repeatable,
+      [ownError(400)],
+      `paymentIntents.create failed: 400 Bad Request for POST ${https}/payment-intents. Nothing was created.`,
+    ],
+    [
+      "an intent that is lost",
+      calls.repeatable,
+      [{ text: "[]" }],
+      `paymentIntents.create failed: 200 for POST ${https}/payment-intents after 3 attempts, but it is not a record. It moves no money, so it's safe to call again.`,
+    ],
+    [
+      "a refused connection",
+      calls.signed,
+      [unsent],
+      "payments.create failed: could not connect to https://service.test (ECONNREFUSED) after 3 attempts. In a test with MSW or Nock, pass the fetch option. Nothing was sent.",
+    ],
+    [
+      "a refused connection after a response",
+      calls.read,
+      [{ status: 503 }, unsent],
+      "paymentIntents.get failed: could not connect to https://service.test (ECONNREFUSED) after 3 attempts.",
+    ],
+    [
+      "an untrusted certificate",
+      calls.read,
+      [new WireFailure({ sent: false, permanent: true, reason: "CERT_HAS_EXPIRED" })],
+      "paymentIntents.get failed: could not connect to https://service.test (CERT_HAS_EXPIRED). Check the server's certificate and TLS version. A private CA goes into tls.ca. Nothing was sent.",
+    ],
+    [
+      "a proxy that refuses",
+      calls.read,
+      [
+        new WireFailure({
+          sent: false,
+          permanent: true,
+          reason: "PROXY_RESPONSE_403",
+          proxy: { origin: undefined, status: 403 },
+        }),
+      ],
+      "paymentIntents.get failed: the proxy made no connection to https://service.test (403); check which addresses it lets through. Nothing was sent.",
+    ],
+    [
+      "a broken connection",
+      calls.signed,
+      [broken],
+      `payments.create failed: the connection broke (ECONNRESET) during POST ${https}/payments. If the server wants a client certificate, pass tls.cert and tls.key. ${madeOrNot}`,
+    ],
+    [
+      "a deadline",
+      calls.signed,
+      [new Ended("timeout", true)],
+      `payments.create failed: the deadline (timeoutMs) passed during POST ${https}/payments. ${madeOrNot}`,
+    ],
+    [
+      "a deadline before anything was sent",
+      calls.signed,
+      [new Ended("timeout", false)],
+      "payments.create failed: the deadline (timeoutMs) passed. Nothing was sent.",
+    ],
+    [
+      "a signal",
+      calls.read,
+      [new Ended("abort", true)],
+      `paymentIntents.get failed: your signal ended the call during GET ${https}/payment-intents/pi-1.`,
+    ],
+    [
+      "another record",
+      calls.create,
+      [json({})],
+      `liquidityProviders.create failed: 200 for POST ${https}/liquidity-providers, but it is not a record: it has no id. The record may have been created. Look for it before you create it again.`,
+    ],
+    [
+      "a record that broke off",
+      calls.signed,
+      [{ text: JSON.stringify({ id: "1", senderGatewayTransactionId: "tx-1" }), broken: "cut-short" }],
+      `payments.create failed: 200 for POST ${https}/payments, but the response broke off. The payment was made.`,
+    ],
+  ])("says what failed, what to check, and what was done: %s", async (_, call, steps, message) => {
+    const error = await errorOf(call(scriptedClient(steps).client));
+    expect(error.message).toBe(message);
+    expect(message).toContain(withoutConsequence(message));
+    expect(withoutConsequence(message)).not.toMatch(/Nothing was|may have been|was (?:not )?made|no money/);
   });
 
-  it("tells a request that never left from one whose repetition never left", async () => {
-    const { client } = scriptedClient([unsent]);
-    expect((await errorOf(calls.signed(client))).message).toContain("before it was sent again; nothing was done");
+  it("tells a failure that nobody foresaw, and one after an earlier attempt", async () => {
+    const transport = { send: () => Promise.reject(new RangeError("a bug")), close: async () => {} };
+    expect((await errorOf(calls.signed(scriptedClient([], { transport }).client))).message).toBe(
+      `payments.create failed: an unexpected error inside the client during POST ${https}/payments. ${madeOrNot}`,
+    );
+    const { client, tokens } = scriptedClient([broken, { status: 401 }]);
+    tokens.renew.mockRejectedValue(new TokenError("no token", { code: "token_rejected" }));
+    expect((await errorOf(calls.update(client))).message).toBe(
+      `liquidityProviders.update failed: an earlier attempt may have succeeded, and the last one failed during PUT ${https}/liquidity-providers/lp-1 after 2 attempts. The record may have been updated. It's safe to call again.`,
+    );
+  });
+
+  it.each([
+    ["https://api.example", "ENOTFOUND", "In a test with MSW or Nock, pass the fetch option. "],
+    ["http://127.0.0.1:4499", "ECONNREFUSED", "In a test with MSW or Nock, pass the fetch option. "],
+    ["https://api.bank.eu", "ENOTFOUND", "Check the host in baseUrl. "],
+    ["https://api.bank.eu", "ECONNREFUSED", ""],
+    ["https://localhost.bank.eu", "ECONNREFUSED", ""],
+  ])("says what to check when %s gives %s", async (origin, reason, hint) => {
+    const { client } = scriptedClient([new WireFailure({ sent: false, reason })], { ...once, origin });
+    const { message } = await errorOf(calls.read(client));
+    expect(message).toBe(
+      `paymentIntents.get failed: could not connect to ${origin} (${reason}). ${hint}Nothing was sent.`,
+    );
+  });
+});
+
+describe("the facts of a response on its error", () => {
+  const said = { error: "busy", message: ["a", "b"] };
+
+  it.each<[string, PromiseLike<unknown>, object]>([
+    [
+      "an ApiError",
+      calls.read(scriptedClient([json(said, 400)]).client),
+      { status: 400, serviceCode: "busy", serviceMessage: "a; b" },
+    ],
+    [
+      "an UnexpectedResponseError",
+      calls.create(scriptedClient([json(said)]).client),
+      { status: 200, serviceCode: "busy", serviceMessage: "a; b" },
+    ],
+    [
+      "a TimeoutError",
+      calls.read(scriptedClient([{ text: "{", broken: "timeout" }]).client),
+      { name: "TimeoutError", status: 200 },
+    ],
+    [
+      "an OutcomeUnknownError, of the last response",
+      calls.update(scriptedClient([{ status: 503 }, unsent]).client),
+      { name: "OutcomeUnknownError", status: 503 },
+    ],
+    [
+      "problem+json",
+      calls.read(scriptedClient([json({ title: "t", detail: "d" }, 400)]).client),
+      { status: 400, serviceMessage: "d" },
+    ],
+  ])("are there for %s", async (_, call, facts) => {
+    const error = await errorOf(call);
+    expect(error).toMatchObject(facts);
+    expect(Object.keys(error)).not.toContain("serviceMessage");
+  });
+});
+
+describe("the error of a connection", () => {
+  it("has the reason as its cause", async () => {
+    const { client } = scriptedClient([unsent], once);
+    expect(await errorOf(calls.signed(client))).toMatchObject({
+      cause: { message: "ECONNREFUSED", code: "ECONNREFUSED" },
+    });
   });
 
   it("is the cause of an unknown outcome, with all that is known of the call", async () => {
@@ -52,28 +293,19 @@ describe("the error of a connection", () => {
   it("never shows a reason that repeats a secret of the request", async () => {
     const { client, events } = scriptedClient([new WireFailure({ sent: false, reason: "no token-1 here" })]);
     const error = await errorOf(calls.read(client));
-    expect(error.message).toContain("no connection to https://service.test (UNKNOWN)");
+    expect(error.message).toContain("(UNKNOWN)");
     expect(error.cause).toMatchObject({ code: "UNKNOWN" });
     expect(events.retry).toHaveBeenCalledWith(expect.objectContaining({ reason: "UNKNOWN" }));
-  });
-
-  it("says of an intent that never left that nothing was done", async () => {
-    const { client } = scriptedClient([unsent]);
-    const { message } = await errorOf(calls.repeatable(client));
-    expect(message).toContain("nothing was done");
-    const { client: other } = scriptedClient([ownError(400)]);
-    expect((await errorOf(calls.repeatable(other))).message).toContain("400 (nothing was done)");
   });
 });
 
 it.each([
-  ["timeout", "TimeoutError", "timeout", "the deadline passed", "DEADLINE"],
-  ["abort", "AbortedError", "aborted", "the caller's signal ended the call", "ABORTED"],
-] as const)("tells who ended a read whose response was still coming: %s", async (broken, name, code, what, reason) => {
+  ["timeout", "TimeoutError", "timeout", "DEADLINE"],
+  ["abort", "AbortedError", "aborted", "ABORTED"],
+] as const)("tells who ended a read whose response was still coming: %s", async (broken, name, code, reason) => {
   const { client, transport } = scriptedClient([{ text: '{"id":"1",', broken }]);
   const error = await errorOf(calls.read(client));
   expect(error).toMatchObject({ name, code, effect: "none", cause: { code: reason } });
-  expect(error.message).toContain(`${what} after the request may have been sent; nothing was done`);
   expect(transport.sent).toHaveLength(1);
 });
 
@@ -81,9 +313,7 @@ it("never shows the name of an unknown field that repeats a secret of the reques
   const record = { ...paymentRecord(), Erika_Sender: 1 };
   const { client } = scriptedClient([json(record)], { validation: "strict" });
   const error = await errorOf(calls.signed(client));
-  expect(error.message).toBe(
-    "payments.create: the service responded with 200, but it is not as described (it was done)",
-  );
+  expect(error.message).toContain("but it is not as described");
 });
 
 describe("the request id on an error", () => {
@@ -151,13 +381,11 @@ describe("a failure that nobody foresaw", () => {
   it("has done nothing where it ended a read", async () => {
     const error = await errorOf(calls.read(scriptedClient([], { transport }).client));
     expect(error).toMatchObject({ name: "CrossBorderError", code: "unexpected_failure", effect: "none", attempts: 1 });
-    expect(error.message).toBe("paymentIntents.get: an unexpected failure inside the client");
     expect(error.cause).toMatchObject({ name: "RangeError", message: "a bug" });
   });
 
   it("may have done what a payment asked for", async () => {
     const error = await errorOf(calls.signed(scriptedClient([], { transport }).client));
     expect(error).toMatchObject({ name: "OutcomeUnknownError", effect: "possible", attempts: 1 });
-    expect(error.message).toContain("an unexpected failure inside the client; it may have been done all the same");
   });
 });

@@ -2,92 +2,19 @@ import { describe, expect, it } from "vitest";
 import type { Operation } from "../../src/api/operation.js";
 import { InvalidArgumentError } from "../../src/errors/errors.js";
 import { checkBody, checkQuery } from "../../src/http/check-input.js";
-import { operations } from "../../src/resources/catalogue.js";
 import { deposits } from "../../src/resources/deposits.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { paymentGateways } from "../../src/resources/payment-gateways.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
-import { expectToTellNothingOf, thrownBy } from "../signing/test-keys.js";
-import { payment } from "./scripted-transport.js";
-
-it("names each field of a body that is at fault, and none of its values", () => {
-  const { body } = deposits.create;
-  if (body === undefined) throw new Error("the row has no body");
-  const value = { amount: "12,50", currency: 5, paymentGatewayId: "secret", colour: "secret" };
-  expect(() => checkBody(deposits.create, body, value)).toThrow(
-    'liquidityProviders.deposits.create: the body needs amount to be a decimal numeral in a string, such as "12.50"; found another string; needs currency to be a string; found a number; has no field "colour" (it has paymentGatewayId, paymentGatewayTransactionId, amount, currency, blockchainTransactionId)',
-  );
-});
-
-it("lets any filter through where the description does not show them", () => {
-  expect(checkQuery(payments.list, { anything: "x", memo: undefined })).toEqual({ anything: "x" });
-});
-
-const account = "DE89370400440532013000";
-const quoting = () => {
-  throw new Error(`no handler for ${account}`);
-};
-const intent = Object.fromEntries(Object.keys(paymentIntents.create.body?.fields ?? {}).map((field) => [field, "1"]));
-
-it.each([
-  [
-    "a getter in front of it",
-    Object.defineProperty({ ...intent }, "senderGatewayId", { enumerable: true, get: quoting }),
-  ],
-  ["a getter behind it", Object.defineProperty({ ...intent }, "memo", { enumerable: true, get: quoting })],
-])("tells why a body can't be read, but not the account that the reason quotes: %s", (_, given) => {
-  const { body } = paymentIntents.create;
-  if (body === undefined) throw new Error("the row has no body");
-  const error = thrownBy(() =>
-    checkBody(paymentIntents.create, body, Object.defineProperty(given, "senderAccount", { value: account })),
-  );
-  expect(error).toMatchObject({ name: "InvalidArgumentError", cause: { message: "no handler for [redacted]" } });
-  expectToTellNothingOf(account, error);
-});
-
-it("copies extras as JSON would", () => {
-  const { body } = payments.create;
-  if (body === undefined) throw new Error("the row has no body");
-  const asked: string[] = [];
-  const named = {
-    toJSON(name: string) {
-      asked.push(name);
-      return { name, toJSON: () => "asked twice" };
-    },
-  };
-  const own = {
-    x: 1,
-    toJSON() {
-      return this;
-    },
-  };
-  const extras = { named, list: [named, new Date(0)], own, none: { toJSON: () => undefined } };
-  const copy = checkBody(payments.create, body, { ...payment, extras });
-  expect(asked).toEqual(["named", "0"]);
-  expect(JSON.stringify(copy.extras)).toBe(JSON.stringify(extras));
-  expect(checkBody(payments.create, body, { ...payment, extras: { toJSON: () => undefined } })).not.toHaveProperty(
-    "extras",
-  );
-});
-
-const updates = [...operations.values()].filter(({ verb }) => verb === "update");
-
-it.each(updates)("refuses an update with nothing in it: $name", (row) => {
-  const { body } = row;
-  if (body === undefined) throw new Error("the row has no body");
-  const [field = ""] = Object.keys(body.fields);
-  for (const given of [{}, { [field]: undefined }]) {
-    expect(() => checkBody(row, body, given)).toThrow(
-      `${row.name}: the body has nothing to update: give it at least one of ${field}`,
-    );
-  }
-});
+import { transfers } from "../../src/resources/transfers.js";
+import { thrownBy } from "../signing/test-keys.js";
+import { intent, payment } from "./scripted-transport.js";
 
 /** Checks the body of a row that has one, and the query of another. */
-function check(row: Operation, given: unknown): unknown {
-  return row.body === undefined ? checkQuery(row, given) : checkBody(row, row.body, given);
+function check(row: Operation, given: unknown): object {
+  return { ...(row.body === undefined ? checkQuery(row, given) : checkBody(row, row.body, given)) };
 }
 
 /** What is said of an input that is refused, without the name of the operation. */
@@ -95,81 +22,146 @@ function refusalOf(row: Operation, given: unknown): string {
   const error = thrownBy(() => check(row, given));
   expect(error).toBeInstanceOf(InvalidArgumentError);
   const { message } = error as InvalidArgumentError;
-  const start = `${row.name}: the ${row.body === undefined ? "query" : "body"} `;
-  expect(message.slice(0, start.length)).toBe(start);
-  return message.slice(start.length);
+  expect(message.slice(0, row.name.length + 2)).toBe(`${row.name}: `);
+  return message.slice(row.name.length + 2);
 }
 
-const names = "(it has firstName, lastName, email)";
+const { create, update } = liquidityProviders;
+const mark = "-----BEGIN PRIVATE KEY-----";
+const amount = 'amount must be a decimal string such as "1500.00"; got';
+const allowed = "Allowed: firstName, lastName, email";
 
-describe("a body", () => {
-  const { create, update } = liquidityProviders;
+describe("a body that is refused", () => {
+  const refused: readonly [row: Operation, body: object, message: string][] = [
+    [deposits.create, { amount: "1,500.00" }, `${amount} "1,500.00"`],
+    [deposits.create, { amount: "1'500" }, `${amount} "1'500"`],
+    [deposits.create, { amount: "1e3" }, `${amount} another string`],
+    [deposits.create, { amount: "DE89 3704 0044" }, `${amount} another string`],
+    [deposits.create, { amount: "4111 1111 1111 1111" }, `${amount} another string`],
+    [deposits.create, { amount: "" }, `${amount} an empty string`],
+    [deposits.create, { amount: 1500 }, `${amount} a number`],
+    [deposits.create, { amount: null }, `${amount} null`],
+    [deposits.create, { amount: 1 / 3 }, `${amount} a number that JavaScript can't hold exactly`],
+    [deposits.create, { paymentGatewayTransactionId: 5 }, "paymentGatewayTransactionId must be a string; got a number"],
+    [paymentIntents.create, { ...intent, receiverAccount: 5 }, "receiverAccount must be a string; got a number"],
+    [
+      create,
+      { firstName: "a\ud800b" },
+      "firstName must be a string; got a text with half of a surrogate pair, which has no encoding",
+    ],
+    [transfers.create, { from: "bank" }, 'from must be "wallet" or "exchange-rate"; got another string'],
+    [create, { currency: "EUR" }, `Unknown field "currency" in the body. ${allowed}`],
+    [create, { firstname: "L" }, 'Unknown field "firstname" in the body. Did you mean firstName?'],
+    [create, { [`DE89${"3704".repeat(4)}`]: 1 }, `Unknown field with a name of 20 characters in the body. ${allowed}`],
+    [
+      create,
+      { id: "1", firstName: 1 },
+      `firstName must be a string; got a number. Unknown field "id" in the body. ${allowed}`,
+    ],
+    [payments.create, { ...payment, memo: undefined }, "memo must be a string; got undefined"],
+    [
+      payments.create,
+      { ...payment, senderGatewayId: undefined },
+      "senderGatewayId must be a string; got undefined (is an environment variable unset?)",
+    ],
+    [
+      payments.create,
+      { ...payment, senderGatewayTransactionId: 5 },
+      "senderGatewayTransactionId must be a string; got a number",
+    ],
+    [
+      payments.create,
+      { ...payment, recieverName: "R" },
+      'Unknown field "recieverName" in the body. Did you mean receiverName?',
+    ],
+    [payments.create, { ...payment, limits: { of: 1n } }, "limits.of must be a JSON value; got a bigint"],
+    [
+      payments.create,
+      { ...payment, extras: [2 ** 53] },
+      "extras[0] must be a JSON value; got a number that JavaScript can't hold exactly",
+    ],
+    [
+      update,
+      {},
+      "there is nothing to update. Give at least one of firstName, lastName, email; null and other fields are left out",
+    ],
+    [
+      update,
+      { id: "1", email: null, colour: "red", lastName: undefined },
+      "there is nothing to update. Give at least one of firstName, lastName, email; null and other fields are left out",
+    ],
+    [update, { emial: "x" }, 'Unknown field "emial" in the body. Did you mean email?'],
+    [update, { email: { at: 1 } }, "email must be a string; got an object"],
+    [
+      paymentGateways.update,
+      { rsaPublicKeyBase64: "-----BEGIN PUBLIC KEY-----" },
+      "rsaPublicKeyBase64 must be Base64 of the PEM public key, as publicKeyToBase64 makes it; got PEM text: give it to publicKeyToBase64 first",
+    ],
+    [
+      paymentGateways.create,
+      { rsaPublicKeyBase64: mark },
+      "rsaPublicKeyBase64 must be Base64 of the PEM public key, as publicKeyToBase64 makes it; got a private key, which must never be sent",
+    ],
+  ];
 
-  it("may be empty where no field is required, and nothing is updated", () => {
-    expect(check(create, {})).toEqual({});
-    expect(() => check(payments.create, {})).toThrow("needs senderGatewayId to be a string; found undefined");
-  });
+  it.each(refused.map(([row, body, message]) => ({ row, body, message })))(
+    "$row.name: $message",
+    ({ row, body, message }) => {
+      expect(refusalOf(row, body)).toBe(message);
+    },
+  );
 
   it("is told ten of its faults, and how many more there are", () => {
     const faults = (count: number) =>
       refusalOf(create, Object.fromEntries(Array.from("abcdefghijkl".slice(0, count), (name) => [name, 1])));
-    const ten = Array.from("abcdefghij", (name) => `has no field "${name}" ${names}`).join("; ");
+    const ten = Array.from("abcdefghij", (name) => `Unknown field "${name}" in the body. ${allowed}`).join(". ");
     expect(faults(10)).toBe(ten);
-    expect(faults(11)).toBe(`${ten}; and 1 more`);
-    expect(faults(12)).toBe(`${ten}; and 2 more`);
+    expect(faults(12)).toBe(`${ten}. And 2 more`);
   });
+});
 
-  it("is told which fields an update may have, where it has none of them", () => {
-    expect(refusalOf(update, {})).toBe("has nothing to update: give it at least one of firstName, lastName, email");
-    expect(refusalOf(update, { id: "1" })).toBe(`has only fields that can't be updated, such as id ${names}`);
-  });
-
-  it("is told of an unknown field of an update, and not that there is nothing to update", () => {
-    expect(refusalOf(update, { colour: 1 })).toBe(`has no field "colour" ${names}`);
-  });
-
-  it("is told of an empty text in the place of a numeral", () => {
-    expect(refusalOf(deposits.create, { amount: "" })).toMatch(
-      /^needs amount to be a decimal numeral.*; found an empty string$/,
-    );
+describe("a body that is taken", () => {
+  it.each<[what: string, row: Operation, body: object, sent: object]>([
+    ["an empty one", create, {}, {}],
+    ["a text with a whole pair", create, { firstName: "a\ud83d\ude00b" }, { firstName: "a😀b" }],
+    ["a long text", create, { firstName: "x".repeat(5000) }, { firstName: "x".repeat(5000) }],
+    ["a short text about keys", create, { firstName: `${mark} was seen` }, { firstName: `${mark} was seen` }],
+    ["an unknown field that is undefined", create, { email: "e", colour: undefined }, { email: "e" }],
+    ["an id of a record that is a number", deposits.create, { paymentGatewayId: 17 }, { paymentGatewayId: 17 }],
+    ["unknown fields of an update", update, { email: "e", account: "x", top: 1 }, { email: "e" }],
+    ["a new field near none", deposits.update, { currency: "EUR", account: "x" }, { currency: "EUR" }],
+    ["nulls and numbers of an update", deposits.update, { amount: 12.5, currency: null }, { amount: 12.5 }],
+    ["a status that creation does not allow", transfers.update, { from: "bank" }, { from: "bank" }],
+  ])("%s", (_, row, body, sent) => {
+    expect(check(row, body)).toEqual(sent);
   });
 
   it("needs a required field that may be anything, null included", () => {
     const body = { fields: { extras: "any" }, required: ["extras"] } as const;
     expect(checkBody(payments.create, body, { extras: null })).toEqual({ extras: null });
     expect(() => checkBody(payments.create, body, {})).toThrow(
-      "payments.create: the body needs extras to be any value, null included; found undefined",
+      "extras must be any value, null included; got undefined",
     );
   });
 
-  it("has no text that has no encoding", () => {
-    expect(refusalOf(create, { firstName: "a\ud800b" })).toBe(
-      "needs firstName to be a string; found a string that contains a lone surrogate, which has no encoding",
-    );
-    expect(check(create, { firstName: "a\ud83d\ude00b" })).toEqual({ firstName: "a😀b" });
-  });
-
-  const mark = "-----BEGIN PRIVATE KEY-----";
-
-  it("has no private key in the place of a public one, however short, and no public one that is still PEM", () => {
-    const wanted = "needs rsaPublicKeyBase64 to be Base64 of the PEM public key, as publicKeyToBase64 makes it; found";
-    expect(refusalOf(paymentGateways.create, { rsaPublicKeyBase64: mark })).toBe(
-      `${wanted} a private key, which must never be sent`,
-    );
-    expect(refusalOf(paymentGateways.create, { rsaPublicKeyBase64: "-----BEGIN PUBLIC KEY-----" })).toBe(
-      `${wanted} PEM text: give it to publicKeyToBase64 first`,
-    );
-    expect(refusalOf(paymentGateways.create, { rsaPublicKeyBase64: "cHVibGlj" })).toBe(
-      `${wanted} Base64 of something that is not a public key`,
-    );
+  it("has fields in the description's order, then new ones, and copies extras as JSON would", () => {
+    const asked: string[] = [];
+    const named = {
+      toJSON(name: string) {
+        asked.push(name);
+        return { name, toJSON: () => "asked twice" };
+      },
+    };
+    const extras = { named, list: [named, new Date(0)], none: { toJSON: () => undefined } };
+    const { memo, ...rest } = payment;
+    const sent = check(payments.create, { zeta: null, extras, memo, ...rest });
+    expect(JSON.stringify(sent)).toBe(JSON.stringify({ ...payment, extras, zeta: null }));
+    expect(asked.slice(0, 2)).toEqual(["named", "0"]);
+    expect(check(payments.create, { ...payment, extras: { toJSON: () => undefined } })).not.toHaveProperty("extras");
   });
 });
 
 describe("a query", () => {
-  it("may be empty", () => {
-    expect(check(liquidityProviders.list, {})).toEqual({});
-  });
-
   it("may be an instance of a class that has getters for the fields of a record, where any filter goes", () => {
     class OfMemo {
       get memo() {
@@ -179,20 +171,32 @@ describe("a query", () => {
     expect(check(payments.list, new OfMemo())).toEqual({ memo: "rent" });
   });
 
-  it("may have a part of a numeral, or a pattern of the service's own", () => {
-    expect(check(deposits.list, { amount: "12.%" })).toEqual({ amount: "12.%" });
-    expect(check(payments.list, { senderAmount: ">12" })).toEqual({ senderAmount: ">12" });
+  it.each<[query: object, row: Operation]>([
+    [{}, liquidityProviders.list],
+    [{ amount: "12.%" }, deposits.list],
+    [{ senderAmount: ">12", anything: "x" }, payments.list],
+    [{ senderAmount: 12.5, anything: 5 }, payments.list],
+    [{ buyPriceN: 5, id: 17 }, exchangeRates.list],
+  ])("may have parts, patterns, and numbers of records: %o", (query, row) => {
+    expect(check(row, { ...query, memo: undefined })).toEqual(query);
   });
 
-  it("has only texts and whole numbers", () => {
-    expect(refusalOf(deposits.list, { amount: 5 })).toBe("needs amount to be a string; found a number");
-    expect(refusalOf(payments.list, { extras: { a: 1 } })).toBe("needs extras to be a string; found an object");
-    expect(refusalOf(payments.list, { anything: 5 })).toBe("needs anything to be a string; found a number");
-    expect(check(exchangeRates.list, { buyPriceN: 5 })).toEqual({ buyPriceN: 5 });
-    expect(refusalOf(exchangeRates.list, { buyPriceN: "5" })).toContain("needs buyPriceN to be a whole number");
-  });
-
-  it("has no field called __proto__, where any other goes", () => {
-    expect(refusalOf(payments.list, JSON.parse('{"__proto__":"x"}'))).toMatch(/^has no field "__proto__"/);
+  it.each<[message: string, row: Operation, query: object]>([
+    ["amount must be a string; got a number that JavaScript can't hold exactly", deposits.list, { amount: 2 ** 53 }],
+    ["extras must be a string; got an object", payments.list, { extras: { a: 1 } }],
+    [
+      "buyPriceN must be a whole number that JavaScript holds exactly; got another string",
+      exchangeRates.list,
+      { buyPriceN: "5" },
+    ],
+    [
+      "buyPriceN must be a whole number that JavaScript holds exactly; got a number",
+      exchangeRates.list,
+      { buyPriceN: 1.5 },
+    ],
+    ['Unknown field "emails" in the query. Did you mean email?', liquidityProviders.list, { emails: "x" }],
+    ["the query must be an object with fields; got a Map", liquidityProviders.get, new Map()],
+  ])("is refused: %s", (message, row, query) => {
+    expect(refusalOf(row, query)).toBe(message);
   });
 });

@@ -7,6 +7,7 @@ import {
   classifyResponse,
   type Decision,
   decisions,
+  errorMessageOf,
   type FailureClass,
   type OperationKind,
   operationKind,
@@ -36,8 +37,10 @@ type Row = readonly [
 const wire = (sent: boolean, permanent = false) => classifyFailure(new WireFailure({ sent, permanent, reason: "X" }));
 const ended = (kind: EndKind, sent: boolean) => classifyFailure(new Ended(kind, sent));
 const ownError = JSON.stringify({ error: "limit", message: "Too much" });
-const own = (status: number) => classifyResponse({ status, text: ownError });
-const anothers = (status: number) => classifyResponse({ status, text: "<html>Blocked</html>" });
+const classOf = (status: number, text: string, type = "application/json; charset=utf-8") =>
+  classifyResponse({ status, headers: { "content-type": type }, text });
+const own = (status: number) => classOf(status, ownError);
+const anothers = (status: number) => classOf(status, "<html>Blocked</html>", "text/html");
 
 const everything = ["retry none", "retry possible", "fail possible", "retry possible", "fail possible"] as const;
 const nothing = ["fail none", "fail possible"] as const;
@@ -141,7 +144,7 @@ describe("classifyResponse", () => {
   const rangesOf = (text: string) => {
     const ranges = new Map<string, number[]>();
     for (let status = 200; status <= 999; status++) {
-      const name = classifyResponse({ status, text }) ?? "success";
+      const name = classOf(status, text) ?? "success";
       ranges.set(name, [...(ranges.get(name) ?? []), status]);
     }
     return Object.fromEntries(ranges);
@@ -173,7 +176,7 @@ describe("classifyResponse", () => {
   });
 
   it.each([0, 100, 199])("takes a status of %i as proof of nothing", (status) => {
-    expect(classifyResponse({ status, text: ownError })).toBe("server-error");
+    expect(classOf(status, ownError)).toBe("server-error");
   });
 
   it.each([
@@ -182,8 +185,10 @@ describe("classifyResponse", () => {
     { error: 1, code: "E1", message: "no", status: 400 },
     { error: "", message: "" },
     { error: "Bad Request", message: "ung\u00fcltig", extras: null },
+    { statusCode: 400, message: ["amount must be a string", "memo is too long"], error: "Bad Request" },
+    { code: "E1", message: [] },
   ])("takes %j for the service's own error", (body) => {
-    expect(classifyResponse({ status: 400, text: JSON.stringify(body) })).toBe("refused");
+    expect(classOf(400, JSON.stringify(body))).toBe("refused");
   });
 
   it.each([
@@ -198,6 +203,9 @@ describe("classifyResponse", () => {
     '{"error":1,"message":"no"}',
     '{"error":"E1","message":1}',
     '{"error":"E1","message":null}',
+    '{"error":"E1","message":[{"field":"amount"}]}',
+    '{"statusCode":400,"message":["no"]}',
+    '{"title":"no","detail":"no","status":400}',
     '{"error":{"code":"E1","message":"no"}}',
     '[{"error":"E1","message":"no"}]',
     '{"errors":[{"error":"E1","message":"no"}]}',
@@ -206,13 +214,48 @@ describe("classifyResponse", () => {
     '{"error":"E1","message":"no"}<html>',
     `{"error":"E1","message":"no","more":"${"m".repeat(2 ** 20)}"}`,
   ])("takes %.60s for somebody else's", (text) => {
-    expect(classifyResponse({ status: 400, text })).toBe("refused-by-another");
+    expect(classOf(400, text)).toBe("refused-by-another");
+  });
+
+  const problem = JSON.stringify({ type: "about:blank", title: "Bad Request", status: 400 });
+
+  it.each<[string, string, FailureClass]>([
+    ["application/problem+json", problem, "refused"],
+    ["Application/Problem+JSON ; charset=utf-8", "{}", "refused"],
+    ["application/problem+json", "", "refused-by-another"],
+    ["application/problem+json", "[]", "refused-by-another"],
+    ["application/problem+xml", problem, "refused-by-another"],
+    ["text/html, application/problem+json", problem, "refused-by-another"],
+  ])("takes %s with the body %j for %s", (type, text, expected) => {
+    expect(classOf(400, text, type)).toBe(expected);
+  });
+
+  it.each([
+    ["an array of messages", JSON.stringify({ statusCode: 0, message: ["no"], error: "No" }), "application/json"],
+    ["a problem", problem, "application/problem+json"],
+  ])("reads %s as it reads any error of the service's own", (_, text, type) => {
+    for (let status = 200; status <= 999; status++) {
+      expect([status, classOf(status, text, type)]).toEqual([status, own(status)]);
+    }
   });
 
   it("reads an error of the service's own up to 2^20 characters", () => {
     const error = (length: number) => ownError.padEnd(length);
-    expect(classifyResponse({ status: 400, text: error(2 ** 20) })).toBe("refused");
-    expect(classifyResponse({ status: 400, text: error(2 ** 20 + 1) })).toBe("refused-by-another");
+    expect(classOf(400, error(2 ** 20))).toBe("refused");
+    expect(classOf(400, error(2 ** 20 + 1))).toBe("refused-by-another");
+  });
+});
+
+describe("errorMessageOf", () => {
+  it.each([
+    ['{"error":"E1","message":"no"}', "no"],
+    ['{"error":"E1","message":["no","never"]}', "no; never"],
+    ['{"title":"Bad Request","detail":"no"}', "no"],
+    ['{"title":"Bad Request"}', "Bad Request"],
+    ['{"message":7}', undefined],
+    ["<html>", undefined],
+  ])("finds in %s %s", (text, message) => {
+    expect(errorMessageOf(text)).toBe(message);
   });
 });
 

@@ -80,7 +80,6 @@ describe("a request that was signed earlier", () => {
     const signed = await client.sign(payments.create, [], { body: payment });
     const error = await errorOf(client.send(payments.create, signed, overBy(later(now(), 60_000))));
     expect(error).toMatchObject({ name: "TimeoutError", effect: "none" });
-    expect(error.message).toContain("the deadline passed before anything was sent; nothing was done");
     expect(server.received()).toBe("");
   });
 

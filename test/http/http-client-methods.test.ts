@@ -46,7 +46,7 @@ describe("a check of a call that is not made", () => {
     client.check(liquidityProviders.create, [], { body }, options);
 
   it.each<[string, (client: HttpClient) => Promise<void>, string]>([
-    ["an input", (client) => checkProvider(client, { nick: "x" }), 'has no field "nick"'],
+    ["an input", (client) => checkProvider(client, { nick: "x" }), 'Unknown field "nick"'],
     ["an option", (client) => checkProvider(client, {}, { timeoutMs: 0 }), "timeoutMs must be"],
     ["a header", (client) => checkProvider(client, {}, { headers: { host: "x" } }), "host is set by the client itself"],
     ["a payment without a key", checkPayment, "built without a signingKey"],
@@ -129,4 +129,9 @@ describe("the query of a single read", () => {
 it("reports to whom it was told to", () => {
   const reporter = createReporter([]);
   expect(scriptedClient([], { reporter }).client.reporter).toBe(reporter);
+});
+
+it("tells its base URL without a slash at its end", () => {
+  const { client } = scriptedClient([], { origin: "https://service.example", basePath: "/base" });
+  expect(client.baseUrl).toBe("https://service.example/base");
 });

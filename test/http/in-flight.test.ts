@@ -1,5 +1,4 @@
 import { expect, it, vi } from "vitest";
-import type { HttpClient } from "../../src/http/http-client.js";
 import { SchemaLoader } from "../../src/http/schema.js";
 import { calls, json, paymentRecord, scriptedClient } from "./scripted-transport.js";
 
@@ -17,20 +16,16 @@ async function waitingClient() {
   await schemas.load();
   const waiting: ((token: string) => void)[] = [];
   const wait = () => new Promise<string>((resolve) => waiting.push(resolve));
-  const ensure = async () => void (await wait());
   const made = scriptedClient([json(paymentRecord())], {
     schemas,
-    tokens: { current: wait, renew: wait, ensure },
+    tokens: { current: wait, renew: wait },
   });
   return { ...made, next: () => waiting.shift()?.("token-1") };
 }
 
-it.each([
-  ["call", (client: HttpClient) => calls.read(client)],
-  ["token", (client: HttpClient) => client.ensureToken(1000)],
-])("keeps a client that closes waiting until the last %s under way has ended", async (_, begin) => {
+it("keeps a client that closes waiting until the last call under way has ended", async () => {
   const { client, transport, next } = await waitingClient();
-  const running = [begin(client), begin(client)];
+  const running = [calls.read(client), calls.read(client)];
   await new Promise(setImmediate);
   const closing = client.close();
   for (const one of running) {

@@ -44,7 +44,7 @@ describe("a copy of a JSON value", () => {
 
   it("has the null that a toJSON made, unless it stands for an invalid Date", () => {
     expect(JSON.stringify(copyOf({ at: { toJSON: () => null } }))).toBe('{"at":null}');
-    expect(faultOf({ at: new Date(Number.NaN) })).toBe("needs extras.at to be a JSON value; found an invalid Date");
+    expect(faultOf({ at: new Date(Number.NaN) })).toBe("extras.at must be a JSON value; got an invalid Date");
     expect(JSON.stringify(copyOf({ at: new Date(0) }))).toBe('{"at":"1970-01-01T00:00:00.000Z"}');
   });
 
@@ -55,9 +55,9 @@ describe("a copy of a JSON value", () => {
     ["a bigint", 1n],
     ["NaN", Number.NaN],
   ])("is refused where it would not have %s", (name, value) => {
-    expect(faultOf(value)).toBe(`needs extras to be a JSON value; found ${name}`);
-    expect(faultOf({ a: value })).toBe(`needs extras.a to be a JSON value; found ${name}`);
-    expect(faultOf([1, value])).toBe(`needs extras[1] to be a JSON value; found ${name}`);
+    expect(faultOf(value)).toBe(`extras must be a JSON value; got ${name}`);
+    expect(faultOf({ a: value })).toBe(`extras.a must be a JSON value; got ${name}`);
+    expect(faultOf([1, value])).toBe(`extras[1] must be a JSON value; got ${name}`);
   });
 
   it.each([
@@ -65,7 +65,7 @@ describe("a copy of a JSON value", () => {
     ["a hole", new Array(1)],
     ["what makes itself undefined", [{ toJSON: () => undefined }]],
   ])("is refused where an array has %s", (_, value) => {
-    expect(faultOf({ list: value })).toBe("needs extras.list[0] to be a JSON value; found undefined");
+    expect(faultOf({ list: value })).toBe("extras.list[0] must be a JSON value; got undefined");
   });
 
   it.each([
@@ -75,7 +75,7 @@ describe("a copy of a JSON value", () => {
     const deepest = wrapped(1000, wrap, "end");
     expect(JSON.stringify(copyOf(deepest))).toBe(JSON.stringify(deepest));
     expect(faultOf(wrapped(1001, wrap, "end"))).toMatch(
-      /^needs extras.* to have at most 1000 levels; it has more, or contains itself$/,
+      /^extras.* must have at most 1000 levels; it has more, or contains itself$/,
     );
   });
 });
@@ -84,15 +84,15 @@ describe("the place of a fault", () => {
   const long = "a".repeat(36);
 
   it("is shown as long as it has up to 80 characters before the last step", () => {
-    expect(faultOf({ [long]: { [long]: { end: 1n } } })).toMatch(`needs extras.${long}.${long}.end to be`);
-    expect(faultOf({ [long]: { [`${long}b`]: { end: 1n } } })).toMatch(`needs extras.${long}.${long}b… to be`);
-    expect(faultOf({ [long]: { [`${long}b`]: { end: [1n] } } })).toMatch(`needs extras.${long}.${long}b… to be`);
+    expect(faultOf({ [long]: { [long]: { end: 1n } } })).toMatch(`extras.${long}.${long}.end must be`);
+    expect(faultOf({ [long]: { [`${long}b`]: { end: 1n } } })).toMatch(`extras.${long}.${long}b… must be`);
+    expect(faultOf({ [long]: { [`${long}b`]: { end: [1n] } } })).toMatch(`extras.${long}.${long}b… must be`);
   });
 
   it("shows no name that may be a value", () => {
     const account = "DE89370400440532013000";
-    expect(faultOf({ [account]: 1n })).toMatch("needs extras… to be");
-    expect(faultOf({ [account]: { [account]: 1n } })).toMatch("needs extras… to be");
-    expect(faultOf({ [account]: { a: [{ [account]: 1n }] } })).toMatch("needs extras….a[0]… to be");
+    expect(faultOf({ [account]: 1n })).toMatch("extras… must be");
+    expect(faultOf({ [account]: { [account]: 1n } })).toMatch("extras… must be");
+    expect(faultOf({ [account]: { a: [{ [account]: 1n }] } })).toMatch("extras….a[0]… must be");
   });
 });

@@ -28,14 +28,14 @@ if (task === "parse") {
     const { outcome, mismatches } = readResponse(payments.list, {}, response, "report", schemas);
     if (!("data" in outcome)) {
       const error = toError(outcome, {
-        operation: "payments.list",
+        operation: payments.list,
         kind: "read",
         origin: "https://service.test",
+        basePath: "",
+        isSent: true,
         attempts: 1,
         effect: "none",
         request: { path: "/payments", body: "" },
-        signed: undefined,
-        requestId: undefined,
         secrets: ["token-12345678", "DE89370400440532013000", "Erika Sender"],
       });
       if (error instanceof ApiError) found = error.serviceMessage?.length ?? 0;

@@ -62,7 +62,8 @@ describe("the error of a 2xx that can't be used", () => {
   ])("says what is wrong with it: %s", async (_, kind, step, problem) => {
     const error = await errorOf(kinds[kind](scriptedClient([step]).client));
     expect(error).toMatchObject({ name: "UnexpectedResponseError", code: "unexpected_response" });
-    expect(error.message).toContain(`the service responded with 200, but ${problem} (`);
+    expect(error.message).toContain(`, but ${problem}.`);
+    expect(error.status).toBe(200);
   });
 
   it("is the reason of the retry that comes before it", async () => {
@@ -91,7 +92,7 @@ describe("a response that broke off", () => {
   it("is not asked for again where it is too large", async () => {
     const { client, transport } = scriptedClient([{ text: '{"id":"1",', broken: "too-large" }]);
     const error = await errorOf(calls.read(client));
-    expect(error.message).toContain("the response is larger than maxResponseBytes allows (nothing was done)");
+    expect(error.message).toContain("the response is larger than maxResponseBytes allows");
     expect(transport.sent).toHaveLength(1);
   });
 });

@@ -1,5 +1,6 @@
 import { type CrossBorderClient, InvalidArgumentError } from "cross-border-payments";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Operation } from "../../src/api/operation.js";
 import { checkBody } from "../../src/http/check-input.js";
 import { type Harness, harnesses } from "../contract/harness.js";
 import { payment } from "../http/scripted-transport.js";
@@ -32,14 +33,6 @@ async function expectRefusal(call: () => unknown, ...messages: readonly (string 
   expect(error).toMatchObject({ effect: "none" });
   expect(harness.sandbox.requests).toEqual([]);
 }
-
-const throwing = {
-  get memo() {
-    throw new Error(secret);
-  },
-};
-const revoked = Proxy.revocable({}, {});
-revoked.revoke();
 
 class Mistake {
   readonly #value = secret;
@@ -85,68 +78,62 @@ it("tells no class that does not have a name", async () => {
   const tag = (name: string) => Object.defineProperty({}, Symbol.toStringTag, { value: name });
   await expectRefusal(
     () => client.payments.create({ ...payment, memo: tag(`${secret} or so`) as never }),
-    "found an object",
+    "got an object",
   );
-  await expectRefusal(() => client.payments.create({ ...payment, memo: tag("Decimal") as never }), "found a Decimal");
+  await expectRefusal(() => client.payments.create({ ...payment, memo: tag("Decimal") as never }), "got a Decimal");
 });
 
 const writes = everyOperation.filter(({ body }) => body !== undefined);
+
+/** Whether a field may have a value because a record may: null, or an exact number. */
+function mayComeBack({ verb, sendsBack, identifiedBy, body }: Operation, field: string, value: unknown): boolean {
+  if (value === null && verb === "update") return true;
+  const isSentBack = verb === "update" || (sendsBack === true && field !== identifiedBy);
+  if (value === null) return isSentBack && body?.fields[field] !== "decimal";
+  return (
+    value === 7 && body?.fields[field] !== "publicKey" && (isSentBack || (/Id$/.test(field) && field !== identifiedBy))
+  );
+}
 
 describe.each(writes)("the body of $name", (row) => {
   const call = (body: unknown) => () => callByName(client, row, body);
 
   it.each(noObjects)("can't be %s", async (name, body) => {
-    await expectRefusal(call(body), `${row.name}: the body must be an object with fields; found ${name}`);
+    await expectRefusal(call(body), `${row.name}: the body must be an object with fields; got ${name}`);
   });
 
   it("can't be left out", async () => {
     await expectRefusal(
       () => callByName(client, row),
-      `${row.name}: the body must be an object with fields; found undefined`,
+      `${row.name}: the body must be an object with fields; got undefined`,
     );
   });
 
   it.each(noTexts)("has no field that is %s", async (name, value) => {
     for (const [field, kind] of Object.entries(row.body?.fields ?? {})) {
-      if (kind !== "any")
-        await expectRefusal(call({ ...bodyOf(row), [field]: value }), `needs ${field} to be `, `found ${name}`);
+      if (kind === "any" || mayComeBack(row, field, value)) continue;
+      await expectRefusal(call({ ...bodyOf(row), [field]: value }), `${field} must be `, `got ${name}`);
     }
   });
 
   it("has no lone surrogate", async () => {
     for (const [field, kind] of Object.entries(row.body?.fields ?? {})) {
       if (kind !== "any" && kind !== "decimal" && kind !== "publicKey" && row.body?.oneOf?.[field] === undefined) {
-        await expectRefusal(call({ ...bodyOf(row), [field]: "a\ud800b" }), field, "lone surrogate");
+        await expectRefusal(call({ ...bodyOf(row), [field]: "a\ud800b" }), field, "half of a surrogate pair");
       }
     }
   });
 
-  it("has no other fields, whatever they are called", async () => {
+  it.skipIf(row.verb === "update" || row.sendsBack)("has no other fields, whatever they are called", async () => {
     for (const field of ["__proto__", "constructor", "toString", "colour", ""]) {
       const body = JSON.parse(JSON.stringify(bodyOf(row)).replace("{", `{${JSON.stringify(field)}:{},`));
-      await expectRefusal(call(body), `has no field ${JSON.stringify(field)} (it has`);
+      await expectRefusal(call(body), `Unknown field ${JSON.stringify(field)} in the body. Allowed:`);
     }
-  });
-
-  it("tells no name that is too long for one, and not all of very many", async () => {
-    await expectRefusal(call({ ...bodyOf(row), [secret.repeat(20)]: 1 }), "has no field of a name of 160 characters");
-    for (const field of ["DE89370400440532013000", "a\nb", "hunter22 or so"]) {
-      const shown = `has no field of a name of ${field.length} characters (it has`;
+    for (const field of ["DE89370400440532013000", "a\nb", "hunter22 or so", secret.repeat(20)]) {
+      const shown = `Unknown field with a name of ${field.length} characters in the body. Allowed:`;
       await expectRefusal(call({ ...bodyOf(row), [field]: 1 }), shown);
     }
-    await expectRefusal(call({ ...bodyOf(row), ...Array.from("x".repeat(5000)) }), /; and \d+ more$/);
-  });
-
-  it("says so where it can't be read", async () => {
-    await expectRefusal(call(revoked.proxy), "can't be read");
-    const [field = ""] = Object.keys(row.body?.fields ?? {});
-    const body = Object.defineProperty(bodyOf(row), field, {
-      enumerable: true,
-      get: () => {
-        throw new Error(secret);
-      },
-    });
-    await expectRefusal(call(body), "can't be read");
+    await expectRefusal(call({ ...bodyOf(row), ...Array.from("x".repeat(5000)) }), /And \d+ more$/);
   });
 });
 
@@ -159,14 +146,17 @@ describe.each(gets)("the query of $name", (row) => {
   });
 
   it.each(noTexts)("has no field that is %s", async (name, value) => {
-    for (const [field, kind] of Object.entries(filterOf(row))) {
-      if (typeof kind === typeof value && typeof kind === "number" && !Number.isNaN(value)) continue;
-      await expectRefusal(() => callByName(client, row, { query: { [field]: value } }), `needs ${field} to be`, name);
+    for (const field of Object.keys(filterOf(row))) {
+      if (value === 7) continue;
+      await expectRefusal(() => callByName(client, row, { query: { [field]: value } }), `${field} must be`, name);
     }
   });
 
   it("has no other fields", async () => {
-    await expectRefusal(() => callByName(client, row, { query: { colour: "x" } }), 'the query has no field "colour"');
+    await expectRefusal(
+      () => callByName(client, row, { query: { colour: "x" } }),
+      'Unknown field "colour" in the query',
+    );
   });
 });
 
@@ -179,9 +169,8 @@ describe.each(lists)("the query of $name", (row) => {
   });
 
   it.each(noTexts)("has no filter that is %s", async (name, value) => {
-    for (const [field, known] of Object.entries(filterOf(row))) {
-      if (typeof known === "number" && value === 7) continue;
-      await expectRefusal(call({ filter: { [field]: value } }), `needs ${field} to be`, name);
+    for (const field of Object.keys(filterOf(row))) {
+      if (value !== 7) await expectRefusal(call({ filter: { [field]: value } }), `${field} must be`, name);
     }
   });
 
@@ -251,7 +240,8 @@ describe.each(everyOperation)("the options of $name", (row) => {
 
 describe.each(everyOperation.filter(({ path }) => path.parameters.length > 0))("an id of $name", (row) => {
   it.each<readonly [string, unknown]>([
-    ...noTexts,
+    ...noTexts.filter(([, value]) => value !== 7),
+    ["a number", 7.5],
     ["undefined", undefined],
     ["an empty string", ""],
     ['"."', "."],
@@ -300,7 +290,7 @@ it.each(writes)("$name takes nothing that others have added to Object.prototype"
     Reflect.deleteProperty(Object.prototype, field);
   }
   if (row.body?.required.includes(field))
-    expect(checked).toMatchObject({ message: expect.stringContaining(`needs ${field} to be`) });
+    expect(checked).toMatchObject({ message: expect.stringContaining(`${field} must be`) });
   else expect(checked).toEqual(Object.keys(body));
 });
 
@@ -316,25 +306,23 @@ describe("extras", () => {
   itself.b = { itself };
 
   it.each<[string, unknown, string]>([
-    ["a bigint", 7n, "extras to be a JSON value; found a bigint"],
-    ["a symbol", Symbol(secret), "found a symbol"],
-    ["Infinity", [1, Number.POSITIVE_INFINITY], "extras[1] to be a JSON value; found a number"],
-    ["a Set", new Set([secret]), "found a Set"],
-    ["a Promise", Promise.resolve(secret), "found a Promise"],
-    ["bytes that have no toJSON", new Uint8Array(3), "found a Uint8Array"],
-    ["a boxed string", new String(secret), "found a String"],
+    ["a bigint", 7n, "extras must be a JSON value; got a bigint"],
+    ["a symbol", Symbol(secret), "got a symbol"],
+    ["Infinity", [1, Number.POSITIVE_INFINITY], "extras[1] must be a JSON value; got a number"],
+    ["a Set", new Set([secret]), "got a Set"],
+    ["a Promise", Promise.resolve(secret), "got a Promise"],
+    ["bytes that have no toJSON", new Uint8Array(3), "got a Uint8Array"],
+    ["a boxed string", new String(secret), "got a String"],
     [
       "a toJSON that gives a function",
       { a: { toJSON: () => () => secret } },
-      "extras.a to be a JSON value; found a function",
+      "extras.a must be a JSON value; got a function",
     ],
     ["itself", itself, "has more, or contains itself"],
     ["20,000 arrays in one another", deep(20_000, (inner) => [inner]), "at most 1000 levels"],
     ["20,000 objects in one another", deep(20_000, (inner) => ({ inner })), "at most 1000 levels"],
     ["a toJSON that gives itself", endless, "has more, or contains itself"],
-    ["a getter that throws", throwing, "one of its getters or toJSON methods threw"],
-    ["a proxy that was revoked", { a: revoked.proxy }, "can't be read"],
   ])("can't hold %s", async (_, extras, message) => {
-    await expectRefusal(create(extras), "payments.create: the body", message);
+    await expectRefusal(create(extras), "payments.create: extras", message);
   });
 });

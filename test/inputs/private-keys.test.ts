@@ -77,7 +77,7 @@ async function expectRefusal(call: () => unknown, secret: string, message: RegEx
 
 describe.each(places)("in the place of a public key (%s)", (_, call) => {
   it.each(forms)("refuses a private key: %s", async (_, key) => {
-    await expectRefusal(() => call(client, key), key, /PublicKeyBase64 to be Base64 of the PEM public key/i);
+    await expectRefusal(() => call(client, key), key, /PublicKeyBase64 must be Base64 of the PEM public key/i);
   });
 
   it.each([

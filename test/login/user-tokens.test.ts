@@ -21,8 +21,8 @@ const needsLogin = {
 };
 
 it("has no token before a login, and says so whatever is asked", async () => {
-  const { current, ensure, renew, ...rest } = source(new UserTokens());
-  for (const asked of [current(deadline, 0), ensure?.(1, deadline, 0), renew("used", deadline, 0)]) {
+  const { current, renew, ...rest } = source(new UserTokens());
+  for (const asked of [current(deadline, 0), renew("used", deadline, 0)]) {
     await expect(asked).rejects.toMatchObject(needsLogin);
   }
   rest.preload?.();
@@ -36,7 +36,6 @@ it("hands everything on to the session's tokens, and a token that is there at on
   const hold = { untilMs: 1 } as never;
   const spies = {
     current: vi.spyOn(manager, "current").mockReturnValue("token"),
-    ensure: vi.spyOn(manager, "ensure").mockResolvedValue(),
     renew: vi.spyOn(manager, "renew").mockResolvedValue("renewed"),
     preload: vi.spyOn(manager, "preload").mockReturnValue(),
     refused: vi.spyOn(manager, "refused").mockReturnValue(),
@@ -51,14 +50,12 @@ it("hands everything on to the session's tokens, and a token that is there at on
   expect(opened.current(deadline, 2)).toBe("token");
   spies.current.mockReturnValue(Promise.resolve("later"));
   expect(await opened.current(deadline, 2)).toBe("later");
-  await opened.ensure?.(7, deadline, 3);
   expect(await opened.renew("used", deadline, 4)).toBe("renewed");
   opened.preload?.();
   opened.refused?.("bad");
   opened.accepted?.("good");
   expect(opened.hold?.()).toBe(hold);
   expect(spies.current).toHaveBeenCalledWith(deadline, 2);
-  expect(spies.ensure).toHaveBeenCalledWith(7, deadline, 3);
   expect(spies.renew).toHaveBeenCalledWith("used", deadline, 4);
   expect(spies.preload).toHaveBeenCalledOnce();
   expect(spies.refused).toHaveBeenCalledWith("bad");

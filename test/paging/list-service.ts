@@ -1,7 +1,7 @@
 import type { ApiClient, CallInput, PagingValues } from "../../src/api/api-client.js";
 import type { ApiPromise, RequestOptions } from "../../src/api/request-options.js";
 import { toApiPromise } from "../../src/http/api-promise.js";
-import { compareTokens } from "../../src/paging/cursor-order.js";
+import { compareTokens } from "../../src/payments/token-order.js";
 import { fakeApiClient } from "./fake-api-client.js";
 
 /** As much of a listed record as paging looks at. */
@@ -39,9 +39,10 @@ export class ListService {
   #call<Output>(input: CallInput<unknown>, options: RequestOptions | undefined): ApiPromise<Output> {
     const paging = input.paging ?? {};
     this.requested.push({ paging, query: input.query, options });
-    const rows: unknown = (this.#options.response ?? ((values) => this.#select(values)))(paging, this.requested.length);
-    const response = { status: 200, headers: { "x-page": `${this.requested.length}` } };
-    return toApiPromise(Promise.resolve(rows as Output), { response });
+    const select = this.#options.response ?? ((values: PagingValues) => this.#select(values));
+    const number = this.requested.length;
+    const rows = async () => select(paging, number) as Output;
+    return toApiPromise(rows(), { response: { status: 200, headers: { "x-page": `${number}` } } });
   }
 
   #select({ _after, _before, _size, _sort }: PagingValues): readonly Row[] {

@@ -1,163 +1,201 @@
-import { Pool } from "undici";
-import { expect, it, onTestFinished } from "vitest";
-import { openAgent, type UndiciModules } from "../../src/platform/undici-agent.js";
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import type { Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { TLSSocket } from "node:tls";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { openAgent, type UndiciAgent, type UndiciParts } from "../../src/platform/undici-agent.js";
+import { certificates } from "../faults/certificates.js";
+import { eventually } from "../support/eventually.js";
+import { originInTest } from "../support/origin-of.js";
 
-const options = { connections: 3, connectTimeoutMs: 400, tls: { servername: "name" } };
-const request = { origin: "http://127.0.0.1:9", path: "/", method: "GET" } as const;
+const versions: readonly (readonly [string, () => Promise<UndiciParts>])[] = [
+  ["undici 7", () => import("undici")],
+  // Its main entry needs Node 22.19.
+  ["undici 8", () => partsOf8()],
+];
+const schemes = ["http", "https"] as const;
+const every = versions.flatMap(([version, load]) => schemes.map((scheme) => ({ version, scheme, load })));
 
-/** The pools and connectors of the main entry, which keep what they were built with. */
-function mainEntry() {
-  const pools: { readonly origin: string; readonly options: object }[] = [];
-  const connectors: object[] = [];
-  class MainPool {
-    constructor(origin: string, options: object) {
-      pools.push({ origin, options });
-    }
-    dispatch(): boolean {
-      return true;
-    }
-    close(): Promise<void> {
-      return Promise.resolve();
-    }
-  }
-  const buildConnector = (options: object) => {
-    connectors.push(options);
-    return () => {};
+/** A server that holds back what it is asked for at `/held`, and counts its connections. */
+async function startServer(scheme: (typeof schemes)[number]) {
+  const seen = { connections: 0, resumed: 0 };
+  const held: ServerResponse[] = [];
+  const sockets = new Set<Socket>();
+  const respond = (request: IncomingMessage, response: ServerResponse) => {
+    request.resume().on("end", () => (request.url === "/held" ? held.push(response) : response.end("done")));
   };
-  return { pools, connectors, parts: { Pool: MainPool, buildConnector } };
+  const onSocket = (socket: Socket) => {
+    seen.connections += 1;
+    if ((socket as Partial<TLSSocket>).isSessionReused?.() === true) seen.resumed += 1;
+    sockets.add(socket.on("close", () => sockets.delete(socket)));
+  };
+  const server =
+    scheme === "http"
+      ? createHttpServer(respond).on("connection", onSocket)
+      : createHttpsServer(certificates().good, respond).on("secureConnection", onSocket);
+  // Told to the client, too, which keeps connections for 4 s otherwise.
+  server.keepAliveTimeout = 600_000;
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  return { origin: await originInTest(server, scheme), seen, held };
 }
 
-function modules(
-  poolFile: UndiciModules["poolFile"],
-  main = mainEntry(),
-  connectorFile: UndiciModules["connectorFile"] = () => Promise.resolve({ default: main.parts.buildConnector }),
-): UndiciModules {
-  return { poolFile, connectorFile, undici: () => Promise.resolve(main.parts) };
+async function open(load: () => Promise<UndiciParts>, connections = 64, tls = {}): Promise<UndiciAgent> {
+  const agent = await openAgent(
+    { connections, connectTimeoutMs: 10_000, tls: { ca: [certificates().authority], ...tls } },
+    load,
+  );
+  onTestFinished(() => agent.close().catch(() => {}));
+  return agent;
 }
 
-it("opens the pools of the installed undici by their own files, without the main entry", async () => {
-  let loaded: unknown;
-  const agent = await openAgent(options, {
-    // @ts-expect-error undici describes the types of its main entry only.
-    poolFile: async () => (loaded = await import("undici/lib/dispatcher/pool.js")),
-    // @ts-expect-error the same
-    connectorFile: () => import("undici/lib/core/connect.js"),
-    undici: () => Promise.reject(new Error("the main entry was loaded")),
+/** Settles with the body, when the connection is idle. */
+async function send(agent: UndiciAgent, method: "GET" | "POST", url: string, headersTimeout = 0): Promise<string> {
+  const { origin, pathname: path } = new URL(url);
+  const text = await new Promise<string>((resolve, reject) => {
+    let text = "";
+    agent.dispatch(
+      { origin, path, method, body: method === "GET" ? null : "{}", headersTimeout },
+      {
+        onRequestStart() {},
+        onResponseStart() {},
+        onResponseData(_, chunk) {
+          text += String(chunk);
+        },
+        onResponseEnd: () => resolve(text),
+        onResponseError: (_, error) => reject(error),
+      },
+    );
   });
-  onTestFinished(() => agent.close());
-  expect(loaded).toMatchObject({ default: Pool });
-});
+  await turns();
+  return text;
+}
 
-it("gives its pools their limits, one request at a time and no HTTP/2", async () => {
-  const main = mainEntry();
-  const agent = await openAgent(
-    options,
-    modules(() => Promise.resolve({ default: main.parts.Pool }), main),
-  );
-  agent.dispatch(request, {});
-  expect(main.connectors).toEqual([{ servername: "name", timeout: 400, allowH2: false }]);
-  expect(main.pools.at(-1)).toMatchObject({
-    origin: request.origin,
-    options: { connections: 3, connect: expect.any(Function), pipelining: 1, allowH2: false },
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+}
+
+describe.each(every)("$version over $scheme", ({ scheme, load }) => {
+  it.each([
+    ["POST", 2],
+    ["GET", 1],
+  ] as const)("sends %s requests with 700 ms between them over %i connections", async (method, connections) => {
+    const { origin, seen } = await startServer(scheme);
+    const agent = await open(load);
+    for (const pauseMs of [700, 0]) {
+      expect(await send(agent, method, origin)).toBe("done");
+      await sleep(pauseMs);
+    }
+    expect(seen.connections).toBe(connections);
+  });
+
+  it("sends a POST over a new connection if the process was stopped, whatever its timers say", async () => {
+    const { origin, seen } = await startServer(scheme);
+    const agent = await open(load);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const connections: number[] = [];
+    for (const byMs of [0, 0, 500, -3_600_000]) {
+      vi.setSystemTime(Date.now() + byMs);
+      await send(agent, "POST", origin);
+      connections.push(seen.connections);
+    }
+    // On a busy machine, undici's timer may close one more.
+    expect(connections[2]).toBeGreaterThan(connections[1] ?? 0);
+    expect(connections[3]).toBeGreaterThan(connections[2] ?? 0);
+  });
+
+  it.each([1, 10, 64])("opens no connection more for requests back to back, %i at once", async (atOnce) => {
+    const { origin, seen } = await startServer(scheme);
+    const agent = await open(load, atOnce);
+    for (let round = 0; round < 3; round++) {
+      await Promise.all(Array.from({ length: atOnce }, () => send(agent, "GET", origin)));
+    }
+    expect(seen.connections).toBe(atOnce);
+  });
+
+  it("limits the wait for a read's response on a used connection, and on no new one", async () => {
+    const { origin, held, seen } = await startServer(scheme);
+    const agent = await open(load);
+    const onNew = send(agent, "GET", `${origin}/held`, 100);
+    await sleep(400);
+    held[0]?.end("slow");
+    expect(await onNew).toBe("slow");
+    await expect(send(agent, "GET", `${origin}/held`, 100)).rejects.toMatchObject({ code: "UND_ERR_HEADERS_TIMEOUT" });
+    expect(seen.connections).toBe(1);
+  });
+
+  it("sends reads over new connections once it was told to, and cuts nothing that is in flight", async () => {
+    const { origin, held, seen } = await startServer(scheme);
+    const agent = await open(load);
+    const inFlight = send(agent, "GET", `${origin}/held`);
+    await eventually(() => expect(held).toHaveLength(1));
+    const { reads } = agent;
+    agent.replace(reads);
+    expect(await send(agent, "GET", origin)).toBe("done");
+    agent.replace(reads);
+    expect(await send(agent, "GET", origin)).toBe("done");
+    held[0]?.end("in the end");
+    expect(await inFlight).toBe("in the end");
+    expect(seen.connections).toBe(2);
+  });
+
+  it("reports a connection that can't be made", async () => {
+    const agent = await open(load);
+    await expect(send(agent, "POST", `${scheme}://127.0.0.1:9`)).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  });
+
+  it("refuses every origin once it is closed", async () => {
+    const [used, unused] = [await startServer(scheme), await startServer(scheme)];
+    const agent = await open(load);
+    await send(agent, "POST", used.origin);
+    await agent.close();
+    await agent.close();
+    for (const { origin } of [used, unused]) {
+      await expect(send(agent, "POST", origin)).rejects.toMatchObject({
+        code: expect.stringMatching(/^UND_ERR_(?:CLOSED|DESTROYED)$/),
+      });
+    }
+    expect(unused.seen.connections).toBe(0);
   });
 });
 
-it("opens one pool for each origin, all with one connector", async () => {
-  const main = mainEntry();
-  const agent = await openAgent(
-    options,
-    modules(() => Promise.reject(new Error("no such file")), main),
-  );
-  main.pools.length = 0;
-  for (const origin of ["http://a.test", "http://b.test", "http://a.test"]) agent.dispatch({ ...request, origin }, {});
-  expect(main.pools.map(({ origin }) => origin)).toEqual(["http://a.test", "http://b.test"]);
-  expect(main.connectors).toHaveLength(1);
-});
-
-const broken: readonly (readonly [string, () => unknown])[] = [
-  [
-    "is missing",
-    () => Promise.reject(Object.assign(new Error("no such file"), { code: "ERR_PACKAGE_PATH_NOT_EXPORTED" })),
-  ],
-  [
-    "throws as it is loaded",
-    () => {
-      throw new Error("loading failed");
+describe.each(versions)("%s over https", (_, load) => {
+  it.each(["TLSv1.2", "TLSv1.3"] as const)(
+    "resumes the TLS session with %s, after a garbage collection too",
+    async (version) => {
+      const { origin, seen } = await startServer("https");
+      const agent = await open(load, 64, { maxVersion: version, minVersion: version });
+      for (let count = 0; count < 3; count++) {
+        if (count === 2) await collectGarbage();
+        await send(agent, "POST", origin);
+        await sleep(700);
+      }
+      expect(seen).toMatchObject({ connections: 3, resumed: 2 });
     },
-  ],
-  ["gives nothing", () => undefined],
-  ["exports nothing", () => ({})],
-  ["exports an object", () => ({ default: { Pool: class {} } })],
-  ["exports a function that is not a class", () => ({ default: () => ({}) })],
-  [
-    "has a constructor that throws",
-    () => ({
-      default: class {
-        constructor() {
-          throw new TypeError("another argument was expected");
-        }
-      },
-    }),
-  ],
-  [
-    "makes an object without dispatch",
-    () => ({
-      default: class {
-        close() {}
-      },
-    }),
-  ],
-  [
-    "makes an object without close",
-    () => ({
-      default: class {
-        dispatch() {}
-      },
-    }),
-  ],
-];
-
-it.each(broken)("opens the pools of the main entry where the pool's file %s", async (_, poolFile) => {
-  const main = mainEntry();
-  await openAgent(
-    options,
-    modules(async () => poolFile(), main),
   );
-  expect(main.pools).toHaveLength(1);
 });
 
-const brokenConnectors: readonly (readonly [string, () => unknown])[] = [
-  ["is missing", () => Promise.reject(new Error("no such file"))],
-  ["gives nothing", () => undefined],
-  ["exports nothing", () => ({})],
-  ["exports a function that makes no connector", () => ({ default: () => undefined })],
-];
+async function partsOf8(): Promise<UndiciParts> {
+  const [Client, Pool, buildConnector] = await Promise.all([
+    // @ts-expect-error undici describes the types of its main entry only.
+    import("undici8/lib/dispatcher/client.js"),
+    // @ts-expect-error the same
+    import("undici8/lib/dispatcher/pool.js"),
+    // @ts-expect-error the same
+    import("undici8/lib/core/connect.js"),
+  ]);
+  return { Client: Client.default, Pool: Pool.default, buildConnector: buildConnector.default };
+}
 
-it.each(brokenConnectors)("opens the pools of the main entry where the connector's file %s", async (_, file) => {
-  const main = mainEntry();
-  const poolFile = () => Promise.resolve({ default: main.parts.Pool });
-  await openAgent(
-    options,
-    modules(poolFile, main, async () => file()),
-  );
-  expect(main.connectors).toHaveLength(1);
-});
-
-it("fails where the main entry fails too", async () => {
-  const opening = openAgent(options, {
-    poolFile: () => Promise.reject(new Error("no such file")),
-    connectorFile: () => Promise.reject(new Error("no such file")),
-    undici: () => Promise.reject(new Error("undici is not installed")),
-  });
-  await expect(opening).rejects.toThrow("undici is not installed");
-});
-
-it("says what to do where a bundle holds files that it does not know, and why", async () => {
-  const poolFile = () => Promise.resolve({ default: class {} });
-  const connectorFile = () => Promise.resolve({ default: () => () => {} });
-  const bundled = { poolFile, connectorFile, undici: poolFile as UndiciModules["undici"] };
-  await expect(openAgent(options, bundled)).rejects.toMatchObject({
-    message: expect.stringContaining("leave undici out of the bundle"),
-    cause: new TypeError("what undici/lib exports makes no pool of connections"),
-  });
-});
+async function collectGarbage(): Promise<void> {
+  setFlagsFromString("--expose-gc");
+  for (let round = 0; round < 3; round++) {
+    await turns();
+    runInNewContext("gc")();
+  }
+}

@@ -75,7 +75,7 @@ it.each(inBodies)("shows no $name that the service repeats", async ({ row, field
     fc.asyncProperty(value, async (secret) => {
       const body = { ...bodyOf(row), [field]: secret };
       const error = await expectHidden(row, { body }, [secret], repeating(field, secret));
-      expect(error.message).toContain("the service responded with 400");
+      expect(error.code).toBe("http_400");
     }),
     { numRuns: runs(20) },
   );
@@ -85,7 +85,7 @@ it.each(inQueries)("shows no $name in a filter that the service repeats", async 
   await fc.assert(
     fc.asyncProperty(value, async (secret) => {
       const error = await expectHidden(row, { query: { [field]: secret } }, [secret], repeating(field, secret));
-      expect(error.message).toContain("the service responded with 400");
+      expect(error.code).toBe("http_400");
     }),
     { numRuns: runs(20) },
   );

@@ -20,7 +20,6 @@ const programs = [
   "test/faults/idle-payer.ts",
   "test/http/response-costs-process.ts",
   "test/journal-parts/why-log-is-apart.ts",
-  "test/reconcile/large-comparison.ts",
 ];
 
 /** Compiles them once, before the first test: the loader of sources would take a second in each process. */

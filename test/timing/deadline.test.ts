@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Deadline } from "../../src/timing/deadline.js";
 import { later, now, type Timestamp } from "../../src/timing/timestamp.js";
@@ -95,6 +96,25 @@ describe("a deadline", () => {
     abort.abort();
     vi.advanceTimersByTime(200);
     expect([staying.mock.calls, removed.mock.calls]).toEqual([[["abort"]], []]);
+  });
+
+  it("has one listener on a signal with all others, and none when the last one is finished", () => {
+    const { signal } = new AbortController();
+    const deadlines = Array.from({ length: 40 }, () => new Deadline({ timeoutMs: 100, signal }));
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    for (const deadline of deadlines.slice(1)) deadline.finish();
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    deadlines[0]?.finish();
+    deadlines[0]?.finish();
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+  });
+
+  it("ends all that have its signal, and leaves no listener", () => {
+    const abort = new AbortController();
+    const deadlines = Array.from({ length: 40 }, () => new Deadline({ signal: abort.signal }));
+    abort.abort();
+    expect(new Set(deadlines.map(({ ended }) => ended))).toEqual(new Set(["abort"]));
+    expect(getEventListeners(abort.signal, "abort")).toHaveLength(0);
   });
 
   it("ends nothing after it is finished", () => {

@@ -74,6 +74,8 @@ describe("bodies", () => {
   it("carry the described fields and no others", () => {
     const deposits = client.liquidityProviders.deposits("1");
     expectTypeOf(deposits.create).parameter(0).toExtend<{ amount?: string | undefined }>();
+    expectTypeOf(deposits.create).toBeCallableWith({ amount: undefined });
+    expectTypeOf(deposits.list).toBeCallableWith({ filter: { currency: undefined } });
     // @ts-expect-error requestBody is response only
     deposits.create({ amount: "1", requestBody: "{}" });
     // @ts-expect-error amounts are strings

@@ -1,7 +1,7 @@
 import { expect, it, vi } from "vitest";
 import { ConfigError } from "../../src/errors/errors.js";
 import { Deadline } from "../../src/timing/deadline.js";
-import { parseAppInfo, withAppInfo } from "../../src/wire/app-info.js";
+import { parseAppInfo, withUserAgent } from "../../src/wire/app-info.js";
 import { openTransport } from "../../src/wire/open-transport.js";
 import type { Transport, WireRequest } from "../../src/wire/transport.js";
 import { version } from "../../src/wire/version.js";
@@ -15,18 +15,19 @@ const request: WireRequest = {
   body: undefined,
   maxResponseBytes: 1000,
 };
-const userAgent = `school-fees/2.4.1 cross-border-payments/${version}`;
+const own = `cross-border-payments/${version}`;
+const userAgent = `school-fees/2.4.1 ${own}`;
 
 it("names the program in each request, beside what the request has", async () => {
   const transport = { send: vi.fn(), preload: vi.fn(), close: vi.fn(), acceptEncoding: "gzip" } satisfies Transport;
-  const named = withAppInfo(transport, app);
+  const named = withUserAgent(transport, app);
   const deadline = new Deadline({});
   await named.send(request, deadline);
   const headers = { "user-agent": userAgent, accept: "*/*" };
   expect(transport.send).toHaveBeenLastCalledWith({ ...request, headers }, deadline);
-  const own = { ...request, headers: { "user-agent": "their own" } };
-  await named.send(own, deadline);
-  expect(transport.send).toHaveBeenLastCalledWith(own, deadline);
+  const theirs = { ...request, headers: { "user-agent": "their own" } };
+  await named.send(theirs, deadline);
+  expect(transport.send).toHaveBeenLastCalledWith(theirs, deadline);
   named.preload?.();
   await named.close();
   expect([transport.preload.mock.calls.length, transport.close.mock.calls.length]).toEqual([1, 1]);
@@ -34,12 +35,12 @@ it("names the program in each request, beside what the request has", async () =>
 });
 
 it("takes a transport that neither preloads nor names codings", () => {
-  const named = withAppInfo({ send: vi.fn(), close: vi.fn() }, app);
+  const named = withUserAgent({ send: vi.fn(), close: vi.fn() }, app);
   named.preload?.();
-  expect(named).not.toHaveProperty("acceptEncoding");
+  expect(named.acceptEncoding).toBeUndefined();
 });
 
-it("is named by a transport that was opened with it", async () => {
+it("is named before the package by a transport that was opened with it", async () => {
   const seen: unknown[] = [];
   const fetch = async (_: string, init: { readonly headers?: unknown }) => {
     seen.push(new Headers(init.headers as Record<string, string>).get("user-agent"));
@@ -48,7 +49,7 @@ it("is named by a transport that was opened with it", async () => {
   const options = { fetch, connections: 1, connectTimeoutMs: 1000 };
   await openTransport({ ...options, appInfo: app }).send(request, new Deadline({}));
   await openTransport(options).send(request, new Deadline({}));
-  expect(seen).toEqual([userAgent, null]);
+  expect(seen).toEqual([userAgent, own]);
 });
 
 it.each([

@@ -4,7 +4,10 @@ import { Deadline } from "../../src/timing/deadline.js";
 import type { FetchLike } from "../../src/wire/fetch-transport.js";
 import type { TransportOptions } from "../../src/wire/open-transport.js";
 import type { WireRequest } from "../../src/wire/transport.js";
+import { version } from "../../src/wire/version.js";
 import { originInTest } from "../support/origin-of.js";
+
+const ours = `cross-border-payments/${version}`;
 
 /** A server that responds with the user agent of the request, which tells the two kinds of transport apart. */
 const startServer = () =>
@@ -39,7 +42,7 @@ function deadline(): Deadline {
 }
 
 it("sends by undici on Node", async () => {
-  expect(await textBy("node")).toBe("none");
+  expect(await textBy("node")).toBe(ours);
 });
 
 it("sends by the platform's fetch on the web, and by what takes its place later", async () => {
@@ -58,13 +61,27 @@ it.each(["node", "web"] as const)("sends by the caller's dispatcher on %s", asyn
   const { Agent } = await import("undici");
   const dispatcher = new Agent();
   onTestFinished(() => dispatcher.close());
-  expect(await textBy(platform, { dispatcher })).toBe("none");
+  expect(await textBy(platform, { dispatcher })).toBe(platform === "node" ? ours : "none");
   const { acceptEncoding } = await openOn(platform, { dispatcher });
   expect(acceptEncoding === "identity").toBe(platform === "web");
 });
 
+it.each(["node", "web"] as const)(
+  "sends by what takes the place of the global fetch later, on %s",
+  async (platform) => {
+    const transport = await openOn(platform, { fetch: globalThis.fetch });
+    vi.stubGlobal("fetch", async () => new Response("mocked"));
+    onTestFinished(() => void vi.unstubAllGlobals());
+    expect(await transport.send(requestTo("http://127.0.0.1:9"), deadline())).toMatchObject({ text: "mocked" });
+  },
+);
+
 it("says what to do where undici can't be loaded", async () => {
-  const transport = await openOn({ openAgent: () => Promise.reject(new Error("Dynamic require is not supported")) });
+  const platform = await import("../../src/platform/node.js");
+  const transport = await openOn({
+    ...platform,
+    openAgent: () => Promise.reject(new Error("Dynamic require is not supported")),
+  });
   await expect(transport.send(requestTo("http://127.0.0.1:9"), deadline())).rejects.toMatchObject({
     code: "invalid_config",
     effect: "none",
@@ -85,7 +102,7 @@ it("opens undici again with the next request where it could not be loaded, once 
   expect(first).toMatchObject([{ reason: { effect: "none" } }, { reason: { effect: "none" } }]);
   expect(opening).toHaveBeenCalledTimes(1);
   const second = await Promise.all([1, 2].map(() => transport.send(requestTo(origin), deadline())));
-  expect(second).toMatchObject([{ text: "none" }, { text: "none" }]);
+  expect(second).toMatchObject([{ text: ours }, { text: ours }]);
   expect(opening).toHaveBeenCalledTimes(2);
 });
 
@@ -105,5 +122,5 @@ it("says so where what sends can't be loaded, sends nothing, and tries again wit
   });
   isThere = true;
   vi.doUnmock(file);
-  expect(await transport.send(requestTo(origin), deadline())).toMatchObject({ text: "none" });
+  expect(await transport.send(requestTo(origin), deadline())).toMatchObject({ text: ours });
 });

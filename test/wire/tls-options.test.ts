@@ -149,7 +149,7 @@ describe("mutual TLS", () => {
 
   it("says what may be missing where a server of TLS 1.3 closes the connection without a word", async () => {
     const server = await startServer(mutual);
-    const hint = "if the server wants a client certificate, give one as tls.cert and tls.key";
+    const hint = "the server wants a client certificate";
     await expect(clientOf(server.origin, { ca: authority }, withToken).payments.list()).rejects.toThrow(hint);
     await expect(clientOf(server.origin, { ca: authority }).payments.list()).rejects.toThrow(hint);
     expect(server.seen).toEqual([]);

@@ -65,15 +65,6 @@ it.each([
   expect(reasonOf(thrown)).toBe(reason);
 });
 
-it("shows no code of what throws when it is looked at", () => {
-  const thrown = Object.defineProperty({}, "code", {
-    get() {
-      throw new Error("no");
-    },
-  });
-  expect(reasonOf(thrown)).toBe("UNKNOWN");
-});
-
 it.each(["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"])("hints at a client certificate after %s over TLS", (reason) => {
   const hint = "; if the server wants a client certificate, give one as tls.cert and tls.key";
   expect(closingHint("https://service.test", reason)).toBe(hint);

@@ -8,7 +8,6 @@ import { http } from "./known-survivors/http.js";
 import { journals } from "./known-survivors/journals.js";
 import { login } from "./known-survivors/login.js";
 import { paging } from "./known-survivors/paging.js";
-import { reconcile } from "./known-survivors/reconcile.js";
 import { signing } from "./known-survivors/signing.js";
 import { tokens } from "./known-survivors/tokens.js";
 import { verification } from "./known-survivors/verification.js";
@@ -24,7 +23,6 @@ export const knownSurvivors: readonly KnownSurvivor[] = [
   ...journals,
   ...login,
   ...paging,
-  ...reconcile,
   ...signing,
   ...tokens,
   ...verification,

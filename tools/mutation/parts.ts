@@ -85,5 +85,4 @@ export const excludedTests = [
   "test/http/read-response.test.ts",
   "test/http/response-costs.test.ts",
   "test/flows/phases-picture.test.ts",
-  "test/reconcile/large-comparison.test.ts",
 ];

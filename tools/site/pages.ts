@@ -102,11 +102,6 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       alsoFoundBy: "pagination paging",
     },
     {
-      name: "list-ends",
-      title: "The end of a list",
-      about: "how a list knows that it has every record, and what a PagingError asks for",
-    },
-    {
       name: "testing",
       title: "Testing",
       about: "lost responses and other faults, and checks of your own functions",

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { parseAuthOptions, parseAuthUrl } from "../../auth/auth-options.js";
-import { type GrantFailure, toTokenError } from "../../auth/grant-failure.js";
+import { describeGrantFailure, type GrantFailure, toTokenError } from "../../auth/grant-failure.js";
 import { type Granted, TokenEndpoint } from "../../auth/token-endpoint.js";
 import { CrossBorderClient } from "../../client.js";
 import { CrossBorderError } from "../../errors/errors.js";
@@ -81,11 +81,11 @@ async function* examineService(known: Known): AsyncGenerator<Finding, void> {
     return;
   }
   const transport = openTransport({ connections: 1, connectTimeoutMs: 5000, ...(await connection.clientOptions()) });
-  const endpoint = new TokenEndpoint({ auth, transport, timeoutMs: 10_000 });
+  const endpoint = new TokenEndpoint({ auth, transport });
   try {
     const result = await endpoint.login([]);
     if ("failure" in result) {
-      yield { check: "login", ...describeFailure(result.failure, endpoint.origin) };
+      yield { check: "login", ...describeFailure(result.failure, endpoint.url) };
       yield* examineKeys(known, undefined);
       return;
     }
@@ -99,17 +99,10 @@ async function* examineService(known: Known): AsyncGenerator<Finding, void> {
   }
 }
 
-function describeFailure(failure: GrantFailure, origin: string): Result {
-  const { message, code } = toTokenError(failure, origin);
-  if (failure.class !== "refused") {
-    return failed(`${message.replace("no access token: ", "")} (${code})`, "check authUrl and realm");
-  }
-  // The code of the response, where it is one of the standard.
-  const reason = /\((\w+)\)$/.exec(message)?.[1] ?? code;
-  const found = `${origin} refused the login with ${failure.status} (${reason})`;
-  const remedy =
-    "check authUrl, realm, clientId, clientSecret, username and password, and that the account is not locked";
-  return failed(found, remedy);
+function describeFailure(failure: GrantFailure, url: string): Result {
+  const { found, check = "Check authUrl and realm" } = describeGrantFailure(failure, url);
+  const remedy = check.charAt(0).toLowerCase() + check.slice(1);
+  return failed(failure.class === "refused" ? found : `${found} (${toTokenError(failure, url).code})`, remedy);
 }
 
 async function* examineSession(granted: Granted, known: Known): AsyncGenerator<Finding, void> {
@@ -279,14 +272,19 @@ function checkVersions(): Result {
   return isOld ? failed(found, "Node 20.18.1 or newer is needed") : ok(found);
 }
 
-function checkProxies({ proxyFor }: Connection, ...addresses: readonly (URL | undefined)[]): Result {
+function checkProxies({ proxyFor, unknownExceptions }: Connection, ...addresses: readonly (URL | undefined)[]): Result {
   const ways = addresses.flatMap((url) => {
     if (url === undefined) return [];
     const proxy = proxyFor(url);
     return [`${url.host} ${proxy === undefined ? "directly" : `by ${proxy.protocol}//${proxy.host}`}`];
   });
   const isNone = addresses.every((url) => url === undefined || proxyFor(url) === undefined);
-  return ok(isNone ? "none" : ways.join(", "));
+  const found = isNone ? "none" : ways.join(", ");
+  if (unknownExceptions.length === 0) return ok(found);
+  return warning(
+    `${found}; NO_PROXY has entries that are not read: ${unknownExceptions.join(", ")}`,
+    "name hosts or addresses, one by one",
+  );
 }
 
 interface CheckedAddress extends Result {

@@ -4,6 +4,7 @@ import { request as requestByTls } from "node:https";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectByTls, rootCertificates, type TLSSocket } from "node:tls";
 import { counted } from "../../errors/counted.js";
+import { addressTimeoutMs } from "../../platform/undici-agent.js";
 import type { Connection } from "../../settings/connection.js";
 import { clock } from "../../timing/clock.js";
 import { codeOf, failed, ok, type Result, warning } from "./finding.js";
@@ -12,6 +13,8 @@ import { codeOf, failed, ok, type Result, warning } from "./finding.js";
 export type Way = Pick<Connection, "proxyFor" | "tls">;
 
 const timeoutMs = 5000;
+/** As the client does. */
+const slowly = { autoSelectFamilyAttemptTimeout: addressTimeoutMs };
 
 export async function checkName(origin: URL, { proxyFor }: Way): Promise<Result> {
   const proxy = proxyFor(origin);
@@ -61,10 +64,10 @@ export async function openSocket(
   const [host, port] = [hostOf(origin), portOf(origin)];
   const proxy = proxyFor(origin);
   const tunnel = proxy === undefined ? undefined : await openTunnel(origin, proxy, tls);
-  if (origin.protocol === "http:") return tunnel ?? ready(connect({ host, port }), "connect");
+  if (origin.protocol === "http:") return tunnel ?? ready(connect({ host, port, ...slowly }), "connect");
   const servername = isIP(host) === 0 ? { servername: host } : {};
   const { ca, ...own } = tls;
-  const options = { ...servername, ...own, ...(ca && { ca: [...ca] }), rejectUnauthorized };
+  const options = { ...slowly, ...servername, ...own, ...(ca && { ca: [...ca] }), rejectUnauthorized };
   const socket = connectByTls(tunnel === undefined ? { ...options, host, port } : { ...options, socket: tunnel, host });
   return ready(socket, "secureConnect");
 }
@@ -76,7 +79,7 @@ function openTunnel(origin: URL, proxy: URL, { ca }: NonNullable<Way["tls"]>): P
   const request = proxy.protocol === "http:" ? requestPlain : requestByTls;
   return new Promise((resolve, reject) => {
     const sent = request({
-      ...{ host: hostOf(proxy), port: portOf(proxy), method: "CONNECT", path: target, timeout: timeoutMs },
+      ...{ host: hostOf(proxy), port: portOf(proxy), method: "CONNECT", path: target, timeout: timeoutMs, ...slowly },
       headers: { host: target, ...authorization },
       ...(ca && { ca: [...rootCertificates, ...ca] }),
     });

@@ -1,6 +1,6 @@
 import { ApiError, PagingError } from "../../errors/errors.js";
 import type { ClientEvents } from "../../events/client-events.js";
-import { retryDelayMs } from "../../reconcile/retry-delay.js";
+import { retryDelayMs } from "../../reconcile/read-payments.js";
 import { clock } from "../../timing/clock.js";
 import { Deadline } from "../../timing/deadline.js";
 import { isPassingStatus, isRefusedQuestion } from "../../wire/status.js";

@@ -1,10 +1,10 @@
 import type { FieldTable } from "../../api/fields.js";
 import type { SortTerm } from "../../api/list-query.js";
+import { didYouMean, nearest } from "../../errors/nearest.js";
 import { clock } from "../../timing/clock.js";
 import { type CommandOption, type CommandOptions, UsageError } from "../command.js";
 import { parseDuration } from "../duration.js";
 import { parseInstant } from "../instant.js";
-import { didYouMean, nearest } from "../nearest.js";
 import { settingOptions } from "../settings.js";
 import type { Terminal } from "../terminal.js";
 import { type FormatName, formatNames, type ListedRecord } from "./formats.js";

@@ -174,7 +174,7 @@ export class Prober {
   }
 
   tokenError(failure: GrantFailure): Error {
-    return toTokenError(failure, this.#endpoint.origin);
+    return toTokenError(failure, this.#endpoint.url);
   }
 
   /** Counts a request that somebody else sends. @throws {BudgetSpent} */
@@ -275,11 +275,7 @@ export class Prober {
     const startMs = clock.monotonicMs();
     const noted = this.#note(request.method, path);
     try {
-      const response = await this.#transport.send(request, deadline).catch((error: unknown) => {
-        // The process was busy, and nothing was sent on a connection that is closed by now. There is a new one for it.
-        if (!(error instanceof WireFailure) || error.reason !== "IDLE_FOR_TOO_LONG") throw error;
-        return this.#transport.send(request, deadline);
-      });
+      const response = await this.#transport.send(request, deadline);
       const ms = clock.monotonicMs() - startMs;
       const requestId = requestIdOf(response, request);
       noted.status = response.status;

@@ -30,7 +30,7 @@ const fixedTexts = "Only time: texts are the same as at the last login.";
 export const auth: readonly KnownSurvivor[] = [
   {
     file: "src/auth/caller-token-source.ts",
-    line: "const cause = safeCause(error, rejectedToken === undefined ? [] : [rejectedToken]);",
+    line: "const cause = describeThrown(error, rejectedToken === undefined ? [] : [rejectedToken]);",
     replacement: '["Stryker was here"]',
     why: noSuchValue,
   },
@@ -167,9 +167,9 @@ export const auth: readonly KnownSurvivor[] = [
     why: "All calls that wait for one answer go on together, before another hold can begin.",
   },
   {
-    file: "src/auth/refused-logins.ts",
-    line: "if (this.#count <= 3 || this.#last === undefined) return true;",
-    original: "this.#last === undefined",
+    file: "src/auth/hold.ts",
+    line: "if (this.#refusals <= 3 || this.#lastRefusal === undefined) return true;",
+    original: "this.#lastRefusal === undefined",
     replacement: "false",
     why: forCompiler.refusal,
   },
@@ -203,12 +203,5 @@ export const auth: readonly KnownSurvivor[] = [
     original: 'typeof seconds === "number"',
     replacement: "true",
     why: forCompiler.number,
-  },
-  {
-    file: "src/auth/token-timing.ts",
-    line: "if (retryAfterMs !== undefined && retryAfterMs > 0) return Math.min(longestHoldMs, retryAfterMs);",
-    original: "retryAfterMs !== undefined",
-    replacement: "true",
-    why: forCompiler.positive,
   },
 ];

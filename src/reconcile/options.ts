@@ -1,0 +1,258 @@
+import type { ApiClient } from "../api/api-client.js";
+import { type RequestOptions, requestOptions } from "../api/request-options.js";
+import { describeValue } from "../errors/describe-value.js";
+import { InvalidArgumentError } from "../errors/errors.js";
+import {
+  isBoolean,
+  isPositiveInteger,
+  isText,
+  isWholeFrom,
+  type OptionTable,
+  parseOptions,
+  withDefaults,
+} from "../options/option-table.js";
+import { clock } from "../timing/clock.js";
+import type { Period } from "./read-payments.js";
+import { WatchState } from "./watch-state.js";
+
+/** Which payments `listPayments` gives. */
+export interface ListPaymentsOptions {
+  /** The first instant of the period: a `Date`, or ISO 8601 with a time zone. */
+  readonly from: string | Date;
+  /** The first instant after it. Default: none, so that the period has no end yet. */
+  readonly to?: string | Date | undefined;
+  /** How many payments are requested at a time. Default: 100. */
+  readonly size?: number | undefined;
+  /**
+   * States that later payments have higher paging tokens, within a minute. Ask the operators of the service. It ends a reading early
+   * that would otherwise go to the end of the list. Default: false.
+   */
+  readonly tokensFollowTime?: boolean | undefined;
+  /** Sent with every request. */
+  readonly headers?: RequestOptions["headers"];
+  /** Ends the list with an `AbortedError`. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What `reconcilePayments` compares. */
+export interface ReconcileOptions extends Pick<ListPaymentsOptions, "from" | "size" | "tokensFollowTime" | "headers"> {
+  /** The first instant after it; not in the future. Default: a day after `from`. */
+  readonly to?: string | Date | undefined;
+  /**
+   * How far your booking and the creation of its payment can lie apart, in milliseconds. So far on either side of the period, entries and
+   * payments are partners, and not missing themselves. Default: 3,600,000, an hour.
+   */
+  readonly slackMs?: number | undefined;
+  /** Your gateway as payments name it, or all its names: other gateways' payments are ignored. Needed if those are listed. */
+  readonly senderGatewayId?: string | readonly string[] | undefined;
+  /** Ends the comparison with an `AbortedError`. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How `watchPayments` watches. */
+export interface WatchOptions extends Pick<ListPaymentsOptions, "size" | "tokensFollowTime" | "headers"> {
+  /** The `cursor` of the last event that was processed. Default: none, which hands out every payment there is. */
+  readonly after?: string | undefined;
+  /** Where to begin without a cursor: only payments created then or later. A `Date`, or ISO 8601 with a time zone. Default: all payments. */
+  readonly since?: string | Date | undefined;
+  /** How often new payments are requested, in milliseconds. Default: 10,000. */
+  readonly everyMs?: number | undefined;
+  /** How often all remembered payments are read again, in milliseconds. Default: 300,000, five minutes. */
+  readonly rereadEveryMs?: number | undefined;
+  /** How many payments are remembered, with their statuses: 1 to 500. Default: 500. */
+  readonly remember?: number | undefined;
+  /** Ends the watch. It isn't an error: the loop is simply over. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+const day = 86_400_000;
+
+const timeOption = {
+  accepts: (value: unknown) => typeof value === "string" || isDate(value),
+  wanted: "a Date, or ISO 8601 with a time zone",
+} as const;
+
+const milliseconds = {
+  accepts: isWholeFrom(1, 2 ** 31 - 1),
+  wanted: "a whole number of milliseconds, from 1 to 2147483647",
+};
+
+const from = {
+  ...timeOption,
+  isRequired: true,
+  documentation: "the first instant of the period: a `Date`, or ISO 8601 with a time zone",
+} as const;
+
+const readingOptions = {
+  size: {
+    accepts: isPositiveInteger,
+    wanted: "a whole number above 0",
+    default: 100,
+    documentation: "how many payments are requested at a time",
+  },
+  tokensFollowTime: {
+    accepts: isBoolean,
+    wanted: "true or false",
+    default: false,
+    documentedDefault: "`false`",
+    documentation: "states that [later payments have higher paging tokens](statement.md#how-the-payments-are-read)",
+  },
+  headers: { ...requestOptions.headers, documentedDefault: "none", documentation: "sent with every request" },
+} satisfies OptionTable<Pick<ListPaymentsOptions, "size" | "tokensFollowTime" | "headers">>;
+
+const signal = { ...requestOptions.signal, documentedDefault: "none" };
+
+/** Every option of `listPayments`, with its default and its line in docs/statement.md. */
+export const listPaymentsOptions = {
+  from,
+  to: {
+    ...timeOption,
+    documentedDefault: "none: the period has no end yet",
+    documentation: "the first instant after it",
+  },
+  ...readingOptions,
+  signal: { ...signal, documentation: "ends the list with an `AbortedError`" },
+} satisfies OptionTable<ListPaymentsOptions>;
+
+/** Every option of `reconcilePayments`, with its default and its line in docs/statement.md. */
+export const reconcileOptions = {
+  from,
+  to: {
+    ...timeOption,
+    documentedDefault: "a day after `from`",
+    documentation: "the first instant after it; not in the future",
+  },
+  slackMs: {
+    accepts: isWholeFrom(0, 366 * day),
+    wanted: "a whole number of milliseconds, from 0 to those of a year",
+    default: 3_600_000,
+    documentation: "how far a booking and the creation of its payment can lie apart",
+  },
+  senderGatewayId: {
+    accepts: (value) => isText(value) || (Array.isArray(value) && value.length > 0 && value.every(isText)),
+    wanted: "the id of a gateway, or an array of its names",
+    documentedDefault: "every payment that is listed",
+    documentation: "your gateway as payments name it, or all its names",
+  },
+  ...readingOptions,
+  signal: { ...signal, documentation: "ends the comparison with an `AbortedError`" },
+} satisfies OptionTable<ReconcileOptions>;
+
+/** Every option of `watchPayments`, with its default and its line in docs/reconcile.md. */
+export const watchOptions = {
+  after: {
+    accepts: isText,
+    wanted: "the cursor of an event: a string that is not empty",
+    documentedDefault: "none: every payment there is",
+    documentation: "the `cursor` of the last event that was processed",
+  },
+  since: {
+    ...timeOption,
+    documentedDefault: "all payments",
+    documentation: "where to begin without a cursor: only payments created then or later",
+  },
+  everyMs: { ...milliseconds, default: 10_000, documentation: "how often new payments are requested" },
+  rereadEveryMs: {
+    ...milliseconds,
+    default: 300_000,
+    documentation: "how often all remembered payments are read again",
+  },
+  remember: {
+    accepts: isWholeFrom(1, 500),
+    wanted: "a whole number from 1 to 500",
+    default: 500,
+    documentation: "how many payments are remembered, with their statuses",
+  },
+  ...readingOptions,
+  signal: { ...signal, documentation: "ends the watch, as `break` does: the loop is over, and nothing is thrown" },
+} satisfies OptionTable<WatchOptions>;
+
+export function toListSettings(given: ListPaymentsOptions) {
+  const refuse = refusing("listPayments");
+  const parsed = parseOptions(listPaymentsOptions, given, "the options", refuse);
+  const { from, to, headers, ...rest } = withDefaults<Partial<ListPaymentsOptions>, typeof listPaymentsOptions>(
+    listPaymentsOptions,
+    parsed,
+  );
+  return { ...rest, period: parsePeriod(from, to, Number.POSITIVE_INFINITY, refuse), headers: { ...headers } };
+}
+
+export type ListSettings = ReturnType<typeof toListSettings>;
+
+export function toReconcileSettings(given: ReconcileOptions) {
+  const refuse = refusing("reconcilePayments");
+  const parsed = parseOptions(reconcileOptions, given, "the options", refuse);
+  const { from, to, slackMs, senderGatewayId, headers, ...rest } = withDefaults<
+    Partial<ReconcileOptions>,
+    typeof reconcileOptions
+  >(reconcileOptions, parsed);
+  const period = parsePeriod(from, to, day, refuse);
+  if (period.toMs > clock.wallMs())
+    throw refuse("to must not lie in the future: payments of the period may still be made");
+  const ids = typeof senderGatewayId === "string" ? [senderGatewayId] : senderGatewayId;
+  return {
+    ...rest,
+    period,
+    /** The period, with the slack on either side. */
+    widened: { fromMs: period.fromMs - slackMs, toMs: period.toMs + slackMs },
+    senderGatewayIds: ids && new Set(ids),
+    headers: { ...headers },
+  };
+}
+
+export type ReconcileSettings = ReturnType<typeof toReconcileSettings>;
+
+export function toWatchSettings({ baseUrl }: Pick<ApiClient, "baseUrl">, given: WatchOptions) {
+  const refuse = refusing("watchPayments");
+  const parsed = parseOptions(watchOptions, given, "the options", refuse);
+  const { after, since, headers, remember, ...rest } = withDefaults<WatchOptions, typeof watchOptions>(
+    watchOptions,
+    parsed,
+  );
+  if (after !== undefined && since !== undefined) {
+    throw refuse("after and since exclude each other: with a cursor, the watch continues where that one ends");
+  }
+  const sinceMs = since === undefined ? undefined : parseTime("since", since, refuse);
+  const state =
+    after === undefined ? new WatchState(remember, sinceMs) : WatchState.ofCursor(after, baseUrl, remember, refuse);
+  return { ...rest, state, headers: { ...headers } };
+}
+
+export type WatchSettings = ReturnType<typeof toWatchSettings>;
+
+type Refuse = (problem: string) => InvalidArgumentError;
+
+function refusing(caller: string): Refuse {
+  return (problem) => new InvalidArgumentError(`${caller}: ${problem}`);
+}
+
+function parsePeriod(from: unknown, to: unknown, lengthMs: number, refuse: Refuse): Period {
+  const fromMs = parseTime("from", from, refuse);
+  const toMs = to === undefined ? fromMs + lengthMs : parseTime("to", to, refuse);
+  if (fromMs >= toMs) throw refuse("from must lie before to");
+  return { fromMs, toMs };
+}
+
+/** A point in time with its zone. `Date.parse` alone would read others in the zone of this machine. */
+const zoned = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
+
+/** Parses a time that the caller gave into milliseconds since 1970. */
+export function parseTime(name: string, value: unknown, refuse: (problem: string) => Error): number {
+  const isZoned = typeof value === "string" && zoned.test(value) && isDay(value.slice(0, 10));
+  const ms = isDate(value) ? Number(value) : isZoned ? Date.parse(value) : Number.NaN;
+  if (!Number.isNaN(ms)) return ms;
+  throw refuse(
+    `${name} must be a Date, or ISO 8601 with a time zone such as "2026-01-31T00:00:00Z"; found ${describeValue(value)}`,
+  );
+}
+
+/** Whether it is a `Date` of any realm: what Node makes, as of a file, is no `Date` of Jest's. */
+function isDate(value: unknown): boolean {
+  return Object.prototype.toString.call(value) === "[object Date]";
+}
+
+/** Whether the calendar has the day: `Date.parse` takes 30 February for 2 March. */
+function isDay(day: string): boolean {
+  const ms = Date.parse(`${day}T00:00:00Z`);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day);
+}

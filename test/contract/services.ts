@@ -1,0 +1,254 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { gzipSync } from "node:zlib";
+
+export type StoredRecord = Record<string, unknown> & { readonly id: string | number };
+
+/** How a plausible service fills in what the description leaves open. */
+export interface ServiceTraits {
+  /** `_after` and `_before` include the record whose token they are. */
+  readonly isInclusive?: boolean;
+  readonly tokenOf?: (place: number) => string | number;
+  /** Which records have a paging token. The description shows it on payments. */
+  readonly tokensOn?: "payments" | "all" | "none";
+  readonly newestFirst?: boolean;
+  /** The largest `_size`, and the size of a page that leaves it open. */
+  readonly cap?: number;
+  readonly sort?: "honored" | "refused" | "ignored";
+  readonly mayListPayments?: boolean;
+  /** A record is listed this long after it was made. */
+  readonly lagMs?: number;
+  readonly createdAt?: (ms: number) => string;
+  /** Changes a record on its way out. */
+  readonly shown?: (record: StoredRecord) => Record<string, unknown>;
+  readonly compresses?: boolean;
+}
+
+const iso = (ms: number) => new Date(ms).toISOString();
+const cut = (ms: number) => iso(ms).slice(0, 19);
+const amountFields = ["senderAmount", "receiverAmount", "receivingGatewayFee", "amount"];
+const mapped = (record: StoredRecord, change: (value: unknown, field: string) => unknown) =>
+  Object.fromEntries(Object.entries(record).map(([field, value]) => [field, change(value, field)]));
+const amounts = (to: (amount: string) => unknown) => (record: StoredRecord) =>
+  mapped(record, (value, field) => (amountFields.includes(field) ? to(String(value)) : value));
+
+/** Services that the description allows. Every feature must work with each of them, or say truthfully why it can't. */
+export const services: Readonly<Record<string, ServiceTraits>> = {
+  "as described": {},
+  "inclusive bounds": { isInclusive: true },
+  "tokens in Base64": { tokenOf: (place) => Buffer.from(`t${(place * 7919) % 104_729}`).toString("base64") },
+  "tokens that are UUIDs": { tokenOf: (place) => `${((place * 2_654_435_761) >>> 0).toString(16)}-0000-4000-8000` },
+  "tokens that are JSON numbers": { tokenOf: (place) => 1000 + place },
+  "inclusive bounds, tokens in Base64, newest first": {
+    isInclusive: true,
+    newestFirst: true,
+    tokenOf: (place) => Buffer.from(`t${(place * 7919) % 104_729}`).toString("base64"),
+  },
+  "newest first": { newestFirst: true },
+  "newest first, _sort ignored": { newestFirst: true, sort: "ignored" },
+  "pages of 10 at most": { cap: 10 },
+  "pages of any size": { cap: Number.POSITIVE_INFINITY },
+  "_sort refused": { sort: "refused" },
+  "_sort ignored": { sort: "ignored" },
+  "no right to list payments": { mayListPayments: false },
+  "paging tokens on all records": { tokensOn: "all" },
+  "no paging tokens": { tokensOn: "none" },
+  "ids that are JSON numbers": { shown: (record) => ({ ...record, id: 1000 + Number(record.id) }) },
+  "one more field": { shown: (record) => ({ ...record, tenant: "north" }) },
+  "null in text fields": {
+    shown: (record) =>
+      mapped(record, (value, field) => (["memo", "email", "receiverName"].includes(field) ? null : value)),
+  },
+  "createdAt with an offset": { createdAt: (ms) => `${cut(ms + 7_200_000)}.250+02:00` },
+  "createdAt with nine digits": { createdAt: (ms) => `${cut(ms)}.123456789Z` },
+  "createdAt without a fraction": { createdAt: (ms) => `${cut(ms)}Z` },
+  "createdAt without a zone": { createdAt: (ms) => `${cut(ms)}.123` },
+  "createdAt as SQL prints it": { createdAt: (ms) => `${cut(ms).replace("T", " ")}.123456` },
+  "amounts with a zero more": { shown: amounts((amount) => Number(amount).toFixed(4)) },
+  "amounts without zeros": { shown: amounts((amount) => String(Number(amount))) },
+  "amounts that are JSON numbers": { shown: amounts(Number) },
+  "trimmed texts": {
+    shown: (record) => mapped(record, (value) => (typeof value === "string" ? value.trim() : value)),
+  },
+  "keys in another order": { shown: (record) => Object.fromEntries(Object.entries(record).reverse()) },
+  "lists that lag by two seconds": { lagMs: 2000 },
+  "responses in gzip": { compresses: true },
+};
+
+export interface Service extends AsyncDisposable {
+  readonly origin: string;
+  readonly baseUrl: string;
+  readonly payments: StoredRecord[];
+  readonly providers: StoredRecord[];
+  readonly requests: { readonly method: string; readonly path: string; readonly body: string }[];
+  /** Breaks the connection instead of the next response to `POST /payments`, which is made. */
+  losesNextResponse: boolean;
+}
+
+/** When the first of the payments that a service begins with was made; one a minute follows. */
+export const firstMs = Date.UTC(2026, 0, 31, 23);
+
+export interface SeededCounts {
+  readonly payments: number;
+  readonly providers: number;
+}
+
+/** Serves the part of the description that the table of services needs, over a socket. */
+export async function openService(traits: ServiceTraits, seeded: SeededCounts): Promise<Service> {
+  const { cap = 20, createdAt = iso, lagMs = 0, mayListPayments = true, shown = (record) => record } = traits;
+  const { sort = "honored", tokensOn = "payments" } = traits;
+  const tokenOf = traits.tokenOf ?? ((place: number) => String(1000 + place));
+  const payments: StoredRecord[] = [];
+  const providers: StoredRecord[] = [];
+  const intents = new Map<string, Record<string, unknown>>();
+  const places = new Map<object, { readonly place: number; readonly madeMs: number; readonly listedMs: number }>();
+  let made = 0;
+
+  function store(records: StoredRecord[], fields: Record<string, unknown>, ms: number, listedMs: number): StoredRecord {
+    const place = made++;
+    const hasToken = tokensOn === "all" || (tokensOn === "payments" && records === payments);
+    const times = records === payments ? { createdAt: createdAt(ms), updatedAt: createdAt(ms) } : undefined;
+    const record = { id: String(place + 1), ...times, ...(hasToken && { pagingToken: tokenOf(place) }), ...fields };
+    places.set(record, { place, madeMs: ms, listedMs });
+    records.push(record);
+    return record;
+  }
+
+  function list(records: readonly StoredRecord[], query: URLSearchParams) {
+    const sortTerm = query.get("_sort");
+    if (sortTerm !== null && sort === "refused") return refuse(400, "unknown_parameter");
+    const placeOf = (record: object) => places.get(record)?.place ?? 0;
+    const bound = (name: string) => {
+      const token = query.get(name);
+      const record = token === null ? undefined : records.find(({ pagingToken }) => String(pagingToken) === token);
+      return record && placeOf(record);
+    };
+    const [after, before, slack] = [bound("_after"), bound("_before"), traits.isInclusive ? 1 : 0];
+    const [field = "", way = ""] = sort === "honored" ? ((sortTerm ?? "").split(",")[0]?.split(".") ?? []) : [];
+    const keyOf = (record: StoredRecord): number | string => {
+      if (field === "createdAt" || field === "updatedAt") return places.get(record)?.madeMs ?? 0;
+      return field === "" || field === "pagingToken" || field === "id" ? placeOf(record) : String(record[field]);
+    };
+    const down = way === "" ? traits.newestFirst : way === "desc";
+    const size = Math.min(Number(query.get("_size") ?? 20), cap);
+    const ordered = records
+      .filter((record) => after === undefined || placeOf(record) > after - slack)
+      .filter((record) => before === undefined || placeOf(record) < before + slack)
+      .filter((record) => (places.get(record)?.listedMs ?? 0) <= Date.now())
+      .filter((record) => [...query].every(([name, value]) => name.startsWith("_") || String(record[name]) === value))
+      .sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1) * (down ? -1 : 1));
+    return { status: 200, body: ordered.slice(0, size).map(shown) };
+  }
+
+  const refuse = (status: number, error: string) => ({ status, body: { error, message: "refused" } });
+
+  function respond(method: string, url: URL, body: string) {
+    if (url.pathname.endsWith("/protocol/openid-connect/token")) {
+      return { status: 200, body: { access_token: "token", expires_in: 3600, token_type: "Bearer" } };
+    }
+    const [resource = "", id] = url.pathname.replace("/api/", "").split("/");
+    const sent = body === "" ? {} : (JSON.parse(body) as Record<string, unknown>);
+    const now = Date.now();
+    switch (`${method} ${resource}`) {
+      case "POST payment-intents": {
+        const intent: StoredRecord = {
+          ...sent,
+          ...{ id: `${intents.size + 1}`, senderAmount: "110.50", senderName: "Ada", receiverName: "Bo" },
+          ...{ receivingGatewayFee: "1.50", extras: null },
+        };
+        intents.set(String(intent.id), intent);
+        return { status: 200, body: shown(intent) };
+      }
+      case "POST payments": {
+        const { id: _, ...fields } = sent;
+        const status = { senderGatewayStatus: "processed", receiverGatewayStatus: "pending" };
+        const request = { creationRequestBody: body, creationRequestUrl: url.pathname };
+        const payment = store(payments, { ...fields, ...status, ...request }, now, now + lagMs);
+        return { status: 200, body: shown(payment) };
+      }
+      case "GET payments":
+        return mayListPayments ? list(payments, url.searchParams) : refuse(403, "forbidden");
+      case "GET liquidity-providers":
+        if (id === undefined) return list(providers, url.searchParams);
+        return { status: 200, body: shown(find(providers, id)) };
+      case "PUT liquidity-providers":
+        Object.assign(find(providers, id ?? ""), sent);
+        return { status: 200, body: {} };
+      case "GET payment-gateways":
+        return { status: 200, body: [] };
+      default:
+        return refuse(404, "not_found");
+    }
+  }
+
+  /** By the id as it is shown. */
+  function find(records: readonly StoredRecord[], id: string): StoredRecord {
+    const found = records.find((record) => String(shown(record).id) === id);
+    if (found === undefined) throw new Error(`there is no record ${id}`);
+    return found;
+  }
+
+  const names = ["senderName", "receiverName"];
+  for (let index = 0; index < seeded.payments; index++) {
+    const ms = firstMs + index * 60_000;
+    const parties = Object.fromEntries(names.map((name) => [name, `${name} ${index}`]));
+    const sender = {
+      senderGatewayId: "alpha-bank",
+      senderAccount: "DE-1",
+      senderAmount: "110.50",
+      senderCurrency: "EUR",
+    };
+    const receiver = { receiverGatewayId: "beta-mobile", receiverAccount: "KE-1", receiverAmount: "100.00" };
+    const transaction = { senderGatewayTransactionId: `TX-${index}`, receivingGatewayFee: "1.50", memo: "rent " };
+    const status = { senderGatewayStatus: "processed", receiverGatewayStatus: "pending", receiverCurrency: "KES" };
+    store(payments, { ...sender, ...receiver, ...transaction, ...parties, ...status }, ms, 0);
+  }
+  for (let index = 0; index < seeded.providers; index++) {
+    store(providers, { firstName: "Lina", lastName: `Quo ${index}`, email: "lina@quo.test" }, firstMs, 0);
+  }
+
+  const server = createServer((request, response) => void serve(request, response));
+  const service: Service = {
+    origin: "",
+    baseUrl: "",
+    payments,
+    providers,
+    requests: [],
+    losesNextResponse: false,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = "" } = request;
+    const url = new URL(request.url ?? "", "http://localhost");
+    const body = await text(request);
+    service.requests.push({ method, path: url.pathname, body });
+    const answer = respond(method, url, body);
+    if (method === "POST" && url.pathname === "/api/payments") {
+      const signature = { creationRequestSignatureBase64: request.headers["x-service-signature-base64"] };
+      Object.assign(payments.at(-1) ?? {}, signature);
+      Object.assign(answer.body, signature);
+      if (service.losesNextResponse) {
+        service.losesNextResponse = false;
+        request.socket.destroy();
+        return;
+      }
+    }
+    const json = JSON.stringify(answer.body);
+    const isCompressed = traits.compresses === true && /gzip/.test(String(request.headers["accept-encoding"]));
+    response.writeHead(answer.status, {
+      "content-type": "application/json",
+      ...(isCompressed && { "content-encoding": "gzip" }),
+    });
+    response.end(isCompressed ? gzipSync(json) : json);
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const origin = `http://127.0.0.1:${port}`;
+  return Object.assign(service, { origin, baseUrl: `${origin}/api` });
+}

@@ -1,0 +1,131 @@
+import { type ApiError, BadRequestError } from "../../src/errors/errors.js";
+import type { ListSource, PageRequest } from "../../src/paging/reader.js";
+
+export interface ModelRecord {
+  readonly id: string | number;
+  readonly name: string;
+  readonly createdAt: string;
+  readonly pagingToken?: string | number;
+  /** The record's place in the order of its tokens. */
+  place: number;
+}
+
+/** How a service makes its paging tokens of a record's place. */
+export const kindsOfTokens = {
+  number: (place: number) => String(1000 + place),
+  "JSON number": (place: number) => 1000 + place,
+  base64: (place: number) => Buffer.from(`tok${(place * 7919) % 104_729}`).toString("base64"),
+  UUID: (place: number) => `${((place * 2_654_435_761) >>> 0).toString(16).padStart(8, "0")}-4abc`,
+  /** Three records of a second have one token. */
+  seconds: (place: number) => `2026-01-01T00:00:${String(Math.floor(place / 3)).padStart(3, "0")}`,
+} as const satisfies Record<string, (place: number) => string | number>;
+
+/** What is wrong with a service. */
+export type Defect =
+  | "ignores the cursor"
+  | "ignores _sort"
+  | "refuses _sort"
+  | "lists in no order"
+  | "sorts only what it cut out"
+  | "has no tokens";
+
+export interface ModelOptions {
+  readonly count: number;
+  readonly tokens: keyof typeof kindsOfTokens;
+  readonly isInclusive?: boolean;
+  /** The largest `_size`. */
+  readonly cap?: number;
+  /** How the service lists without `_sort`. */
+  readonly newestFirst?: boolean;
+  readonly defect?: Defect | undefined;
+}
+
+/** The size of a page that the request leaves open. */
+export const defaultSize = 20;
+
+/** A list in memory, whose service knows the place of each token, as a database knows its index. */
+export class ModelService implements ListSource<ModelRecord> {
+  readonly name = "rows.list";
+  readonly records: ModelRecord[] = [];
+  readonly requested: PageRequest[] = [];
+  readonly slept: number[] = [];
+  /** Responds instead of the list, for the request of this number. */
+  intercept: (request: PageRequest, number: number) => readonly ModelRecord[] | undefined = () => undefined;
+  readonly #options: ModelOptions;
+  #places = 0;
+
+  constructor(options: ModelOptions) {
+    this.#options = options;
+    for (let index = 0; index < options.count; index++) this.add();
+  }
+
+  add(): ModelRecord {
+    const place = this.#places++;
+    const record = {
+      id: `r${String(place).padStart(4, "0")}`,
+      name: `n${(place * 31) % 97}`,
+      createdAt: new Date(1_700_000_000_000 + place * 1000).toISOString(),
+      ...(this.#options.defect !== "has no tokens" && { pagingToken: kindsOfTokens[this.#options.tokens](place) }),
+      place,
+    };
+    this.records.push(record);
+    return record;
+  }
+
+  /** An update that moves a record to the end: its token grows. */
+  touch(index: number): void {
+    const record = this.records[index];
+    if (record === undefined) return;
+    record.place = this.#places++;
+    Object.assign(record, { pagingToken: kindsOfTokens[this.#options.tokens](record.place) });
+  }
+
+  ask(request: PageRequest, _dropped?: AbortSignal): Promise<readonly ModelRecord[]> {
+    this.requested.push(request);
+    if (this.requested.length > 500) throw new Error("the reader doesn't end");
+    const page = this.intercept(request, this.requested.length) ?? this.select(request);
+    return Promise.resolve(page.map((record) => ({ ...record })));
+  }
+
+  sleep(ms: number): Promise<void> {
+    this.slept.push(ms);
+    return Promise.resolve();
+  }
+
+  select({ size, sort, after, before }: PageRequest): readonly ModelRecord[] {
+    const { cap = Number.POSITIVE_INFINITY, newestFirst = false, defect } = this.#options;
+    if (defect === "refuses _sort" && sort !== undefined) throw refusal();
+    let list = [...this.records];
+    if (defect !== "ignores the cursor") list = list.filter(this.#isWithin(after, before));
+    const length = Math.min(size ?? defaultSize, cap);
+    const [field = "pagingToken", way] =
+      (defect === "ignores _sort" ? "" : (sort ?? "")).split(",")[0]?.split(".") ?? [];
+    const isDown = way === undefined ? newestFirst : way === "desc";
+    const keyOf = ({ place, name, createdAt, id }: ModelRecord): string | number => {
+      if (way === undefined && defect === "lists in no order") return (place * 37) % 101;
+      return field === "name" ? name : field === "createdAt" ? createdAt : field === "id" ? id : place;
+    };
+    const compare = (one: ModelRecord, other: ModelRecord) =>
+      (keyOf(one) < keyOf(other) ? -1 : keyOf(one) > keyOf(other) ? 1 : 0) * (isDown ? -1 : 1);
+    if (defect === "sorts only what it cut out") return list.slice(0, length).sort(compare);
+    return list.sort(compare).slice(0, length);
+  }
+
+  #isWithin(after: string | undefined, before: string | undefined): (record: ModelRecord) => boolean {
+    const placesOf = (token: string) => {
+      const places = this.records.filter(({ pagingToken }) => String(pagingToken) === token).map(({ place }) => place);
+      // Numbers have their place, even if their record moved.
+      return places.length === 0 ? [Number(token) - 1000] : places;
+    };
+    const isInclusive = this.#options.isInclusive === true;
+    const [low, high] = [after, before].map((token) => (token === undefined ? undefined : placesOf(token)));
+    return ({ place }) =>
+      (low === undefined || (isInclusive ? place >= Math.min(...low) : place > Math.max(...low))) &&
+      (high === undefined || (isInclusive ? place <= Math.max(...high) : place < Math.min(...high)));
+  }
+}
+
+export function refusal(): ApiError {
+  const response = { status: 400, headers: {}, text: "" };
+  return new BadRequestError("400", { code: "http_400", response, effect: "none" });
+}

@@ -1,0 +1,142 @@
+import { describe, expect, it } from "vitest";
+import { type NewestFirstOptions, newestFirst, type ReadingEnd } from "../../src/paging/newest-first.js";
+import { payments } from "../../src/resources/payments.js";
+import {
+  type ModelOptions,
+  type ModelPayment,
+  ModelService,
+  ordinaryServices,
+  refusal,
+} from "../reconcile/model-service.js";
+
+const hourMs = 3_600_000;
+const startMs = Date.parse("2026-11-22T00:00:00Z");
+
+/** Payments of an hour each, the last of them an hour ago. */
+function hourly(count: number): readonly ModelPayment[] {
+  return Array.from({ length: count }, (_, index) => ({ createdMs: startMs - (count - index) * hourMs }));
+}
+
+async function read(service: ModelService, options: Partial<NewestFirstOptions> = {}) {
+  const pages = newestFirst(service.api, payments.list, {
+    since: Number.NEGATIVE_INFINITY,
+    clockSkewMs: 60_000,
+    ...options,
+  });
+  const ids = new Set<string>();
+  for (;;) {
+    const { done, value } = await pages.next();
+    if (done) return { ids, end: value as ReadingEnd };
+    for (const { id } of value) ids.add(String(id));
+  }
+}
+
+function idsSince(service: ModelService, sinceMs: number): readonly string[] {
+  return service
+    .all()
+    .filter((_, index, all) => startMs - (all.length - index) * hourMs >= sinceMs)
+    .map(({ id }) => String(id));
+}
+
+describe.each(ordinaryServices)("%s", (_, features) => {
+  it.each([0, 1, 2, 12, 105, 230])("gives all of %i payments, and the reading is complete", async (count) => {
+    const service = new ModelService(hourly(count), features);
+    const { ids, end } = await read(service, { toTheEnd: true });
+    expect(end).toEqual({ complete: true });
+    expect([...ids].sort()).toEqual([...idsSince(service, Number.NEGATIVE_INFINITY)].sort());
+  });
+
+  it("gives all payments of a time", async () => {
+    const service = new ModelService(hourly(230), features);
+    const since = startMs - 30 * hourMs;
+    const { ids, end } = await read(service, { since, toTheEnd: true });
+    expect(end).toEqual({ complete: true });
+    expect([...ids]).toEqual(expect.arrayContaining([...idsSince(service, since)]));
+  });
+});
+
+const yesterday = { since: startMs - 24 * hourMs };
+
+it.each<[name: string, count: number, features: ModelOptions, options: Partial<NewestFirstOptions>, sorts: string[]]>([
+  ["one page proves it", 230, {}, yesterday, ["createdAt.desc", "createdAt.desc"]],
+  [
+    "a larger page does",
+    230,
+    {},
+    { since: startMs - 150 * hourMs },
+    ["createdAt.desc", "createdAt.desc", "createdAt.desc"],
+  ],
+  ["the list is short", 50, {}, { since: 0 }, ["createdAt.desc", "createdAt.desc", "createdAt.asc"]],
+  [
+    "tokens follow time",
+    230,
+    { cap: 10 },
+    { ...yesterday, tokensFollowTime: true },
+    ["createdAt.desc", "createdAt.desc", ...Array.from({ length: 5 }, () => "pagingToken.desc")],
+  ],
+])("costs few requests if %s", async (_, count, features, options, sorts) => {
+  const service = new ModelService(hourly(count), features);
+  const { end } = await read(service, options);
+  expect(end).toEqual({ complete: true });
+  expect(service.requests.map(({ _sort }) => _sort)).toEqual(sorts);
+});
+
+it.each<[reason: string, features: ModelOptions, options: Partial<NewestFirstOptions>]>([
+  ["time_bound", { cap: 10 }, yesterday],
+  ["max_records", { cap: 10 }, { maxRecords: 20 }],
+  ["refused", { failure: () => refusal(403) }, {}],
+  ["refused", { failure: () => refusal(400) }, {}],
+  ["paging", { cap: 10, bounds: "ignored" }, { ...yesterday, toTheEnd: true }],
+])("says that a reading isn't complete: %s %j", async (reason, features, options) => {
+  const { end } = await read(new ModelService(hourly(230), features), options);
+  expect(end).toMatchObject({ complete: false, reason });
+});
+
+it.each<[name: string, features: ModelOptions]>([
+  ["full pages", { sort: "cut" }],
+  ["capped pages", { sort: "cut", cap: 10 }],
+])("takes no time bound from a service that sorts only what it cut out: %s", async (_, features) => {
+  const bounded = await read(new ModelService(hourly(230), features), { ...yesterday, tokensFollowTime: true });
+  expect(bounded.end).toEqual({ complete: false, reason: "time_bound" });
+  const service = new ModelService(hourly(230), features);
+  const { ids, end } = await read(service, { ...yesterday, tokensFollowTime: true, toTheEnd: true });
+  expect([ids.size, end]).toEqual([230, { complete: true }]);
+});
+
+it("throws what can pass", async () => {
+  const service = new ModelService(hourly(3), { failing: new Set([2]) });
+  await expect(read(service)).rejects.toMatchObject({ code: "connection_failed" });
+});
+
+it("requests nothing more once it is stopped", async () => {
+  const service = new ModelService(hourly(230), { cap: 10 });
+  for await (const page of newestFirst(service.api, payments.list, { since: 0, clockSkewMs: 0 })) {
+    expect(page).toHaveLength(10);
+    break;
+  }
+  expect(service.requests).toHaveLength(1);
+});
+
+it("gives a payment that comes while it is read, and is complete", async () => {
+  const late = { createdMs: startMs - 30 * hourMs, lateMs: 30 * hourMs + 10 };
+  const service = new ModelService([...hourly(230), { createdMs: startMs - 1 }, { createdMs: startMs + 8 }]);
+  const { ids, end } = await read(service, yesterday);
+  expect(end).toEqual({ complete: true });
+  expect(ids).toContain("p231");
+  // One that should have been there before contradicts the page.
+  const other = new ModelService([
+    ...hourly(230),
+    { ...late, createdMs: startMs - 2 * hourMs, lateMs: 2 * hourMs + 10 },
+  ]);
+  const found = await read(other, yesterday);
+  expect(found.ids).toContain("p230");
+});
+
+it("passes on size, headers, and signal", async () => {
+  const service = new ModelService(hourly(3));
+  const { signal } = new AbortController();
+  const headers = { "x-trace": "1" };
+  await read(service, { size: 7, headers, signal });
+  expect(service.requests.map(({ _size }) => _size)).toEqual([7, 7, 7]);
+  for (const options of service.options) expect(options).toEqual({ signal, headers });
+});

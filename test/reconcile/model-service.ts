@@ -1,0 +1,231 @@
+import { onTestFinished } from "vitest";
+import { type ApiClient, apiClientKey, type CallInput, type PagingValues } from "../../src/api/api-client.js";
+import type { ApiPromise, RequestOptions } from "../../src/api/request-options.js";
+import { AbortedError, ApiError, ConnectionError } from "../../src/errors/errors.js";
+import { toApiPromise } from "../../src/http/api-promise.js";
+import type { PaymentsClient } from "../../src/reconcile/read-payments.js";
+import type { Payment } from "../../src/resources/payments.js";
+import { setClock } from "../../src/timing/clock.js";
+import { fakeApiClient } from "../paging/fake-api-client.js";
+
+/** What services do differently. */
+export interface Features {
+  /** Default: whole numbers in texts. */
+  readonly tokens?: "json" | "base64" | "uuid" | "blocks";
+  readonly bounds?: "inclusive" | "ignored";
+  readonly defaultOrder?: "newest first";
+  readonly cap?: number;
+  /** `cut`: the service cuts a page out in the order of tokens, and sorts only that. */
+  readonly sort?: "refused" | "time refused" | "ignored" | "cut";
+  readonly times?: keyof typeof writtenTimes;
+  readonly ids?: "numbers";
+  readonly lagMs?: number;
+}
+
+/** Each prints an instant in another way. */
+const writtenTimes = {
+  "nine digits": (iso: string) => iso.replace("Z", "456789Z"),
+  offset: (_: string, ms: number) => new Date(ms + 10_800_000).toISOString().replace("Z", "+03:00"),
+  "no fraction": (iso: string) => iso.replace(/\.\d+/, ""),
+  "no zone": (iso: string) => iso.replace("Z", ""),
+  sql: (iso: string) => iso.replace("T", " ").replace("Z", "456"),
+  "sql with zone": (iso: string) => iso.replace("T", " ").replace("Z", "456+00"),
+};
+
+/** Plausible services. Everything must work with each of them. */
+export const ordinaryServices: readonly (readonly [name: string, features: Features])[] = [
+  ["as described", {}],
+  ["inclusive bounds", { bounds: "inclusive" }],
+  ["tokens as JSON numbers", { tokens: "json" }],
+  ["tokens in base64", { tokens: "base64" }],
+  ["UUIDs as tokens", { tokens: "uuid" }],
+  ["tokens drawn from blocks by two machines", { tokens: "blocks" }],
+  ["newest first by default", { defaultOrder: "newest first" }],
+  ["at most 10 records a page", { cap: 10 }],
+  ["at most 10 records a page, base64, inclusive", { cap: 10, tokens: "base64", bounds: "inclusive" }],
+  ["at most 10 records a page, blocks", { cap: 10, tokens: "blocks" }],
+  ["_sort refused", { sort: "refused" }],
+  ["_sort refused, newest first", { sort: "refused", defaultOrder: "newest first" }],
+  ["_sort=createdAt refused", { sort: "time refused" }],
+  ["_sort ignored", { sort: "ignored" }],
+  ["_sort ignored, base64, 10 records a page", { sort: "ignored", tokens: "base64", cap: 10 }],
+  ["_sort ignored, newest first", { sort: "ignored", defaultOrder: "newest first" }],
+  ["ids as numbers", { ids: "numbers" }],
+  ["createdAt with nine digits", { times: "nine digits" }],
+  ["createdAt with an offset", { times: "offset" }],
+  ["createdAt without a fraction", { times: "no fraction" }],
+  ["createdAt without a zone", { times: "no zone" }],
+  ["createdAt as SQL prints it", { times: "sql" }],
+  ["createdAt as SQL prints it, with a zone", { times: "sql with zone" }],
+  ["lists that lag by two seconds", { lagMs: 2000 }],
+];
+
+export interface ModelPayment {
+  readonly createdMs: number;
+  /** How much later than others it is listed. */
+  readonly lateMs?: number;
+  /** Its receiver's statuses after the first, with the time of each. */
+  readonly changes?: readonly { readonly atMs: number; readonly status: string }[];
+  readonly fields?: Partial<Payment>;
+}
+
+export interface ModelOptions extends Features {
+  readonly requestMs?: number;
+  /** The numbers of the requests that fail. */
+  readonly failing?: ReadonlySet<number>;
+  /** What a request throws. */
+  readonly failure?: (paging: PagingValues, number: number) => Error | undefined;
+}
+
+interface Row extends ModelPayment {
+  readonly id: string;
+  readonly position: number;
+  readonly token: unknown;
+}
+
+export const startMs = Date.parse("2026-11-22T00:00:00.000Z");
+
+/** A service in memory. Time passes only while someone waits, and with each request. */
+export class ModelService {
+  nowMs: number;
+  readonly requests: (PagingValues & { readonly number: number })[] = [];
+  readonly options: (RequestOptions | undefined)[] = [];
+  readonly api: ApiClient = fakeApiClient({
+    baseUrl: "https://service.test/api",
+    call: (_, __, input, options) => this.#call(input ?? {}, options),
+  });
+  readonly client: PaymentsClient;
+  readonly #options: ModelOptions;
+  readonly #rows: readonly Row[];
+  readonly #atTime: { readonly ms: number; readonly work: () => void }[] = [];
+
+  /** Its time is that of the whole process until the test is over. */
+  constructor(payments: readonly ModelPayment[], options: ModelOptions = {}, nowMs = startMs) {
+    this.#options = options;
+    this.#rows = payments.map((payment, index) => {
+      const position = options.tokens === "blocks" && index % 5 === 0 ? 1000 + index : 100_000 + index;
+      const id = options.ids === "numbers" ? `${index + 1}` : `p${index}`;
+      return { ...payment, id, position, token: tokenOf(position, options.tokens) };
+    });
+    this.client = { close: async () => {}, [apiClientKey]: this.api } as PaymentsClient;
+    this.nowMs = nowMs;
+    setClock({
+      wallMs: () => this.nowMs,
+      monotonicMs: () => this.nowMs - startMs + 1_000_000,
+      setTimer: (work, ms) => {
+        queueMicrotask(() => {
+          this.#pass(ms);
+          work();
+        });
+      },
+      clearTimer() {},
+      unrefTimer() {},
+    });
+    onTestFinished(() => setClock(undefined));
+  }
+
+  /** A signal that aborts when it is so late. */
+  signalAt(ms: number): AbortSignal {
+    const controller = new AbortController();
+    this.#atTime.push({ ms, work: () => controller.abort() });
+    return controller.signal;
+  }
+
+  /** All payments as they are now, in the order given. */
+  all(): readonly Payment[] {
+    return this.#rows.map((row) => this.#record(row, this.nowMs));
+  }
+
+  #pass(ms: number): void {
+    this.nowMs += ms;
+    for (const due of this.#atTime.filter((each) => each.ms <= this.nowMs)) {
+      this.#atTime.splice(this.#atTime.indexOf(due), 1);
+      due.work();
+    }
+  }
+
+  #call<Output>({ paging = {} }: CallInput<unknown>, options: RequestOptions | undefined): ApiPromise<Output> {
+    const number = this.requests.length + 1;
+    this.requests.push({ ...paging, number });
+    this.options.push(options);
+    this.#pass(this.#options.requestMs ?? 7);
+    const work = async () => {
+      if (options?.signal?.aborted) throw new AbortedError("aborted");
+      const error = this.#failureOf(paging, number);
+      if (error !== undefined) throw error;
+      return this.#select(paging) as Output;
+    };
+    return toApiPromise(work(), { response: { status: 200, headers: {} } });
+  }
+
+  #failureOf(paging: PagingValues, number: number): Error | undefined {
+    const { failing, failure, sort } = this.#options;
+    if (failing?.has(number)) return new ConnectionError("away");
+    const isRefused =
+      sort === "refused"
+        ? paging._sort !== undefined
+        : sort === "time refused" && paging._sort?.startsWith("createdAt") === true;
+    return isRefused ? refusal(400) : failure?.(paging, number);
+  }
+
+  #select({ _after, _before, _sort, _size = 20 }: PagingValues): readonly Payment[] {
+    const { bounds, cap = Number.POSITIVE_INFINITY, defaultOrder, sort, lagMs = 0 } = this.#options;
+    const shownMs = this.nowMs - lagMs;
+    const isPast = (row: Row, bound: string | undefined, sign: 1 | -1) => {
+      if (bound === undefined || bounds === "ignored") return true;
+      const found = this.#rows.find(({ token }) => String(token) === bound);
+      const distance = sign * (row.position - (found?.position ?? Number.NaN));
+      return distance > 0 || (bounds === "inclusive" && distance === 0);
+    };
+    const asked = sort === "ignored" ? undefined : _sort?.split(",")[0]?.split(".");
+    const [field = "pagingToken", way = defaultOrder === undefined ? "asc" : "desc"] = asked ?? [];
+    const numberOf = (row: Row) => (field === "createdAt" ? row.createdMs : row.position);
+    const byField = (one: Row, other: Row) =>
+      (way === "desc" ? -1 : 1) * (field === "id" ? compareTexts(one.id, other.id) : numberOf(one) - numberOf(other));
+    const rows = this.#rows
+      .filter(({ createdMs, lateMs = 0 }) => createdMs + lateMs <= shownMs)
+      .filter((row) => isPast(row, _after, 1) && isPast(row, _before, -1));
+    const limit = Math.min(_size, cap);
+    const page =
+      sort === "cut"
+        ? rows
+            .sort((one, other) => one.position - other.position)
+            .slice(0, limit)
+            .sort(byField)
+        : rows.sort(byField).slice(0, limit);
+    return page.map((row) => this.#record(row, shownMs));
+  }
+
+  #record({ id, token, createdMs, changes = [], fields }: Row, atMs: number): Payment {
+    const { times, ids } = this.#options;
+    const iso = new Date(createdMs).toISOString();
+    return {
+      id: ids === "numbers" ? Number(id) : id,
+      pagingToken: token,
+      createdAt: times === undefined ? iso : writtenTimes[times](iso, createdMs),
+      senderGatewayId: "alpha",
+      senderGatewayTransactionId: `T-${id}`,
+      senderGatewayStatus: "processed",
+      receiverGatewayStatus: changes.findLast((change) => change.atMs <= atMs)?.status ?? "pending",
+      ...fields,
+      // A service can send numbers in place of texts.
+    } as unknown as Payment;
+  }
+}
+
+export function refusal(status: number): ApiError {
+  const response = { status, headers: {}, text: "" };
+  return ApiError.of("refused", { code: `http_${status}`, response, serviceMessage: "refused" });
+}
+
+/** Numbers of the length of a payment's, and texts that are in no order. */
+function tokenOf(position: number, tokens: Features["tokens"]): unknown {
+  if (tokens === "json") return position;
+  const scattered = (Math.imul(position, 2654435761) >>> 0).toString(16).padStart(8, "0");
+  if (tokens === "base64") return btoa(scattered);
+  return tokens === "uuid" ? `${scattered}-0000-4000-8000-000000000000` : `${position}`;
+}
+
+function compareTexts(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
+}
