@@ -1,3 +1,4 @@
+import { failedStatuses } from "../api/fields.js";
 import { CrossBorderError } from "../errors/errors.js";
 import type { DecisionEvent, FlowEvent } from "../events/flow-event.js";
 import type { Reporter } from "../events/reporter.js";
@@ -19,7 +20,7 @@ export class FlowSteps {
   stored(from: Flow | undefined, to: Flow): void {
     const isOpen = to.phase === "held" || to.phase === "unknown";
     this.#emit({ from: from?.phase, to: to.phase, ...(isOpen && { effect: "possible" }), ...wordsIn(to) });
-    if (to.phase === "paid" && to.isSettledBadly) this.#reportBadly(to);
+    if (to.phase === "paid" && from?.phase !== "claimed") this.#reportBadly(to);
   }
 
   failed(flow: Flow | undefined, { cause }: Failure): void {
@@ -41,17 +42,14 @@ export class FlowSteps {
     if (this.#reporter.wants("flow")) this.#reporter.emit("flow", { key: this.#key, ...event, durationMs });
   }
 
-  /** Rule 5: a payment that is recorded, and failed. */
+  /** Rule 5: a payment that is recorded, and failed. The client itself reports what responds to a claim. */
   #reportBadly({ payment }: Paid): void {
-    const field = isBad(payment.senderGatewayStatus) ? "senderGatewayStatus" : "receiverGatewayStatus";
-    const { name: operation } = payments.create;
-    const expected = "the status of a payment that did not fail";
-    this.#reporter.emit("mismatch", { operation, field, expected, found: payment[field] });
+    const { name: operation, record } = payments.create;
+    for (const field of failedStatuses(record, payment)) {
+      const found = String(Reflect.get(payment, field));
+      this.#reporter.emit("mismatch", { operation, field, expected: "pending or processed", found });
+    }
   }
-}
-
-function isBad(status: string): boolean {
-  return status === "error" || status === "reverted";
 }
 
 function decisionOf(held: Held, to: Flow, resolution: Resolution): Omit<DecisionEvent, "key"> | undefined {

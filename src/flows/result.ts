@@ -17,6 +17,7 @@ export type FlowOperation =
   | "approve"
   | "refuse"
   | "recover"
+  | "work"
   | "recheck";
 
 /** Does all that one method does for one key, as one part of the work: whatever it calls and signs is a part of that. */

@@ -2,6 +2,8 @@ import { clock } from "../timing/clock.js";
 
 /** How many flows may be busy at a time. One that waits makes room for another. */
 export class Slots {
+  /** How many flows could continue, and wait for a slot. */
+  queued = 0;
   readonly #limit: number;
   #busy = 0;
   /** Those that wait for a slot, the one that has waited longest first. */
@@ -9,10 +11,6 @@ export class Slots {
 
   constructor(limit: number) {
     this.#limit = limit;
-  }
-
-  get queued(): number {
-    return this.#queue.length;
   }
 
   /** Resolves when the caller has a slot. */
@@ -41,7 +39,11 @@ export class Slots {
       return await work();
     } finally {
       clock.clearTimer(timer);
-      if (hasLeft) await this.enter();
+      if (hasLeft) {
+        this.queued += 1;
+        await this.enter();
+        this.queued -= 1;
+      }
     }
   }
 }

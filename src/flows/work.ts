@@ -64,7 +64,8 @@ export class Work {
     };
     const all = this.#context.openWork.run(async (stop) => {
       const slots = this.#open(concurrency);
-      const { ended } = await this.#takeOver(slots, concurrency, recoverPatienceMs, report, stop);
+      const limits = { concurrency, patienceMs: recoverPatienceMs };
+      const { ended } = await this.#takeOver("recover", slots, limits, report, stop);
       await this.#recheck(report, stop);
       await ended;
       this.#slots.delete(slots);
@@ -101,6 +102,7 @@ export class Work {
   async #recoverAlways(concurrency: number, everyMs: number, stop: AbortSignal): Promise<void> {
     const { reporter } = this.#context;
     const slots = this.#open(concurrency);
+    const limits = { concurrency, patienceMs: Number.POSITIVE_INFINITY };
     const running = new Set<Promise<void>>();
     let [failures, outcomes, fruitless] = [0, 0, 0];
     const report: Report = ({ outcome, error }) => {
@@ -112,7 +114,7 @@ export class Work {
     while (!stop.aborted) {
       [failures, outcomes] = [0, 0];
       try {
-        const { ended } = await this.#takeOver(slots, concurrency, Number.POSITIVE_INFINITY, report, stop);
+        const { ended } = await this.#takeOver("work", slots, limits, report, stop);
         running.add(ended);
         void ended.then(() => running.delete(ended));
         // A round doesn't wait for flows that take long: those that come later have been left as well.
@@ -144,9 +146,9 @@ export class Work {
 
   /** Takes over every flow whose owner is gone. */
   async #takeOver(
+    operation: "recover" | "work",
     slots: Slots,
-    concurrency: number,
-    patienceMs: number,
+    { concurrency, patienceMs }: { readonly concurrency: number; readonly patienceMs: number },
     report: Report,
     stop: AbortSignal,
   ): Promise<Round> {
@@ -159,7 +161,7 @@ export class Work {
       if (entry === undefined) break;
       after = entry.key;
       const driver = new Driver(this.#context, entry.key, { stop, patienceMs, slots });
-      const flow = this.#settle("recover", entry.key, () => driver.resume(entry, requestedAt), report).finally(() => {
+      const flow = this.#settle(operation, entry.key, () => driver.resume(entry, requestedAt), report).finally(() => {
         running.delete(flow);
         slots.leave();
       });

@@ -148,7 +148,7 @@ describe("lines", () => {
     [{ from: "claimed", to: "paid" }, "debug"],
   ])("of a step of a flow %j are at %s", (step, level) => {
     const { written, logger } = fakeLogger();
-    createReporter([logListener(logger)]).emit("flow", { key: "order-1", durationMs: 3, attempt: 1, ...step });
+    createReporter([logListener(logger)]).emit("flow", { key: "order-1", durationMs: 3, ...step });
     expect(written).toMatchObject([
       { level, fields: { "cross_border.flow.key": "order-1", "cross_border.flow.to": step.to } },
     ]);

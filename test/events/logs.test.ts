@@ -81,7 +81,6 @@ describe("of a flow a logger", () => {
     expect(steps).toMatchObject([
       { level: 20, msg: "a flow is funds-requested" },
       { level: 20, msg: "a flow is claimed" },
-      { level: 20, msg: "a flow is unknown", ...refusal },
       { level: 20, msg: "a flow is refused", ...refusal },
       { level: 40, msg: "a flow is rejected", ...refusal },
     ]);
@@ -98,23 +97,16 @@ describe("of a flow a logger", () => {
     expect(text()).not.toMatch(/service_code|Lovelace/);
   });
 
-  it("gets an error when a refused payment can't be looked for, and says what was refused", async () => {
-    const { run, lines } = await loggedFlow("error", {
-      ...refusing("payments.create", "no"),
-      onResponse: ({ operation }, response) => (operation === "payments.list" ? Response.json([{}]) : response),
-    });
-    expect((await run()).status).toBe("held");
-    expect(lines()).toMatchObject([
-      { msg: "a flow is held", "http.response.status_code": 400, "cross_border.service_code": "no" },
-    ]);
-  });
-
   it("gets a warning with the code of what keeps a flow from going on", async () => {
     const headers = { "retry-after": "3600" };
     const throttled = () => Response.json({ error: "slow_down", message: "no" }, { status: 429, headers });
     const { run, lines } = await loggedFlow("warn", responding("payments.create", throttled));
     await expect(run()).rejects.toMatchObject({ code: "flow_paused" });
-    expect(lines().at(-1)).toMatchObject({ level: 40, msg: "a flow is unknown", "error.type": "flow_throttled" });
+    expect(lines().at(-1)).toMatchObject({
+      level: 40,
+      msg: "a flow is funds-requested",
+      "error.type": "flow_throttled",
+    });
   });
 
   it("gets an error when a payment's outcome is unknown, and when a flow is held", async () => {

@@ -1,19 +1,18 @@
-import type { CrossBorderClient, FundsTaken, Payment } from "cross-border-payments";
+import type { CrossBorderClient, FundsTaken } from "cross-border-payments";
 import type {
   FlowClient,
+  FlowDecision,
   FlowFunds,
   FlowPhase,
-  OperatorDecision,
+  FlowResolution,
   PaymentFlow,
   PaymentFlowOptions,
-  Resolution,
   ResolveAction,
 } from "cross-border-payments/flow";
 import { describe, expectTypeOf, it } from "vitest";
-import type { FlowState } from "../../src/flows/state/flow-state.js";
+import type { Flow } from "../../src/flows/core/state.js";
 
 declare const flow: PaymentFlow;
-declare const payment: Payment;
 declare const action: ResolveAction;
 
 const resolution = { by: "Olga Operator", why: "the service confirmed it" };
@@ -26,21 +25,11 @@ describe("resolve", () => {
     flow.resolve("k", action, resolution);
     flow.resolve("k", action as "found" | "release", resolution);
     // Nothing that an operator states is missing in what is stored and shown.
-    expectTypeOf<Exclude<keyof Resolution<"release">, "payment" | "seen">>().toExtend<keyof OperatorDecision>();
+    expectTypeOf<Exclude<keyof FlowResolution, "revision">>().toExtend<keyof FlowDecision>();
     // @ts-expect-error there is no such action
     flow.resolve("k", "pay", resolution);
     // @ts-expect-error it must be on record who decided
     flow.resolve("k", "found", { why: "" });
-  });
-
-  it("takes a payment for found only", () => {
-    flow.resolve("k", "found", { ...resolution, payment });
-    // @ts-expect-error released money has no payment
-    flow.resolve("k", "release", { ...resolution, payment });
-    // @ts-expect-error a payment that was found is not sent again
-    flow.resolve("k", "resend", { ...resolution, payment });
-    // @ts-expect-error the action may be another one
-    flow.resolve("k", action, { ...resolution, payment });
   });
 });
 
@@ -75,5 +64,5 @@ describe("takeFunds", () => {
 });
 
 it("names every phase of a flow", () => {
-  expectTypeOf<FlowPhase>().toEqualTypeOf<FlowState["phase"]>();
+  expectTypeOf<FlowPhase>().toEqualTypeOf<Flow["phase"]>();
 });

@@ -95,7 +95,7 @@ export function beginningOf<F extends Begun>(flow: F): Pick<F, keyof Begun> {
 
 /** Rule 5. */
 export function paid(flow: Begun, payment: Payment): Paid {
-  const statuses: readonly string[] = [payment.senderGatewayStatus, payment.receiverGatewayStatus];
+  const statuses = [payment.senderGatewayStatus, payment.receiverGatewayStatus].map((one) => String(one).toLowerCase());
   const isSettledBadly = statuses.includes("error") || statuses.includes("reverted");
   return { ...beginningOf(flow), phase: "paid", payment, ...(isSettledBadly && { isSettledBadly }) };
 }
