@@ -10,7 +10,7 @@ const taken = { senderGatewayTransactionId: "TX-1" };
 async function runFlow(client: CrossBorderClient, request: PaymentIntentRequest, journal: Journal, take: () => void) {
   const takeFunds = () => {
     take();
-    return { ...taken, replayed: false };
+    return { ...taken, replayed: false } as const;
   };
   const flow = new PaymentFlow({ client, journal, takeFunds, releaseFunds: () => undefined, readBackDelayMs: 5 });
   return flow.run("order-1", request);

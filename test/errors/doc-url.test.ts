@@ -5,7 +5,6 @@ import { docUrlOf } from "../../src/errors/doc-url.js";
 import * as errors from "../../src/errors/errors.js";
 import { FlowPausedError } from "../../src/flows/flow-paused-error.js";
 import { BrokenLawError } from "../../src/testing/broken-law-error.js";
-import { SimulationError } from "../../src/testing/index.js";
 import { anchorOf } from "../../tools/site/anchors.js";
 import { filesAddress } from "../../tools/site/manifest.js";
 import { run } from "../cli/run.js";
@@ -14,14 +13,11 @@ import { errorCodes } from "../support/error-codes.js";
 const response = { status: 418, headers: {}, text: "" };
 const request = { path: "/payments", body: "{}" };
 const details = { code: "http_418", response, request } as const;
-const law = { law: "one payment", message: "two" } as const;
-const counterexample = { seed: 1, schedule: 2, choices: [], trace: [], profile: {} };
 
 const ofEveryClass = [
   ...Object.values(errors).map((Class) => new (Class as typeof errors.UnexpectedResponseError)("x", details)),
   new FlowPausedError("order-42"),
   new BrokenLawError("a law", new Error("x")),
-  new SimulationError({ ...law, law: "once" }, counterexample),
 ];
 
 /** The file of this repository and the anchor that an address leads to. */

@@ -44,7 +44,7 @@ const refuseLater = () => {
 const client = clientOf(refuse);
 const cut = clientOf(breakOff);
 const followed = clientOf(refuse, { telemetry: openTelemetry(api) });
-const takeFunds = () => ({ senderGatewayTransactionId: "tx-1", replayed: false });
+const takeFunds = () => ({ senderGatewayTransactionId: "tx-1", replayed: false }) as const;
 const parts = { journal: new MemoryJournal(), takeFunds, releaseFunds: () => {} };
 const flow = new PaymentFlow({ client, ...parts });
 const cutFlow = new PaymentFlow({ client: cut, ...parts });
@@ -82,9 +82,8 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   "flow.quote of a wrong request": async () => await flow.quote("k3", wrong),
   "flow.confirm of no flow": async () => await flow.confirm("k4", { intentId: "1" }),
   "flow.status of a wrong key": async () => await flow.status(""),
-  "flow.outcome of a wrong key": async () => await flow.outcome(""),
   "flow.resolve of no flow": async () => await flow.resolve("k5", "release", { ...why, withoutProof: true }),
-  "flow.propose of no flow": async () => await flow.propose("k5", "release", { ...why, withoutProof: true }),
+  "flow.propose of no flow": async () => await flow.propose("k5", "release", { ...why, revision: 1 }),
   "flow.list of a wrong query": async () => await all(flow.list(wrong)),
   "flow.recover with a wrong option": async () => await all(flow.recover(wrong)),
 };

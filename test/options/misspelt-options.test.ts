@@ -10,7 +10,7 @@ import { PostgresJournal } from "cross-border-payments/journal/postgres";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { openTelemetry } from "cross-border-payments/opentelemetry";
 import { createSandbox, startSandbox } from "cross-border-payments/sandbox";
-import { simulateFlows, verifyFundsFunctions, verifyJournal, verifyTokenStore } from "cross-border-payments/testing";
+import { verifyFundsFunctions, verifyJournal, verifyTokenStore } from "cross-border-payments/testing";
 import { PostgresTokenStore } from "cross-border-payments/tokens/postgres";
 import { RedisTokenStore } from "cross-border-payments/tokens/redis";
 import { expect, it } from "vitest";
@@ -46,7 +46,6 @@ const inputs: readonly (readonly [string, () => unknown])[] = [
   ["a sandbox's server", () => startSandbox(misspelt)],
   ["verifyJournal", () => verifyJournal(nothing, misspelt)],
   ["verifyTokenStore", () => verifyTokenStore(nothing, misspelt)],
-  ["simulateFlows", () => simulateFlows(misspelt)],
   ["verifyFundsFunctions", () => verifyFundsFunctions(misspelt)],
   ["verifyPaymentRecord", () => verifyPaymentRecord(nothing, misspelt)],
   ["verifyDepositRecord", () => verifyDepositRecord(nothing, misspelt)],
