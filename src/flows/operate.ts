@@ -58,7 +58,7 @@ const revision = {
   documentation: "revision of the flow as it was seen",
 } as const;
 
-const resolutionOptions: OptionTable<FlowResolution> = {
+export const resolutionOptions: OptionTable<FlowResolution> = {
   by,
   why: {
     accepts: isTextOf(maxWhy),
