@@ -1,51 +1,18 @@
-import { AbortedError, InvalidArgumentError } from "../errors/errors.js";
+import { InvalidArgumentError } from "../errors/errors.js";
 import { uniqueId } from "../platform/unique-id.js";
-import { type PaymentIntentRequest, PaymentIntents } from "../resources/payment-intents.js";
-import { payments } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
-import { Deadline, Ended } from "../timing/deadline.js";
 import { now, type Timestamp } from "../timing/timestamp.js";
-import { assertPayable } from "./assert-payable.js";
 import { isOpenPhase, type StoredFlow, stepTo } from "./codec.js";
 import type { FlowContext } from "./context.js";
-import { isAnother } from "./core/match.js";
 import { next, resume, start } from "./core/next.js";
-import type {
-  Call,
-  Claimed,
-  Command,
-  Entry,
-  Event,
-  Flow,
-  FundsRequested,
-  Refused,
-  Response,
-  Result,
-  Sent,
-  State,
-  Step,
-} from "./core/state.js";
+import type { Call, Claimed, Command, Entry, Event, Flow, FundsRequested, Result, State, Step } from "./core/state.js";
+import type { FlowCall } from "./flow-call.js";
 import { FlowSteps } from "./flow-steps.js";
-import { frozenCopy, readFlowFunds } from "./funds.js";
 import type { JournalEntry, LeaseRequest } from "./journal.js";
 import { askJournal, Lease } from "./lease.js";
-import { toRefusal } from "./outcome.js";
-import { paymentInput } from "./payment-from-intent.js";
-import { isPassing, toFailure, toResponse, toServiceRefusal, WaitTooLong } from "./responses.js";
-import { searchForPayment } from "./search.js";
-import type { Slots } from "./slots.js";
+import { type Happened, Outside } from "./outside.js";
+import { toFailure } from "./responses.js";
 import { assertOwnEntry, isExpired } from "./status.js";
-
-/** One call of a flow's method. */
-export interface FlowCall {
-  /** Ends the waits, and the requests that move no money. */
-  readonly stop: AbortSignal;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** A longer wait ends the call. */
-  readonly patienceMs: number;
-  /** Of `work`: a flow that waits makes room for another. */
-  readonly slots?: Slots | undefined;
-}
 
 /** What became of a call. */
 export interface Driven {
@@ -57,15 +24,12 @@ export interface Driven {
   readonly expiresAtMs: number;
 }
 
-type WithoutTime<E> = E extends unknown ? Omit<E, "nowMs"> : never;
-/** What the core is told, before the time is added. */
-type Happened = WithoutTime<Event>;
-
 /** Runs the commands of the core for one key: over the journal, the client, and the bank's functions. */
 export class Driver {
   readonly #context: FlowContext;
   readonly #key: string;
   readonly #call: FlowCall;
+  readonly #outside: Outside;
   readonly #steps: FlowSteps;
   /** As it was read last. */
   #entry: JournalEntry | undefined;
@@ -79,6 +43,7 @@ export class Driver {
     this.#context = context;
     this.#key = key;
     this.#call = call;
+    this.#outside = new Outside(context, key, call);
     this.#steps = new FlowSteps(context.reporter, key);
   }
 
@@ -118,12 +83,12 @@ export class Driver {
     }
   }
 
-  #does(command: Command, call: Call): Promise<Happened> {
+  async #does(command: Command, call: Call): Promise<Happened> {
     switch (command.do) {
       case "read":
         return this.#read();
       case "createIntent":
-        return this.#createIntent(command.request, call);
+        return this.#outside.createIntent(command.request, call.kind === "run");
       case "begin":
         return this.#begin(command.flow);
       case "replaceQuote":
@@ -137,15 +102,17 @@ export class Driver {
       case "takeFunds":
         return this.#takeFunds(command.flow);
       case "releaseFunds":
-        return this.#releaseFunds(command.flow);
+        return this.#outside.releaseFunds(command.flow);
       case "sign":
-        return this.#sign(command.flow, command.funds.senderGatewayTransactionId);
+        return this.#outside.sign(command.flow, command.funds.senderGatewayTransactionId);
       case "send":
         return this.#send(command.flow);
       case "search":
-        return this.#search(command.flow, command.backToMs);
+        return this.#outside.search(command.flow, command.backToMs, this.#stored?.flow.phase === "claimed");
       case "wait":
-        return command.until === "notBefore" ? this.#waitUntil(command.atMs) : this.#wait(command.until);
+        if (command.until === "notBefore") await this.#call.pauseUntil(command.atMs);
+        else await this.#wait(command.until);
+        return { is: "done" };
     }
   }
 
@@ -277,156 +244,41 @@ export class Driver {
     return this.#entry;
   }
 
-  // The bank.
+  // The bank and the service.
 
   async #takeFunds(flow: FundsRequested): Promise<Happened> {
-    const { takeFunds, circuitBreaker, config } = this.#context;
-    if (flow.signed === undefined) circuitBreaker?.assertClosed();
-    const intent = frozenCopy(flow.intent);
-    const returned: unknown = await this.#outside(() => takeFunds({ key: this.#key, intent }));
-    const funds = readFlowFunds(returned, clock.wallMs() + config.bankSkewMs);
-    const claimed = flow.signed?.senderGatewayTransactionId;
-    if (claimed !== undefined && funds !== null && funds.senderGatewayTransactionId !== claimed) {
-      throw new InvalidArgumentError(
-        "takeFunds returned another senderGatewayTransactionId than before: its first answer is final. Nothing is sent until it returns the same one",
-      );
-    }
+    const funds = await this.#outside.takeFunds(flow);
     await this.#ownLease().refresh();
     return { is: "funds", funds };
   }
 
-  async #releaseFunds(flow: Refused): Promise<Happened> {
-    const { releaseFunds } = this.#context;
-    const { senderGatewayTransactionId } = flow.signed;
-    const intent = frozenCopy(flow.intent);
-    const refusal = toRefusal(flow.refusal);
-    await this.#outside(() => releaseFunds({ key: this.#key, intent, senderGatewayTransactionId, refusal }));
-    return { is: "done" };
-  }
-
-  /** Calls a function of the bank, which can take any time. */
-  #outside<T>(work: () => Promise<T> | T): Promise<T> {
-    return this.#untilStopped((deadline) => deadline.race((async () => work())()), this.#context.leaseMs);
-  }
-
-  // The service.
-
-  async #createIntent(request: PaymentIntentRequest, call: Call): Promise<Happened> {
-    const { client, circuitBreaker } = this.#context;
-    if (call.kind === "run") circuitBreaker?.assertMayBegin();
-    try {
-      const intent = await new PaymentIntents(client).create(request, this.#requestOptions);
-      await assertPayable(client, request, intent, this.#requestOptions);
-      return { is: "intent", intent };
-    } catch (error) {
-      const refusal = toServiceRefusal(error);
-      if (refusal === undefined || isPassing(refusal)) throw error;
-      return { is: "intentRefused", refusal, failure: toFailure(error) };
-    }
-  }
-
-  async #sign({ intent }: FundsRequested, senderGatewayTransactionId: string): Promise<Happened> {
-    const input = paymentInput(intent, senderGatewayTransactionId);
-    const request = await this.#context.client.sign(payments.create, [], input, this.#requestOptions);
-    const { path, signature } = request;
-    return { is: "signed", signed: { senderGatewayTransactionId, path, body: request.body, signature } };
-  }
-
-  /** The only place that sends a payment: once, and not after the lease. */
+  /** Only the owner of a stored claim gets here, and only once. */
   async #send({ signed }: Claimed): Promise<Happened> {
-    const { client, circuitBreaker, openWork } = this.#context;
     const lease = this.#ownLease();
     await lease.refresh();
-    // What was sent isn't given up because its caller stopped waiting.
-    const end = new AbortController();
-    const stopListening = openWork.abandon.listen(() => end.abort());
-    let response: Response;
-    try {
-      const options = { headers: this.#call.headers, maxRetries: 0, signal: end.signal };
-      // The transport looks at both clocks again, right before it writes the first byte.
-      const payment = await client.send(payments.create, signed, lease.sendBy, options);
-      response = isAnother(signed, payment)
-        ? { is: "unknown", said: { code: "another_payment", message: "the response is another payment's" } }
-        : { is: "paid", payment };
-    } catch (error) {
-      response = toResponse(error);
-    } finally {
-      stopListening();
-      this.#requestEndedAt = now();
-    }
-    if (response.is !== "notSent") circuitBreaker?.note(response.is === "unknown");
+    const response = await this.#outside.send(signed, lease.sendBy);
+    this.#requestEndedAt = now();
     return { is: "response", response };
-  }
-
-  /** The search that follows a refusal isn't given up: what the service said of the payment still has to be stored. */
-  async #search({ signed }: Sent, backToMs: number): Promise<Happened> {
-    const { stop, headers } = this.#call;
-    const isAfterRefusal = this.#stored?.flow.phase === "claimed";
-    const signal = isAfterRefusal ? undefined : stop;
-    try {
-      const result = await searchForPayment(this.#context, signed, { since: backToMs, signal, headers });
-      return { is: "searched", result };
-    } catch (error) {
-      if (!isAfterRefusal) throw error;
-      return { is: "searched", result: { is: "unreadable" } };
-    }
-  }
-
-  get #requestOptions() {
-    return { headers: this.#call.headers, signal: this.#call.stop };
   }
 
   // Waits.
 
-  async #wait(until: "readBack" | "listed" | "others"): Promise<Happened> {
+  async #wait(until: "readBack" | "listed" | "others"): Promise<void> {
     const { leaseMs, readBackDelayMs, config } = this.#context;
     switch (until) {
       case "readBack":
-        return this.#pause(readBackDelayMs);
+        return this.#call.pause(readBackDelayMs);
       case "listed": {
         const { listedWithinMs = 0 } = config.facts;
         const sinceMs = Math.max(this.#ownLease().acquiredAt.monotonicMs, this.#requestEndedAt?.monotonicMs ?? 0);
-        return this.#waitUntil(clock.wallMs() + listedWithinMs - (clock.monotonicMs() - sinceMs));
+        return this.#call.pauseUntil(clock.wallMs() + listedWithinMs - (clock.monotonicMs() - sinceMs));
       }
       case "others": {
         const flow = this.#stored?.flow;
         // Its owner waits, too.
-        if (flow?.phase === "funds-requested") this.#assertPatience(flow.notBeforeMs);
-        return this.#pause(Math.min(250, leaseMs / 4));
+        if (flow?.phase === "funds-requested") this.#call.assertPatience(flow.notBeforeMs);
+        return this.#call.pause(Math.min(250, leaseMs / 4));
       }
-    }
-  }
-
-  async #waitUntil(atMs: number): Promise<Happened> {
-    this.#assertPatience(atMs);
-    return this.#pause(Math.max(0, atMs - clock.wallMs()));
-  }
-
-  #assertPatience(atMs = 0): void {
-    if (atMs - clock.wallMs() > this.#call.patienceMs) throw new WaitTooLong(atMs);
-  }
-
-  async #pause(ms: number): Promise<Happened> {
-    await this.#untilStopped((deadline) => deadline.sleep(ms), 0);
-    return { is: "done" };
-  }
-
-  /**
-   * Does what can take long: after `lendMs` it makes room for another flow.
-   *
-   * @throws {AbortedError} as soon as the call is to stop. The work itself continues.
-   */
-  async #untilStopped<T>(work: (deadline: Deadline) => Promise<T>, lendMs: number): Promise<T> {
-    const { stop, slots } = this.#call;
-    const deadline = new Deadline({ signal: stop });
-    const done = () => work(deadline);
-    try {
-      return await (slots ? slots.lend(done, lendMs) : done());
-    } catch (error) {
-      if (!(error instanceof Ended)) throw error;
-      throw new AbortedError("the caller's signal, or the end of the PaymentFlow, ended the wait");
-    } finally {
-      deadline.finish();
     }
   }
 }

@@ -1,10 +1,10 @@
 import { InvalidArgumentError } from "../errors/errors.js";
 import {
+  type CheckTable,
   isBoolean,
   isPlainObject,
   isPositiveInteger,
   isText,
-  type OptionTable,
   parseOptions,
 } from "../options/option-table.js";
 import type { Payment } from "../resources/payments.js";
@@ -49,37 +49,32 @@ const by = {
   accepts: isTextOf(maxBy),
   isRequired: true,
   wanted: `who decides, in ${maxBy} characters or fewer`,
-  documentation: "who decides",
 } as const;
 
 const revision = {
   accepts: isPositiveInteger,
   wanted: "the revision that status, details, or held gave",
-  documentation: "revision of the flow as it was seen",
 } as const;
 
-export const resolutionOptions: OptionTable<FlowResolution> = {
+export const resolutionOptions: CheckTable<FlowResolution> = {
   by,
   why: {
     accepts: isTextOf(maxWhy),
     isRequired: true,
     wanted: `why it is decided, in ${maxWhy} characters or fewer`,
-    documentation: "why",
   },
   revision,
   payment: {
     accepts: isPayment,
     wanted: `the service's record of the payment, as JSON of ${maxPaymentLength} characters or fewer`,
-    documentation: "the service's record of the payment",
   },
   withoutProof: {
     accepts: isBoolean,
     wanted: "true or false",
-    documentation: "decides although the list proves nothing",
   },
 };
 
-const approvalOptions: OptionTable<FlowApproval> = { by, revision: { ...revision, isRequired: true } };
+const approvalOptions: CheckTable<FlowApproval> = { by, revision: { ...revision, isRequired: true } };
 
 function isPayment(value: unknown): boolean {
   try {

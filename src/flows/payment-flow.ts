@@ -6,6 +6,7 @@ import { type FlowContext, toFlowContext } from "./context.js";
 import { copyRequest } from "./copy-request.js";
 import type { Call } from "./core/state.js";
 import { Driver } from "./driver.js";
+import { FlowCall } from "./flow-call.js";
 import { assertFlowKey } from "./flow-key.js";
 import { type FlowGauges, GaugeReader } from "./gauges.js";
 import type { CloseReport } from "./open-work.js";
@@ -312,7 +313,7 @@ export class PaymentFlow {
       return await openWork.run(
         (stop) =>
           follow(reporter, operation, key, async () => {
-            const driver = new Driver(this.#context, key, { stop, headers, patienceMs });
+            const driver = new Driver(this.#context, key, new FlowCall({ stop, headers, patienceMs }));
             return toResult(operation, key, await driver.run(call));
           }),
         signal,

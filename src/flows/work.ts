@@ -4,6 +4,7 @@ import { Deadline } from "../timing/deadline.js";
 import { now } from "../timing/timestamp.js";
 import type { FlowContext } from "./context.js";
 import { type Driven, Driver } from "./driver.js";
+import { FlowCall } from "./flow-call.js";
 import type { WorkGauges } from "./gauges.js";
 import type { JournalEntry } from "./journal.js";
 import { askJournal } from "./lease.js";
@@ -160,7 +161,7 @@ export class Work {
       const entry = await this.#acquire(after, slots);
       if (entry === undefined) break;
       after = entry.key;
-      const driver = new Driver(this.#context, entry.key, { stop, patienceMs, slots });
+      const driver = new Driver(this.#context, entry.key, new FlowCall({ stop, patienceMs, slots }));
       const flow = this.#settle(operation, entry.key, () => driver.resume(entry, requestedAt), report).finally(() => {
         running.delete(flow);
         slots.leave();
@@ -194,7 +195,7 @@ export class Work {
       const isDue = heldForMs >= dueAfterMs;
       checks.set(key, { heldAtMs, dueAfterMs: isDue ? heldForMs + Math.min(heldForMs, maxCheckMs) : dueAfterMs });
       if (!isDue) continue;
-      const driver = new Driver(this.#context, key, { stop, patienceMs: 0 });
+      const driver = new Driver(this.#context, key, new FlowCall({ stop, patienceMs: 0 }));
       await this.#settle("recheck", key, () => driver.run({ kind: "recheck" }), report);
     }
     this.#checks = checks;

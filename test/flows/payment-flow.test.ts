@@ -1,5 +1,6 @@
 import { FlowPausedError, MemoryJournal, type PaymentFlow, type PaymentFlowOptions } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
+import { apiClientOf } from "../../src/api/api-client.js";
 import { afterPayment, cipher, flowFixture, isList, isPayment, onPayment, refusal, request } from "./flow-fixture.js";
 
 const key = "order-1";
@@ -129,6 +130,33 @@ describe("another process takes over", () => {
     isGone = false;
     await expect(all(flow().recover())).resolves.toMatchObject([is]);
     expect(sandbox.payments.length).toBe(isMade ? 1 : 0);
+  });
+
+  it("while the bank takes its time: whoever is late sends nothing", async () => {
+    const { journal, turn } = turnedJournal();
+    const { flow, bank, sandbox } = await flowFixture({}, { journal });
+    const late = flow({
+      async takeFunds(context) {
+        turn(60_000);
+        await expect(all(flow().recover())).resolves.toMatchObject([{ status: "paid" }]);
+        return bank.takeFunds(context);
+      },
+    });
+    await expect(late.run(key, request)).resolves.toMatchObject({ status: "paid" });
+    expect(sandbox.payments.length).toBe(1);
+  });
+
+  it("and the claim's owner sends it before its lease ends, less a tenth", async () => {
+    const { flow, client } = await flowFixture();
+    const api = apiClientOf(client);
+    if (api === undefined) throw new Error("no client");
+    const send = vi.spyOn(api, "send");
+    const before = performance.now();
+    await flow({ client, leaseMs: 10_000 }).run(key, request);
+    const sendBy = send.mock.calls[0]?.[2];
+    expect(sendBy?.monotonicMs).toBeGreaterThanOrEqual(before + 9_000);
+    expect(sendBy?.monotonicMs).toBeLessThanOrEqual(performance.now() + 9_000);
+    expect(send.mock.calls[0]?.[3]).toMatchObject({ maxRetries: 0 });
   });
 
   it("a flow whose bank was away, by work", async () => {
