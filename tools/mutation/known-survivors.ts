@@ -1,9 +1,7 @@
 import type { KnownSurvivor } from "./known-survivor.js";
 import { auth } from "./known-survivors/auth.js";
 import { cliLists } from "./known-survivors/cli-lists.js";
-import { decisions } from "./known-survivors/decisions.js";
 import { errors } from "./known-survivors/errors.js";
-import { flows } from "./known-survivors/flows.js";
 import { http } from "./known-survivors/http.js";
 import { journals } from "./known-survivors/journals.js";
 import { login } from "./known-survivors/login.js";
@@ -16,9 +14,7 @@ import { wire } from "./known-survivors/wire.js";
 export const knownSurvivors: readonly KnownSurvivor[] = [
   ...auth,
   ...cliLists,
-  ...decisions,
   ...errors,
-  ...flows,
   ...http,
   ...journals,
   ...login,
