@@ -1,6 +1,6 @@
 import { failedStatuses } from "../api/fields.js";
 import { CrossBorderError } from "../errors/errors.js";
-import type { DecisionEvent, FlowEvent } from "../events/flow-event.js";
+import type { FlowEvent } from "../events/flow-event.js";
 import type { Reporter } from "../events/reporter.js";
 import { payments } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
@@ -31,8 +31,22 @@ export class FlowSteps {
   }
 
   decided(held: Held, to: Flow, resolution: Resolution): void {
-    const event = decisionOf(held, to, resolution);
-    if (event !== undefined) this.#reporter.emit("decision", { key: this.#key, ...event });
+    const { step } = resolution;
+    const carriedOut = "decisions" in to ? to.decisions?.at(-1) : undefined;
+    const decision = step === "propose" ? resolution.decision : step === "refuse" ? held.proposal : carriedOut;
+    if (decision === undefined) return;
+    const { action, why, withoutProof, approvedBy, by: proposedBy } = decision;
+    const by = step === "refuse" ? resolution.by : (approvedBy ?? proposedBy);
+    this.#reporter.emit("decision", {
+      key: this.#key,
+      step: stepNames[step],
+      action,
+      by,
+      why,
+      ...(by !== proposedBy && { proposedBy }),
+      ...(withoutProof && { withoutProof }),
+      atMs: clock.wallMs(),
+    });
   }
 
   #emit(event: Omit<FlowEvent, "key" | "durationMs">): void {
@@ -52,24 +66,7 @@ export class FlowSteps {
   }
 }
 
-function decisionOf(held: Held, to: Flow, resolution: Resolution): Omit<DecisionEvent, "key"> | undefined {
-  const atMs = clock.wallMs();
-  if (resolution.step === "propose") return { ...namesOf(resolution.decision), step: "proposed" };
-  if (resolution.step === "refuse") {
-    const { proposal } = held;
-    if (proposal === undefined) return undefined;
-    return { ...namesOf(proposal), step: "refused", by: resolution.by, proposedBy: proposal.by, atMs };
-  }
-  const decision = "decisions" in to ? to.decisions?.at(-1) : undefined;
-  if (decision === undefined) return undefined;
-  const { approvedBy, by } = decision;
-  if (approvedBy === undefined) return { ...namesOf(decision), step: "decided" };
-  return { ...namesOf(decision), step: "approved", by: approvedBy, proposedBy: by, atMs };
-}
-
-function namesOf({ action, by, why, atMs, withoutProof }: NonNullable<Held["proposal"]>) {
-  return { action, by, why, atMs, ...(withoutProof && { withoutProof }) };
-}
+const stepNames = { decide: "decided", propose: "proposed", approve: "approved", refuse: "refused" } as const;
 
 /** What the service said, if that did not settle the flow. */
 function wordsIn(flow: Flow): Pick<FlowEvent, "status" | "serviceCode"> {

@@ -36,7 +36,7 @@ const recoverPatienceMs = 30_000;
 const firstCheckMs = 60_000;
 const maxCheckMs = 6 * 3_600_000;
 /** How often `work` lists what is held. */
-const listHeldEveryMs = 30_000;
+const listHeldEveryMs = 60_000;
 
 /** Continues the flows whose owners are gone, and searches again for the payments of held ones. */
 export class Work {
