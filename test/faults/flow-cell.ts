@@ -1,13 +1,19 @@
 import { CrossBorderClient, CrossBorderError } from "cross-border-payments";
-import { type FlowOutcome, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
+import { type FlowOutcome, FlowPausedError, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import { Agent, type Dispatcher } from "undici";
-import { Marks } from "../../src/simulation/marks.js";
-import type { MarkCounts } from "../simulation/mark-report.js";
 import { intent } from "./calls.js";
 import { type Fixture, likeTheClients, type Mode, networkOf } from "./cell.js";
 import { capBytes, type Fault } from "./faults.js";
-import { happeningOf, type Point, pointOf } from "./flow-happenings.js";
 import { type SeenRequest, startWireFaultServer, type WireFaultServer } from "./wire-fault-server.js";
+
+/** The requests of a flow: for its intent, for the payment, and for the list in which it is searched for. */
+export const points = ["intent", "payment", "search"] as const;
+export type Point = (typeof points)[number];
+
+function pointOf({ method, target }: Pick<SeenRequest, "method" | "target">): Point {
+  if (method === "GET") return "search";
+  return target === "/payments" ? "payment" : "intent";
+}
 
 /** What became of one flow, by what it told and by the records of the service and the bank. */
 export interface FlowObservation {
@@ -15,8 +21,8 @@ export interface FlowObservation {
   readonly violations: readonly string[];
   /** None where the machine was too busy to go on after the fault. */
   readonly status: FlowOutcome["status"] | undefined;
-  /** How often each mark of the simulator was reached. */
-  readonly marks: MarkCounts;
+  /** It waits as long as the service asked. */
+  readonly isWaiting: boolean;
   /** Whether a request met the fault. */
   readonly isMet: boolean;
 }
@@ -48,8 +54,8 @@ export async function playFlow(
   const respond = (request: SeenRequest) => service.respond(request);
   const healthy = await startWireFaultServer({
     response: respond,
-    // So that the payment has to be looked for.
-    ...(point === "look" ? { play: { atRequest: breaksOffPayments } } : undefined),
+    // So that the payment has to be searched for.
+    ...(point === "search" ? { play: { atRequest: breaksOffPayments } } : undefined),
   });
   const failing = await startWireFaultServer({
     response: respond,
@@ -57,11 +63,9 @@ export async function playFlow(
     tls: typeof fault.tls === "function" ? fault.tls() : undefined,
   });
   service.servers.push(healthy, failing);
-  const marks = new Marks();
-  const route = await Route.open(fixture, { fault, point, mode, marks }, failing);
+  const route = await Route.open(fixture, { fault, point, mode }, failing);
   const bank = new Bank();
-  let journalAheadMs = 0;
-  const journal = new MemoryJournal({ nowMs: () => Date.now() + journalAheadMs });
+  const journal = new MemoryJournal();
   const client = new CrossBorderClient({
     baseUrl: healthy.origin,
     auth: { accessToken: () => "token" },
@@ -80,14 +84,17 @@ export async function playFlow(
       circuitBreaker: false,
       takeFunds: bank.takeFunds,
       releaseFunds: bank.releaseFunds,
-      on: { flow: (event) => marks.decided(event) },
     });
   const violations: string[] = [];
   let outcome: FlowOutcome | undefined;
+  let isWaiting = false;
   const run = async (): Promise<void> => {
     try {
-      outcome = await newFlow().run(key, intentRequest);
+      // A service that throttles is waited for as long as the caller waits.
+      const signal = AbortSignal.timeout(route.isOver ? 60_000 : 3_000);
+      outcome = await newFlow().run(key, intentRequest, { patienceMs: 1500, signal });
     } catch (error) {
+      isWaiting = error instanceof FlowPausedError && error.retryAtMs !== undefined;
       if (!(error instanceof CrossBorderError)) violations.push(`an error without a type: ${String(error)}`);
       else if (error.effect === "none" && service.payments.length > 0) violations.push(`${error.code}: untrue effect`);
     }
@@ -97,11 +104,9 @@ export async function playFlow(
       if (outcome === undefined) await run();
     }
     route.isOver = true;
-    // What a response asked to wait for, which is an hour at most, is over as well.
-    journalAheadMs = 3_600_000;
-    for (let runs = 0; runs < mostRuns && outcome === undefined; runs += 1) await run();
+    for (let runs = 0; runs < mostRuns && outcome === undefined && !isWaiting; runs += 1) await run();
     violations.push(...bank.violationsOf(outcome?.status, service.payments.length));
-    return { violations, status: outcome?.status, marks: Object.fromEntries(marks.reached), isMet: route.isMet };
+    return { violations, status: outcome?.status, isWaiting, isMet: route.isMet };
   } finally {
     await Promise.all([failing.close(), healthy.close()]);
     await route.close();
@@ -113,27 +118,22 @@ function breaksOffPayments({ request, socket }: { request: SeenRequest; socket: 
   return request.method === "POST" && request.target === "/payments" ? socket.resetAndDestroy() : false;
 }
 
-interface Plan extends FlowCell {
-  readonly marks: Marks;
-}
-
 /** Sends the requests of one kind to the server with the fault, and all others to the healthy one. */
 class Route {
   isOver = false;
   isMet = false;
-  #hasClaimed = false;
-  readonly #plan: Plan;
+  readonly #plan: FlowCell;
   readonly #origin: string;
   readonly #faulty: Agent;
   readonly #healthy = new Agent(likeTheClients);
 
-  private constructor(plan: Plan, origin: string, faulty: Agent) {
+  private constructor(plan: FlowCell, origin: string, faulty: Agent) {
     this.#plan = plan;
     this.#origin = origin;
     this.#faulty = faulty;
   }
 
-  static async open(fixture: Fixture, plan: Plan, failing: WireFaultServer): Promise<Route> {
+  static async open(fixture: Fixture, plan: FlowCell, failing: WireFaultServer): Promise<Route> {
     const { fault } = plan;
     const { origin, dispatcher: agent = new Agent(likeTheClients) } = await networkOf(fixture, fault, failing);
     // Some faults are those of a connection that is there already.
@@ -146,17 +146,12 @@ class Route {
   }
 
   readonly dispatch = (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean => {
-    const { fault, point, mode, marks } = this.#plan;
-    const request = { method: options.method, target: options.path };
-    const here = pointOf(request, this.#hasClaimed);
-    if (here === "payment") this.#hasClaimed = true;
-    if (here === "payment" && point === "look") marks.happened(key, "the payment's response is lost");
+    const { point, mode } = this.#plan;
+    const here = pointOf({ method: options.method, target: options.path });
     if (here !== point || this.isOver || (mode === "once" && this.isMet)) {
       return this.#healthy.dispatch(options, handler);
     }
     this.isMet = true;
-    const what = happeningOf(fault, point, request);
-    if (what !== undefined) marks.happened(key, what);
     return this.#faulty.dispatch({ ...options, origin: this.#origin }, handler);
   };
 
@@ -170,7 +165,7 @@ class Service {
   readonly servers: WireFaultServer[] = [];
 
   get payments(): readonly SeenRequest[] {
-    return this.servers.flatMap(({ truth }) => truth.commits.filter((request) => pointOf(request, true) === "payment"));
+    return this.servers.flatMap(({ truth }) => truth.commits.filter((request) => pointOf(request) === "payment"));
   }
 
   respond(request: SeenRequest): string {
@@ -214,23 +209,26 @@ function recordOf({ body, atMs }: SeenRequest, headers: SeenRequest["headers"], 
 }
 
 class Bank {
-  #isTaken = false;
+  #takenAtMs: number | undefined;
   #isReleased = false;
 
   readonly takeFunds = () => {
     if (this.#isReleased) return null;
-    const replayed = this.#isTaken;
-    this.#isTaken = true;
-    return { senderGatewayTransactionId: transactionId, replayed };
+    const takenAtMs = this.#takenAtMs;
+    this.#takenAtMs ??= Date.now();
+    const funds = { senderGatewayTransactionId: transactionId };
+    return takenAtMs === undefined
+      ? { ...funds, replayed: false as const }
+      : { ...funds, replayed: true as const, takenAtMs };
   };
 
   readonly releaseFunds = () => {
     this.#isReleased = true;
   };
 
-  /** The laws of the simulator, of what there is once the fault is over; or, of a flow that has not ended, so far. */
+  /** The laws of a flow, of what there is once the fault is over; or, of a flow that has not ended, so far. */
   violationsOf(status: FlowOutcome["status"] | undefined, payments: number): readonly string[] {
-    const money = this.#isReleased ? "given back" : this.#isTaken ? "taken" : "not taken";
+    const money = this.#isReleased ? "given back" : this.#takenAtMs !== undefined ? "taken" : "not taken";
     if (status === undefined && payments <= (money === "given back" ? 0 : 1)) return [];
     const end = `${status ?? "no outcome"}, ${payments} payments, money ${money}`;
     const isRight =

@@ -9,7 +9,7 @@ it(
     const { violations, ends } = await runFlowMatrix(isThorough);
     expect(violations).toEqual([]);
     // Flows that all end in one way prove little.
-    expect(Object.keys(ends).sort()).toEqual(["held", "paid", "rejected"]);
+    expect(Object.keys(ends).sort()).toEqual(expect.arrayContaining(["held", "paid", "rejected"]));
   },
   playLimitMs,
 );
