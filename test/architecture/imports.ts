@@ -39,7 +39,7 @@ export const importTable: ImportTable = {
     ],
     paging: ["errors", "timing", "wire/status.ts", "api"],
     resources: ["api", "paging"],
-    payments: ["errors", "wire/status.ts", "api", "paging", "resources"],
+    payments: ["errors", "wire/status.ts", "api", "resources"],
     verification: [
       "errors",
       "options",

@@ -388,7 +388,7 @@ it.each([
   ["refuse", { by: "Petra", why: "w".repeat(2001) }, "why must be on what grounds it is decided, in 2000 characters"],
   ["approve", { by: " \u200b" }, "found only spaces"],
   ["approve", { by: "\ufe0f" }, "found only spaces"],
-  ["approve", { by: "Petra", because: "x" }, "there are by, why, proposal"],
+  ["approve", { by: "Petra", because: "x" }, "the options are by, why, proposal"],
   ["refuse", { by: "Petra" }, "why must be on what grounds"],
   ["refuse", undefined, "by must be who decides"],
 ] as const)("refuses before anything is read: %s, %#", async (operation, given, message) => {

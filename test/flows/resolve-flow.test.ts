@@ -86,7 +86,7 @@ describe("what resolve is given", () => {
       { ...decision, payment: { note: "é".repeat(140_000) } },
       "as JSON of 262144 bytes or fewer; found an object",
     ],
-    ["release", { ...decision, withoutproof: true }, "there are by, why, payment, withoutProof"],
+    ["release", { ...decision, withoutproof: true }, 'Did you mean "withoutProof"?'],
     ["found", { ...decision, payment: null }, "payment must be the service's record of the payment"],
     ["found", { ...decision, payment: "payment-1" }, "payment must be the service's record of the payment"],
     ["resend", { ...decision, payment: {} }, 'for "found" only, not for "resend"'],

@@ -294,7 +294,6 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       about: "what is proved of the flow, for which bounds, what is assumed, and what is not covered",
     },
     { name: "proof", title: "What was proved", about: "the figures, with the commands that give them again" },
-    { name: "mutation", title: "Mutation testing", about: "whether a test notices when the code is changed" },
   ],
 };
 
