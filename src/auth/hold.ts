@@ -1,4 +1,3 @@
-import { nextDelayMs } from "../timing/backoff.js";
 import { clock } from "../timing/clock.js";
 import type { Deadline } from "../timing/deadline.js";
 import { later, leftMs, now, type Timestamp } from "../timing/timestamp.js";
@@ -187,7 +186,7 @@ export function backOffMs(
   const isThrottled = kind === "throttled";
   if (retryAfterMs > 0) return Math.min(isThrottled ? longestAskedMs : longestPauseMs, retryAfterMs);
   const capMs = (isThrottled ? longestThrottledMs : longestPauseMs) - leastPauseMs;
-  return leastPauseMs + nextDelayMs(failures, random, { baseMs: leastPauseMs, capMs });
+  return leastPauseMs + Math.round(Math.min(capMs, leastPauseMs * 2 ** failures) * random());
 }
 
 /** How long there is no login after `refusals` refused ones in a row, since identity servers lock accounts: 1 min, then 2, 4, … 60. */

@@ -1,6 +1,5 @@
-import { type CrossBorderClient, type Logger, VERSION } from "cross-border-payments";
+import type { CrossBorderClient, Logger } from "cross-border-payments";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import packageJson from "../../package.json" with { type: "json" };
 import { errorOf } from "../support/error-of.js";
 import { harnesses } from "./harness.js";
 
@@ -99,8 +98,4 @@ describe("CROSS_BORDER_LOG", () => {
     await using harness = await open?.();
     expect(() => harness?.client()).toThrow(expect.objectContaining({ code: "invalid_config" }));
   });
-});
-
-it("exports the version of the package", () => {
-  expect(VERSION).toBe(packageJson.version);
 });

@@ -1,11 +1,11 @@
-import { CrossBorderClient, InvalidArgumentError } from "cross-border-payments";
+import type { CrossBorderClient } from "cross-border-payments";
 import type { SandboxRequest } from "cross-border-payments/sandbox";
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../src/api/operation.js";
 import { harnesses } from "../contract/harness.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { isThorough } from "../support/thorough.js";
-import { bodyOf, callByName, collectionOf, everyOperation, filterOf } from "./call-by-name.js";
+import { bodyOf, callByName, everyOperation, filterOf } from "./call-by-name.js";
 
 /** What a caller can give to the method of a row: a body, or the query of a list, and options. */
 function inputOf(row: Operation): readonly object[] {
@@ -45,14 +45,6 @@ function readOnce(value: unknown, reads: Map<string, number>, path = ""): unknow
 
 /** Settles the call, whatever the made-up response leads to: what counts is what was sent. */
 const settle = (call: unknown) => Promise.resolve(call).catch(() => undefined);
-
-it.each(everyOperation.filter(({ name }) => name.split(".").length > 2))(
-  "refuses an id of $name as it is bound",
-  (row) => {
-    const client = new CrossBorderClient({ baseUrl: "https://service.test", auth: { accessToken: () => "t" } });
-    expect(() => collectionOf(client, row, [".."])).toThrow(InvalidArgumentError);
-  },
-);
 
 describe.each(harnesses)("$name", ({ name, open }) => {
   const clients = [
@@ -110,22 +102,19 @@ describe.each(harnesses)("$name", ({ name, open }) => {
       if (request.operation !== "payments.list") return undefined;
       received.push(request);
       const asked = new URLSearchParams(request.query);
-      const at = Number(asked.get("_after")) + 1;
-      const isThere = at <= 3 && !asked.has("_before");
-      return Response.json(isThere ? [{ id: `p${at}`, pagingToken: `${at}` }] : []);
+      const at = Number(asked.get("_after"));
+      const records = [1, 2, 3, 4, 5].map((number) => ({ id: `p${number}`, pagingToken: `${number}` }));
+      return Response.json(records.slice(at, at + 3));
     };
     await using harness = await open({ onRequest });
-    const query = { size: 1, sort: ["pagingToken.asc"] as const, filter: { memo: "rent" } };
+    const query = { size: 3, sort: ["pagingToken.asc"] as const, filter: { memo: "rent" } };
     const options = { headers: { "x-trace": "before" } };
     for await (const _ of harness.client({ validation: "off" }).payments.list(query, options)) {
       query.size += 1;
       query.filter.memo += "!";
       options.headers["x-trace"] = "after";
     }
-    // Four pages, what lies before each of the three that are not empty, and the last record once more, which proves the end.
-    const sizes = received.map(({ query }) => new URLSearchParams(query).get("_size"));
-    // Where pages have one record, the last one is asked for together with the one before it.
-    expect(sizes).toEqual([...Array(7).fill("1"), "2"]);
+    expect(received.map(({ query }) => new URLSearchParams(query).get("_size"))).toEqual(["3", "3", "3"]);
     for (const { query, headers } of received) {
       const sent = new URLSearchParams(query);
       expect([sent.get("memo"), sent.get("_sort")]).toEqual(["rent", "pagingToken.asc"]);

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, it, vi } from "vitest";
 import { ConfigError } from "../../src/errors/errors.js";
 import { Deadline } from "../../src/timing/deadline.js";
@@ -63,4 +64,8 @@ it.each([
   expect(() => parseAppInfo(given)).toThrow(new RegExp(`^${start.replaceAll(".", "\\.")}`));
   expect(() => parseAppInfo(given, "Owner: ")).toThrow(/^Owner: appInfo: /);
   expect(parseAppInfo(app)).toEqual(app);
+});
+
+it("exports the version of the package", () => {
+  expect(version).toBe(JSON.parse(readFileSync("package.json", "utf8")).version);
 });

@@ -293,7 +293,6 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       title: "How we test",
       about: "what is proved of the flow, for which bounds, what is assumed, and what is not covered",
     },
-    { name: "mutation", title: "Mutation testing", about: "whether a test notices when the code is changed" },
   ],
 };
 

@@ -6,8 +6,8 @@ import { PostgresTokenStore } from "cross-border-payments/tokens/postgres";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { PostgresServer } from "../crash/postgres-server.js";
+import { failure } from "../journals/journal-fixture.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
-import { failure } from "./journal-fixture.js";
 
 const encryptionKey = randomBytes(32);
 
