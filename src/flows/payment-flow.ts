@@ -287,7 +287,9 @@ export class PaymentFlow {
     // The flow belongs to this call, whatever becomes of the objects that it was given.
     const asked = copyRequest(request);
     const { client, scope } = this.#context;
-    await client.check(paymentIntents.create, [], { body: asked }, { headers });
+    await client.check(paymentIntents.create, [], { body: asked }, { headers }).catch((error: unknown) => {
+      throw traceFrom(error);
+    });
     if (scope.gateway !== undefined && asked.senderGatewayId !== scope.gateway) {
       throw new InvalidArgumentError(
         "the request's senderGatewayId is not the gatewayId of this PaymentFlow: each gateway needs a PaymentFlow of its own",
