@@ -59,20 +59,9 @@ const confirmed: readonly {
   {
     what: "what replaced a quote",
     before: began(quoted),
-    act: (journal, entry) => journal.replaceQuote(key, entry, state, another, undefined),
+    act: async (journal, entry) =>
+      expect(await journal.write(key, entry, state, { lease: another, inTime: true })).toBe(true),
     found: { phase: state.phase, owner: "two" },
-  },
-  {
-    what: "the fence of a quote",
-    before: began(quoted),
-    act: (journal, entry) => journal.fenceQuote(key, entry, another.nonce),
-    found: { phase: "quoted", nonce: another.nonce },
-  },
-  {
-    what: "that an old quote is gone",
-    before: began({ ...quoted, quoteTtlMs: 1 }),
-    act: (journal) => journal.prune({ quotedBeforeMs: Date.now() + 60_000 }),
-    found: undefined,
   },
   {
     what: "that an old flow was pruned",

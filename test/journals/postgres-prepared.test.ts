@@ -82,7 +82,7 @@ describe.skipIf(url === "")("with a server", () => {
     const { journal } = await openJournal();
     const keys = Array.from({ length: 60 }, (_, index) => `k${index}`);
     await Promise.all(keys.map((key) => runFlow(journal, key)));
-    expect(await journal.counts(scope)).toEqual({ paid: 60 });
+    expect((await journal.list({ scope, phase: "paid", limit: 99 })).entries).toHaveLength(60);
     expect(await journal.acquire("k1", newLease())).toMatchObject({ epoch: 2 });
   });
 
@@ -111,7 +111,7 @@ describe.skipIf(url === "")("with a server", () => {
   it("compresses states by what takes the least time, where the server has it", async () => {
     const { schema } = await openJournal();
     const { rows } = await admin.query(
-      `SELECT attname, attcompression FROM pg_attribute WHERE attrelid = '${schema}.cross_border_flows'::regclass AND attname IN ('data', 'evidence')`,
+      `SELECT attname, attcompression FROM pg_attribute WHERE attrelid = '${schema}.cross_border_flows'::regclass AND attname = 'data'`,
     );
     expect(rows.map(({ attcompression }) => attcompression)).toEqual(["l", "l"]);
   });
