@@ -5,7 +5,7 @@ import { PostgresBatches } from "../../src/journals/postgres-batches.js";
 import { postgresStatements } from "../../src/journals/postgres-statements.js";
 import { tablesOf } from "../../src/journals/postgres-tables.js";
 
-const { keyed } = postgresStatements(tablesOf("public", "flows"), false);
+const { keyed } = postgresStatements(tablesOf("public", "flows"));
 
 /** A statement that was sent, and what ends it. */
 interface Sent {

@@ -183,7 +183,7 @@ describe.skipIf(url === "")("with a server", () => {
     isEnding = false;
     await ending;
     // The connection of a first list may be one that was ended.
-    const listed = await eventually(() => journal.list({ scope, limit: 1_000 }));
+    const { entries: listed } = await eventually(() => journal.list({ scope, limit: 1_000 }));
     const stored = new Set(listed.map(({ key }) => key));
     for (const [key, result] of results) {
       if (result === "stored") expect(stored, key).toContain(key);
@@ -207,7 +207,7 @@ describe.skipIf(url === "")("with a server", () => {
       const written = journals.flatMap((each, index) => {
         const ordered = index % 2 === 0 ? entries : entries.toReversed();
         const write = (entry: JournalEntry) =>
-          each.write(entry.key, { ...entry, revision: round + 1 }, { ...state, data: String(round) }, 60_000);
+          each.write(entry.key, { ...entry, revision: round + 1 }, { ...state, data: String(round) });
         return ordered.map(write);
       });
       expect(new Set(await Promise.all(written))).toEqual(new Set([true]));

@@ -27,7 +27,7 @@ describe.skipIf(url === "")("with a server", () => {
   /** A flow from its beginning to its end, one statement after the other. */
   async function runFlow(journal: PostgresJournal, key: string) {
     const entry = await begin(journal, key);
-    expect(await journal.write(key, entry, state, 60_000)).toBe(true);
+    expect(await journal.write(key, entry, state)).toBe(true);
     expect(await journal.write(key, { ...entry, revision: 2 }, { ...state, phase: "paid", settled: true })).toBe(true);
     expect(await journal.read(key)).toMatchObject({ phase: "paid", revision: 3, data: state.data });
   }
