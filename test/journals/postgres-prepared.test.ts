@@ -93,8 +93,8 @@ describe.skipIf(url === "")("with a server", () => {
     const renewAll = () => Promise.all(entries.map((entry) => journal.renew(entry.key, entry, 60_000)));
     // From the sixth time on the server keeps the plan.
     for (let times = 0; times < 12; times += 1) await renewAll();
-    await admin.query(`INSERT INTO ${schema}.cross_border_flows (key, epoch, phase, settled, data, owner, created_at, updated_at, service, gateway)
-      SELECT 'grown-' || n, 1, 'paid', true, repeat('x', 200), '', now(), now(), 's', 'g' FROM generate_series(1, 20000) AS n`);
+    await admin.query(`INSERT INTO ${schema}.cross_border_flows (key, epoch, revision, nonce, phase, settled, data, owner, created_at, updated_at, service, gateway)
+      SELECT 'grown-' || n, 1, 1, 'n', 'paid', true, repeat('x', 200), '', now(), now(), 's', 'g' FROM generate_series(1, 20000) AS n`);
     const scans = async () => {
       const { rows } = await admin.query(
         "SELECT seq_tup_read::int AS read FROM pg_stat_user_tables WHERE schemaname = $1 AND relname = 'cross_border_flows'",
@@ -113,6 +113,6 @@ describe.skipIf(url === "")("with a server", () => {
     const { rows } = await admin.query(
       `SELECT attname, attcompression FROM pg_attribute WHERE attrelid = '${schema}.cross_border_flows'::regclass AND attname = 'data'`,
     );
-    expect(rows.map(({ attcompression }) => attcompression)).toEqual(["l", "l"]);
+    expect(rows.map(({ attcompression }) => attcompression)).toEqual(["l"]);
   });
 });
