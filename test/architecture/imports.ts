@@ -63,7 +63,7 @@ export const importTable: ImportTable = {
       "resources",
       "money.ts",
     ],
-    journals: ["errors", "options", "timing", "flows"],
+    journals: ["errors", "options", "timing", "flows", "verification/fingerprint.ts"],
     tokens: [
       "errors",
       "options",
