@@ -127,11 +127,7 @@ ${fact("memo", intent.memo)}${fact("intent", intent.id)}`;
 function showForm(facts: FlowFacts): Html | undefined {
   if (facts.isShown || facts.flow.intent === undefined) return undefined;
   if (!facts.canShow) return html`<p class="soft">The desk doesn't show names and account numbers.</p>`;
-  return form(
-    facts,
-    "show",
-    html`<button class="plain">Show names and account numbers (this is logged)</button>`,
-  );
+  return form(facts, "show", html`<button class="plain">Show names and account numbers (this is logged)</button>`);
 }
 
 function ownerText(owner: string, untilMs = 0, nowMs: number): string {
