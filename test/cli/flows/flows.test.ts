@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +8,6 @@ import { commands } from "../../../src/cli/commands.js";
 import { postgresRelease02, sqliteRelease02 } from "../../journals/release-0-2.js";
 import { nodeSqlite, openHandle } from "../../journals/sqlite-fixture.js";
 import { signingKeysOf } from "../../support/key-pairs.js";
-import { command } from "../../support/program.js";
 import { temporaryFolder } from "../../support/temporary-folder.js";
 import { recordsIn, run } from "../run.js";
 import { type FlowsFixture, journalKinds, openFlowsFixture, postgresUrl, request } from "./flows-fixture.js";
