@@ -125,7 +125,7 @@ describe("the desk", () => {
   });
 
   it("shows the page after 20 s if a decision takes longer, and carries it out", async () => {
-    const { ask, target, fieldsOf, bank, flow, key, searches, revisionOf, proposalOf } = await deskFixture();
+    const { ask, target, fieldsOf, bank, flow, key, searches, revisionOf } = await deskFixture();
     await flow.propose(key, "release", { by: "Olga", why, revision: await revisionOf() });
     const form = await fieldsOf("s-petra", "approve");
     let respond = (_: undefined): void => {};

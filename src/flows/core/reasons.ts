@@ -94,7 +94,8 @@ export const decisionEffects: Readonly<Record<Action, DecisionEffect>> = {
     follows: "Nothing. The money stays taken.",
   },
   release: {
-    needs: "The word of the service's operators that the payment was not made and won't be. An absent record proves nothing.",
+    needs:
+      "The word of the service's operators that the payment was not made and won't be. An absent record proves nothing.",
     does: searches,
     follows: "The program calls releaseFunds, which gives the money back.",
   },
