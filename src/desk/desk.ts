@@ -283,7 +283,7 @@ function pageResponse(status: number, text: string): Response {
   return new Response(text, { status, headers: { "content-type": "text/html; charset=utf-8" } });
 }
 
-/** Nothing is loaded, run, framed, kept, or read by another page. Browsers name the origin of forms only where a policy lets them. */
+/** Nothing is loaded, run, framed, kept, or read by another page. Browsers name the origin of forms only if a policy lets them. */
 function securityHeaders(nonce: string): Readonly<Record<string, string>> {
   return {
     "content-security-policy":

@@ -80,13 +80,13 @@ async function show(
 const pageSize = 100;
 
 function reportUnreadable(errors: readonly Error[], { stderr }: Terminal): ExitCode {
-  for (const { message } of errors.slice(0, mostNamed)) stderr.write(`cross-border: ${printableLines(message)}\n`);
-  const more = errors.length - mostNamed;
+  for (const { message } of errors.slice(0, maxNamed)) stderr.write(`cross-border: ${printableLines(message)}\n`);
+  const more = errors.length - maxNamed;
   if (more > 0) stderr.write(`cross-border: and ${more} more can't be read\n`);
   return exitCodes.refuted;
 }
 
-const mostNamed = 20;
+const maxNamed = 20;
 
 async function showCounts({ context }: OpenFlows, isJson: boolean, terminal: Terminal): Promise<ExitCode> {
   const counts = await countFlows(context);
