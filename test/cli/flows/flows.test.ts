@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,6 +9,7 @@ import { commands } from "../../../src/cli/commands.js";
 import { postgresRelease03, sqliteRelease03 } from "../../journals/release-0-3.js";
 import { nodeSqlite, openHandle } from "../../journals/sqlite-fixture.js";
 import { signingKeysOf } from "../../support/key-pairs.js";
+import { command } from "../../support/program.js";
 import { temporaryFolder } from "../../support/temporary-folder.js";
 import { recordsIn, run } from "../run.js";
 import { type FlowsFixture, journalKinds, openFlowsFixture, postgresUrl, request } from "./flows-fixture.js";
@@ -260,6 +262,35 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     expect([other.code, other.stderr]).toEqual([3, expect.stringContaining("The flow has changed")]);
     expect(await phaseOf("held-1")).toBe("held");
     expect((await resolve("4")).code).toBe(0);
+  });
+
+  it.skipIf(!isHere)("stay as they are at Ctrl-C during the search, free for the next one", async () => {
+    await hold("held-1");
+    const before = await fixture.flow.details("held-1");
+    let list = (): void => {};
+    fixture.listed = new Promise((resolve) => {
+      list = resolve;
+    });
+    const line = fixture.line(["flows", "resolve", "held-1", "release", ...grounds, "--yes"]);
+    const child = spawn(process.execPath, [command, ...line], {
+      env: { ...process.env, ...fixture.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const closed = new Promise((resolve) => child.once("close", resolve));
+    let said = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
+    });
+    await expect.poll(async () => (await fixture.flow.status("held-1"))?.owner).toBe("cross-border");
+    child.kill("SIGINT");
+    expect(await closed).toBe(130);
+    expect(said).toContain('is not finished in phase "held"');
+    expect(await fixture.flow.details("held-1")).toEqual(before);
+    fixture.listed = undefined;
+    list();
+    const { code } = await fixture.run(["flows", "resolve", "held-1", "release", ...grounds, "--yes"]);
+    expect(code).toBe(0);
   });
 
   it.skipIf(!isHere)("show what was signed if the service refused the signature", async () => {
