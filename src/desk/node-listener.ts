@@ -1,4 +1,4 @@
-import { mostFormBytes } from "./read-form.js";
+import { maxFormBytes } from "./read-form.js";
 
 /** What is used of a request of `node:http` or `node:http2`, or of a framework over them. */
 export interface NodeRequest extends AsyncIterable<Uint8Array> {
@@ -61,14 +61,14 @@ async function requestOf(incoming: NodeRequest): Promise<Request> {
   return new Request(`http://desk.invalid/${query}`, { method: carried, headers, ...body });
 }
 
-/** As much as the desk reads, and one byte more where there is more. */
+/** As much as the desk reads, and one byte more if there is more. */
 async function bodyOf(incoming: NodeRequest): Promise<Blob> {
   if (incoming.readableEnded === true) return new Blob([formOf(incoming.body)]);
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let bytes = 0;
   // An iterator that is ended early ends the connection, and with it the response.
   const iterator = incoming[Symbol.asyncIterator]();
-  while (bytes <= mostFormBytes) {
+  while (bytes <= maxFormBytes) {
     const { done, value } = await iterator.next();
     if (done) break;
     bytes += value.byteLength;

@@ -1,4 +1,4 @@
-/** Why the desk does not take a request, or nothing where it may have come from its own page. */
+/** Why the desk refuses a request, or nothing if it may have come from its own page. */
 export function whyRefused(request: Request, origins: readonly string[] | undefined): string | undefined {
   const { headers, method, url } = request;
   const host = headers.get("host") ?? new URL(url).host;

@@ -21,7 +21,7 @@ export interface SqliteHost {
 type Handle = SqliteDatabase & { close(): void };
 
 /**
- * The journal in a file that is there, by `node:sqlite`; or by the better-sqlite3 that is installed where the command is run.
+ * Opens the journal in an existing file, by `node:sqlite`, or by the better-sqlite3 of the working directory.
  *
  * @throws {ConfigError} Neither is there; or as `SqliteJournal.open`.
  * @throws {JournalError} As `SqliteJournal.open`.
@@ -72,8 +72,8 @@ function toFailure(error: unknown): CrossBorderError {
       ? ""
       : `, and better-sqlite3, which is installed here, can't be loaded (${String(error)})`;
   return new ConfigError(
-    `Node ${process.versions.node} can't open a SQLite file${why}. Where better-sqlite3 is installed in the working ` +
-      "directory's project, the command goes by it; elsewhere run it by a newer Node: npx -p node@22 -p cross-border-payments cross-border flows …",
+    `Node ${process.versions.node} can't open a SQLite file${why}. If better-sqlite3 is installed in the working ` +
+      "directory's project, the command uses it. Otherwise run it by a newer Node: npx -p node@22 -p cross-border-payments cross-border flows …",
     { cause: error },
   );
 }

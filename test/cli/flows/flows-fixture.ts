@@ -34,6 +34,8 @@ export interface FlowsFixture extends AsyncDisposable {
   fate: "made" | "lost" | "made, response lost";
   /** Whether made payments are not listed. */
   isHidden: boolean;
+  /** Lists wait for it. */
+  listed: Promise<void> | undefined;
   /** Another process of the program. */
   newFlow(options?: Partial<PaymentFlowOptions>): PaymentFlow;
   /** The command line, with the journal and the settings. */
@@ -61,8 +63,10 @@ export async function openFlowsFixture(
 ): Promise<FlowsFixture> {
   const { privateKey: signingKey, publicKeyBase64: rsaPublicKeyBase64 } = signingKeysOf("gateway");
   const server = await startSandbox({
-    onRequest: ({ operation }) =>
-      operation === "payments.create" && fixture.fate === "lost" ? Response.error() : undefined,
+    onRequest: async ({ operation }) => {
+      if (operation === "payments.list") await fixture.listed;
+      return operation === "payments.create" && fixture.fate === "lost" ? Response.error() : undefined;
+    },
     onResponse: ({ operation }) => {
       if (operation === "payments.create" && fixture.fate === "made, response lost") return Response.error();
       return operation === "payments.list" && fixture.isHidden ? Response.json([]) : undefined;
@@ -88,6 +92,7 @@ export async function openFlowsFixture(
     ...{ sandbox: server.sandbox, journal: place.journal, bank, flow: newFlow(), newFlow, rows: place.rows },
     fate: "made",
     isHidden: false,
+    listed: undefined,
     env,
     line: (line) => [...line, ...place.line],
     run: (line, { width, stdin, env: moreEnv } = {}) =>
