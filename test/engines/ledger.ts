@@ -1,5 +1,5 @@
-import pg from "pg";
 import type { FlowFunds } from "cross-border-payments/flow";
+import pg from "pg";
 import type { BankEntry } from "../crash/bank.js";
 
 /**
