@@ -38,7 +38,6 @@ export const alias = [
 const onlyThorough = [
   "test/faults/{flow-matrix,idle-connections,retry-budget,token-renewal,trials}.test.ts",
   "test/cli/probe/{odd-services,services}.test.ts",
-  "test/testing/history/planted-defects.test.ts",
   "test/http/{read-response,response-costs}.test.ts",
   "test/sandbox/remembered.test.ts",
   "test/package/bundle*.test.ts",
