@@ -1,38 +1,37 @@
 import { ConfigError } from "../errors/errors.js";
 
-/** The version of the tables of release 0.2.0. Those of 0.1.0, which had version 1, are no longer read. */
-export const firstMigrated = 2;
-
-export function newestOf(migrations: readonly unknown[]): number {
-  return firstMigrated + migrations.length - 1;
-}
-
-/** Those that have not run where tables have this version; 0 where there are none. */
-export function pendingOf<Migration>(migrations: readonly Migration[], version: number): readonly Migration[] {
-  return version === 0 ? migrations : migrations.slice(version - firstMigrated + 1);
-}
+/** The version of the tables of this release. */
+export const newest = 4;
+/** That of release 0.3.0, the only one that is migrated. */
+export const earlier = 3;
 
 type JournalName = "PostgresJournal" | "SqliteJournal";
 
-/** @throws {ConfigError} `journal_outdated` for tables of release 0.1.0, and for those of a newer release than this one. */
-export function assertKnownVersion(journal: JournalName, version: number, newest: number): void {
+/** @throws {ConfigError} `journal_outdated` for tables of a release before 0.3.0; or the tables belong to a newer release than this one. */
+export function assertKnownVersion(journal: JournalName, version: number): void {
   if (version > newest) {
     throw new ConfigError(
       `${journal}: the tables have version ${version}, and this release of cross-border-payments knows ${newest}. Use the newer release.`,
     );
   }
-  if (version !== 0 && version < firstMigrated) throw outdated(journal, `the tables have version ${version}`);
+  if (version === 0 || version >= earlier) return;
+  throw outdated(
+    journal,
+    `the tables have version ${version}`,
+    "Open them with release 0.3.0 first, and finish the open flows",
+  );
 }
 
-/** Release 0.2.0 goes on with the flows that 0.1.0 began, and leaves them without a scope. */
-export function outdatedFlow(journal: JournalName, key: string): ConfigError {
-  return outdated(journal, `release 0.1.0 began the flow of key ${JSON.stringify(key)}`);
+/** @param key of a flow that is open in the tables of release 0.3.0. */
+export function openFlow(journal: JournalName, key: string): ConfigError {
+  const what = `the flow of key ${JSON.stringify(key)} is open, and perhaps others`;
+  return outdated(journal, what, "Run recover with release 0.3.0 until no flow is open");
 }
 
-function outdated(journal: JournalName, what: string): ConfigError {
+function outdated(journal: JournalName, what: string, advice: string): ConfigError {
   return new ConfigError(
-    `${journal}: ${what}, and this release of cross-border-payments reads what releases from 0.2.0 on began. ` +
-      'Finish the flows of 0.1.0 with release 0.2.0 first: see "Flows of 0.1.0" in docs/migration.md. Nothing was changed.',
+    `${journal}: ${what}, and this release of cross-border-payments reads settled and held flows of release 0.3.0 only. ` +
+      `${advice}: see "Before 0.4.0" in docs/journal-versions.md. Nothing was changed.`,
     { code: "journal_outdated" },
   );
 }

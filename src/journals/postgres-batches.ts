@@ -122,12 +122,12 @@ export class PostgresBatches {
   }
 }
 
-function canGoTogether({ input: { data, evidence } }: Pending): boolean {
-  return ![data, evidence].some((text) => String(text).includes(textSeparator));
+function canGoTogether({ input: { data } }: Pending): boolean {
+  return !String(data).includes(textSeparator);
 }
 
 function inputTogether(batch: readonly Pending[], texts: readonly TextColumn[]): string[] {
-  const short = batch.map(({ input: { data: _, evidence: __, ...rest } }) => rest);
+  const short = batch.map(({ input: { data: _, ...rest } }) => rest);
   const lists = texts.map((column) => batch.map(({ input }) => textSeparator + input[column]).join(""));
   return [JSON.stringify(short), ...lists];
 }

@@ -1,48 +1,38 @@
 import { ConfigError, JournalError } from "../errors/errors.js";
-import { CheckedJournal } from "../flows/checked-journal.js";
+import { assertFlowKey } from "../flows/flow-key.js";
 import {
-  type BacklogCount,
   type FlowScope,
   finalPhases,
   type Journal,
   type JournalEntry,
+  type JournalList,
   type JournalQuery,
   type JournalState,
   type LeaseId,
   type LeaseRequest,
-  type ObservedLease,
   type PruneOptions,
   type PruneReport,
-  type ScopeCounts,
   type ScopeFilter,
   type StateId,
 } from "../flows/journal.js";
 import { type CheckTable, isBoolean, isPositiveInteger, parseOptions } from "../options/option-table.js";
 import { sleep } from "../timing/clock.js";
+import { lastKey, optionalEntry, type Row, storedEntry, toCount, toEntry } from "./entry-of-row.js";
 import {
-  backlogOf,
-  countsOf,
-  lastKey,
-  optionalEntry,
-  type Row,
-  scopeCountsOf,
-  storedEntry,
-  toEntry,
-} from "./entry-of-row.js";
+  assertDuration,
+  assertLease,
+  assertNew,
+  assertState,
+  isBegun,
+  isLeasedTo,
+  isWritten,
+} from "./journal-arguments.js";
 import { KeyTurns } from "./key-turns.js";
 import { PostgresBatches } from "./postgres-batches.js";
 import type { PostgresPool } from "./postgres-connection.js";
-import {
-  assertPrimary,
-  isRolledBack,
-  isSingleClient,
-  maxAttempts,
-  postgresFailure,
-  sqlStateOf,
-} from "./postgres-failure.js";
+import { assertPrimary, isRolledBack, isSingleClient, maxAttempts, postgresFailure } from "./postgres-failure.js";
 import { foreignPool, type OpenedPool, openPool } from "./postgres-pool.js";
 import {
-  incarnationOfServer,
   type KeyedInput,
   type KeyedName,
   type PostgresStatements,
@@ -58,7 +48,6 @@ import {
   tablesOf,
 } from "./postgres-tables.js";
 
-export type { CheckedJournal } from "../flows/checked-journal.js";
 export type { PostgresConnection, PostgresPool } from "./postgres-connection.js";
 export type { PostgresSchemaOptions } from "./postgres-tables.js";
 
@@ -99,9 +88,19 @@ type UnkeyedName = Exclude<keyof PostgresStatements, "keyed">;
  *
  * The data of a flow is stored as it is given, account numbers and names included.
  */
-export class PostgresJournal extends CheckedJournal {
-  private constructor(store: Journal) {
-    super(store);
+export class PostgresJournal implements Journal {
+  readonly #send: OpenedPool["query"];
+  readonly #closePool: () => Promise<void>;
+  readonly #statements: PostgresStatements;
+  readonly #batches: PostgresBatches;
+  readonly #turns = new KeyTurns();
+  #isClosed = false;
+
+  private constructor({ query, queryOften, close }: OpenedPool, statements: PostgresStatements) {
+    this.#send = query;
+    this.#closePool = close;
+    this.#statements = statements;
+    this.#batches = new PostgresBatches(queryOften, this.#statements.keyed);
   }
 
   /**
@@ -125,8 +124,7 @@ export class PostgresJournal extends CheckedJournal {
       await assertReadable(own.pool);
       await (migrate ? migrateTables(own.pool, tables) : assertMigrated(own.pool, tables));
       await assertKept(own.pool, tables);
-      const statements = postgresStatements(tables, await canTellIncarnation(own.pool));
-      return new PostgresJournal(new PostgresStore(own, statements));
+      return new PostgresJournal(own, postgresStatements(tables));
     } catch (error) {
       await own.close().catch(() => {});
       throw postgresFailure(error, "open the journal");
@@ -142,24 +140,9 @@ export class PostgresJournal extends CheckedJournal {
   static schema(options: PostgresSchemaOptions = {}): string {
     return schemaText(options);
   }
-}
-
-class PostgresStore implements Journal {
-  readonly #send: OpenedPool["query"];
-  readonly #closePool: () => Promise<void>;
-  readonly #statements: PostgresStatements;
-  readonly #batches: PostgresBatches;
-  readonly #turns = new KeyTurns();
-  #isClosed = false;
-
-  constructor({ query, queryOften, close }: OpenedPool, statements: PostgresStatements) {
-    this.#send = query;
-    this.#closePool = close;
-    this.#statements = statements;
-    this.#batches = new PostgresBatches(queryOften, this.#statements.keyed);
-  }
 
   async begin(key: string, scope: FlowScope, state: JournalState, lease: LeaseRequest) {
+    assertNew(key, scope, state, lease);
     const { service, gateway } = scope;
     const input = { key, service, gateway, ...stateInput(state), ...leaseInput(lease) };
     this.#assertOpen();
@@ -167,8 +150,8 @@ class PostgresStore implements Journal {
       for (let tries = 1; ; tries += 1) {
         const created = await this.#batches.run("begin", input);
         if (created !== undefined) return { entry: storedEntry(created, state), created: true };
-        const present = await this.#batches.run("read", { key });
-        if (present !== undefined) return { entry: toEntry(present), created: false };
+        const present = optionalEntry(await this.#batches.run("read", { key }));
+        if (present !== undefined) return { entry: present, created: isBegun(present, lease.nonce) };
         // A quote was pruned between the two. Nothing does that again and again.
         if (tries === mostTries) throw neitherThereNorNot();
         await sleep(10 * 2 ** tries);
@@ -177,79 +160,74 @@ class PostgresStore implements Journal {
   }
 
   async read(key: string): Promise<JournalEntry | undefined> {
+    assertFlowKey(key);
     return optionalEntry(await this.#keyed("read", { key }));
   }
 
-  async acquire(key: string, lease: LeaseRequest, observed?: ObservedLease): Promise<JournalEntry | undefined> {
-    return optionalEntry(await this.#keyed("acquire", { key, ...leaseInput(lease), ...observedInput(observed) }));
+  async acquire(key: string, lease: LeaseRequest): Promise<JournalEntry | undefined> {
+    assertFlowKey(key);
+    assertLease(lease);
+    const taken = optionalEntry(await this.#keyed("acquire", { key, ...leaseInput(lease) }));
+    if (taken !== undefined) return taken;
+    const present = await this.read(key);
+    return isLeasedTo(present, lease.nonce) ? present : undefined;
   }
 
   async acquireAbandoned(scope: ScopeFilter, lease: LeaseRequest, after: string | undefined) {
+    assertLease(lease);
     const values = [...scopeValues(scope), after ?? "", lease.nonce, lease.owner, lease.leaseMs];
     return optionalEntry((await this.#query("acquireAbandoned", values))[0]);
   }
 
-  async overlong(query: Omit<JournalQuery, "phase">): Promise<readonly JournalEntry[]> {
-    return (await this.#query("overlong", pageValues(query))).map(toEntry);
-  }
-
   async renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean> {
+    assertDuration("leaseMs", leaseMs);
     return (await this.#keyed("renew", { ...ownedInput(key, id), lease_ms: leaseMs })) !== undefined;
   }
 
-  async write(key: string, id: StateId, state: JournalState, leaseMs?: number): Promise<boolean> {
-    const { scope, incarnationMark: incarnation_mark } = state;
-    const moved = { service: scope?.service, gateway: scope?.gateway, incarnation_mark, lease_ms: leaseMs };
-    const row = await this.#keyed("write", { ...replacedInput(key, id), ...stateInput(state), ...moved });
-    return row !== undefined;
-  }
-
-  async replaceQuote(
+  async write(
     key: string,
-    seen: StateId,
+    id: StateId,
     state: JournalState,
-    lease: LeaseRequest,
-    expired: boolean | undefined,
-  ): Promise<JournalEntry | undefined> {
-    const { nonce: new_nonce, owner, lease_ms } = leaseInput(lease);
-    const next = { new_nonce, owner, lease_ms, expired };
-    const row = await this.#keyed("replaceQuote", { ...replacedInput(key, seen), ...stateInput(state), ...next });
-    return row === undefined ? undefined : storedEntry(row, state);
-  }
-
-  async fenceQuote(key: string, seen: StateId, nonce: string): Promise<JournalEntry | undefined> {
-    return optionalEntry(await this.#keyed("fenceQuote", { ...replacedInput(key, seen), new_nonce: nonce }));
+    quote?: { readonly lease: LeaseRequest; readonly inTime: boolean },
+  ): Promise<boolean> {
+    assertFlowKey(key);
+    assertState(state);
+    const input = { ...ownedInput(key, id), revision: id.revision, ...stateInput(state) };
+    const next = { epoch: id.epoch, nonce: id.nonce, revision: id.revision + 1 };
+    if (quote === undefined) {
+      return (await this.#keyed("write", input)) !== undefined || isWritten(await this.read(key), next, state);
+    }
+    assertLease(quote.lease);
+    const { nonce, owner, lease_ms } = leaseInput(quote.lease);
+    const row = await this.#keyed("replaceQuote", {
+      ...input,
+      new_nonce: nonce,
+      owner,
+      lease_ms,
+      in_time: quote.inTime,
+    });
+    return row !== undefined || isWritten(await this.read(key), { ...next, epoch: id.epoch + 1, nonce }, state);
   }
 
   async release(key: string, id: LeaseId): Promise<void> {
     await this.#keyed("release", ownedInput(key, id));
   }
 
-  async list(query: JournalQuery): Promise<readonly JournalEntry[]> {
-    const { phase } = query;
+  async list(query: JournalQuery): Promise<JournalList> {
+    const { phase, counts = false } = query;
     const values = pageValues(query);
     const rows = phase === undefined ? this.#query("list", values) : this.#query("listPhase", [...values, phase]);
-    return (await rows).map(toEntry);
+    return {
+      entries: (await rows).map(toEntry),
+      counts: counts ? (await this.#query("counts", [])).map(toCount) : [],
+    };
   }
 
-  async counts(scope: ScopeFilter): Promise<Readonly<Record<string, number>>> {
-    return countsOf(await this.#query("counts", scopeValues(scope)));
-  }
-
-  async scopes(): Promise<readonly ScopeCounts[]> {
-    return scopeCountsOf(await this.#query("scopes", []));
-  }
-
-  async backlog(): Promise<readonly BacklogCount[]> {
-    return backlogOf(await this.#query("backlog", []));
-  }
-
-  async prune(options: PruneOptions): Promise<PruneReport> {
-    const { settledBeforeMs, quotedBeforeMs, keep } = options;
+  async prune({ settledBeforeMs, quotedBeforeMs }: PruneOptions): Promise<PruneReport> {
     const quoted = quotedBeforeMs === undefined ? 0 : await this.#eachSlice("pruneQuoted", quotedBeforeMs, []);
     let settled = 0;
     for (const phase of settledBeforeMs === undefined ? [] : finalPhases) {
-      settled += await this.#eachSlice("pruneSettled", Number(settledBeforeMs), [phase, keep === "evidence"]);
+      settled += await this.#eachSlice("pruneSettled", Number(settledBeforeMs), [phase]);
     }
     return { settled, quoted };
   }
@@ -261,11 +239,7 @@ class PostgresStore implements Journal {
     await this.#closePool();
   }
 
-  async #eachSlice(
-    name: "pruneQuoted" | "pruneSettled",
-    beforeMs: number,
-    values: readonly (string | boolean)[],
-  ): Promise<number> {
+  async #eachSlice(name: "pruneQuoted" | "pruneSettled", beforeMs: number, values: readonly string[]): Promise<number> {
     let count = 0;
     for (let after = ""; ; ) {
       const rows = await this.#query(name, [after, beforeMs, sliceSize, ...values]);
@@ -283,7 +257,7 @@ class PostgresStore implements Journal {
     return this.#turns.take(input.key, () => this.#batches.run(name, input));
   }
 
-  async #query(name: UnkeyedName, values: (string | number | boolean)[]): Promise<Row[]> {
+  async #query(name: UnkeyedName, values: (string | number)[]): Promise<Row[]> {
     this.#assertOpen();
     for (let attempt = 1; ; attempt++) {
       try {
@@ -319,25 +293,12 @@ function isOfTable({ key, phase, service }: Row): boolean {
   return (key ?? phase ?? service ?? null) !== null;
 }
 
-function stateInput({ phase, settled, data, evidence, quoteTtlMs }: JournalState) {
-  return { phase, settled, data, evidence, ttl_ms: quoteTtlMs };
+function stateInput({ phase, settled, data, quoteTtlMs }: JournalState) {
+  return { phase, settled, data, ttl_ms: quoteTtlMs };
 }
 
 function leaseInput({ nonce, owner, leaseMs }: LeaseRequest) {
   return { nonce, owner, lease_ms: leaseMs };
-}
-
-function observedInput(observed: ObservedLease | undefined) {
-  return {
-    seen_epoch: observed?.epoch,
-    seen_nonce: observed?.nonce,
-    seen_revision: observed?.revision,
-    seen_until_ms: observed?.leaseUntilMs,
-  };
-}
-
-function replacedInput(key: string, id: StateId) {
-  return { ...ownedInput(key, id), revision: id.revision };
 }
 
 function ownedInput(key: string, id: LeaseId) {
@@ -348,20 +309,8 @@ function scopeValues({ service, gateway = "" }: ScopeFilter): string[] {
   return [service, gateway];
 }
 
-function pageValues({ scope, after = "", limit }: Omit<JournalQuery, "phase">) {
+function pageValues({ scope, after = "", limit }: JournalQuery) {
   return [...scopeValues(scope), after, limit];
-}
-
-/** Managed servers keep some of these functions to themselves. */
-async function canTellIncarnation(pool: PostgresPool): Promise<boolean> {
-  try {
-    await pool.query(`SELECT ${incarnationOfServer} AS incarnation`);
-    return true;
-  } catch (error) {
-    // Nor does a server that is going down say that it can't tell.
-    if (/^(?:08|53|57|$)/.test(sqlStateOf(error) ?? "")) throw error;
-    return false;
-  }
 }
 
 async function assertReadable(pool: PostgresPool): Promise<void> {

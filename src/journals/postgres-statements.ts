@@ -4,30 +4,25 @@ import type { PostgresTables } from "./postgres-tables.js";
 const inputs = {
   begin: {
     ...{ key: "text", service: "text", gateway: "text" },
-    ...{ phase: "text", settled: "boolean", data: "text", evidence: "text", ttl_ms: "bigint" },
+    ...{ phase: "text", settled: "boolean", data: "text", ttl_ms: "bigint" },
     ...{ nonce: "text", owner: "text", lease_ms: "bigint" },
   },
   read: { key: "text" },
-  acquire: {
-    ...{ key: "text", nonce: "text", owner: "text", lease_ms: "bigint" },
-    ...{ seen_epoch: "bigint", seen_nonce: "text", seen_revision: "bigint", seen_until_ms: "bigint" },
-  },
+  acquire: { key: "text", nonce: "text", owner: "text", lease_ms: "bigint" },
   renew: { key: "text", epoch: "bigint", nonce: "text", lease_ms: "bigint" },
   write: {
     ...{ key: "text", epoch: "bigint", nonce: "text", revision: "bigint" },
-    ...{ phase: "text", settled: "boolean", data: "text", evidence: "text", ttl_ms: "bigint", lease_ms: "bigint" },
-    ...{ incarnation_mark: "text", service: "text", gateway: "text" },
+    ...{ phase: "text", settled: "boolean", data: "text", ttl_ms: "bigint" },
   },
   replaceQuote: {
     ...{ key: "text", epoch: "bigint", nonce: "text", revision: "bigint" },
-    ...{ phase: "text", settled: "boolean", data: "text", evidence: "text", ttl_ms: "bigint" },
-    ...{ new_nonce: "text", owner: "text", lease_ms: "bigint", expired: "boolean" },
+    ...{ phase: "text", settled: "boolean", data: "text", ttl_ms: "bigint" },
+    ...{ new_nonce: "text", owner: "text", lease_ms: "bigint", in_time: "boolean" },
   },
-  fenceQuote: { key: "text", epoch: "bigint", nonce: "text", revision: "bigint", new_nonce: "text" },
   release: { key: "text", epoch: "bigint", nonce: "text" },
 } satisfies Record<string, Readonly<Record<string, string>>>;
 
-const textColumns = ["data", "evidence"] as const;
+const textColumns = ["data"] as const;
 export type TextColumn = (typeof textColumns)[number];
 /** What no JSON contains as it is. */
 export const textSeparator = "\u0001";
@@ -57,12 +52,9 @@ export interface KeyedStatement {
 export interface PostgresStatements {
   readonly keyed: Readonly<Record<KeyedName, KeyedStatement>>;
   readonly acquireAbandoned: string;
-  readonly overlong: string;
   readonly list: string;
   readonly listPhase: string;
   readonly counts: string;
-  readonly scopes: string;
-  readonly backlog: string;
   readonly pruneQuoted: string;
   readonly pruneSettled: string;
 }
@@ -73,17 +65,13 @@ export const postgresWork: Readonly<Record<KeyedName | Exclude<keyof PostgresSta
   read: "read a flow",
   acquire: "lease a flow",
   acquireAbandoned: "lease an abandoned flow",
-  overlong: "list flows",
   renew: "renew a lease",
   write: "store a state",
   replaceQuote: "store a state in place of a quote",
-  fenceQuote: "fence a quote",
   release: "release a lease",
   list: "list flows",
   listPhase: "list flows",
   counts: "count flows",
-  scopes: "count flows",
-  backlog: "count flows",
   pruneQuoted: "delete old quotes",
   pruneSettled: "prune old flows",
 };
@@ -95,97 +83,65 @@ const durably = `set_config('synchronous_commit', CASE
 
 const milliseconds = (time: string): string => `floor(extract(epoch FROM f.${time}) * 1000)::bigint AS ${time}_ms`;
 const after = (column: string, from = "clock_timestamp()"): string => `${from} + ${column} * interval '1 millisecond'`;
-const isExpired = "(f.expires_at IS NOT NULL AND f.expires_at <= clock_timestamp())";
 const isFree = "(f.lease_until IS NULL OR f.lease_until <= clock_timestamp())";
 /** The clock may have been set back. */
 const oldestMs =
   "greatest(0, floor(extract(epoch FROM clock_timestamp() - min(f.created_at)) * 1000))::bigint AS oldest_ms";
-/** Release 0.2 stores neither its leases' lengths nor whose they are. */
-const leaseMs = "CASE WHEN f.lease_nonce = f.nonce AND f.lease_until IS NOT NULL THEN f.lease_ms END";
-const isOverlong = `coalesce(f.lease_nonce = f.nonce AND f.lease_until > ${after("f.lease_ms")}, false)`;
-const isObserved = `coalesce(f.epoch = i.seen_epoch AND f.nonce = i.seen_nonce AND f.revision = i.seen_revision
-  AND floor(extract(epoch FROM f.lease_until) * 1000) = i.seen_until_ms, false)`;
 const isOwned = "f.epoch = i.epoch AND f.nonce = i.nonce AND f.pruned_at IS NULL";
 /** Takes the service, and the gateway, which is empty for all of them. */
 const isInScope = "f.service = $1 AND ($2 = '' OR f.gateway = $2)";
 
 const detailsWithoutState = `f.service, f.gateway, f.epoch, f.nonce, f.revision, f.owner, ${milliseconds("lease_until")},
-  ${leaseMs} AS lease_ms, ${isOverlong}::int AS is_overlong, f.incarnation_mark,
-  ${milliseconds("created_at")}, ${milliseconds("updated_at")}, ${milliseconds("expires_at")},
-  ${isExpired}::int AS is_expired, ${milliseconds("pruned_at")}`;
-const details = `${detailsWithoutState}, f.phase, f.settled::int AS settled, f.data, f.evidence`;
+  ${milliseconds("created_at")}, ${milliseconds("updated_at")}, ${milliseconds("expires_at")}, ${milliseconds("pruned_at")},
+  floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS read_at_ms`;
+const details = `${detailsWithoutState}, f.phase, f.settled::int AS settled, f.data`;
 const columns = `f.key, ${details}`;
 
-const stateAt = (time: string): string => `phase = i.phase, settled = i.settled, data = i.data, evidence = i.evidence,
+const stateAt = (time: string): string => `phase = i.phase, settled = i.settled, data = i.data,
   updated_at = ${time}, expires_at = ${after("i.ttl_ms")}, revision = f.revision + 1`;
-const length = "lease_ms = i.lease_ms, lease_nonce = i.nonce";
 const isReplaced = `${isOwned} AND f.revision = i.revision`;
-
-/** Text that only one history of one cluster has: a server that was promoted has another timeline. A standby has none yet, and does not fail. */
-export const incarnationOfServer = `(SELECT system_identifier::text FROM pg_control_system()) || '/' ||
-  left(pg_walfile_name(CASE WHEN NOT pg_is_in_recovery() THEN pg_current_wal_lsn() END), 8)`;
-/** The same of the table's own file: a table that a dump was restored into has another one. A view and a partitioned table have none. */
-const incarnationOfTable = (flows: string): string => `coalesce(pg_relation_filenode('${flows}'::regclass)::text, '')`;
+const isLeaseless = "(i.settled OR i.phase = 'quoted')";
 
 type UpdateParts = readonly [set: string, where: string, returning: readonly string[]];
 
 /** Updates of one row: what is set, where, and what comes back beside its key. */
-const updatesOf = (incarnation: string) =>
-  ({
-    acquire: [
-      `epoch = f.epoch + 1, nonce = i.nonce, owner = i.owner, lease_until = ${after("i.lease_ms")}, ${length}`,
-      `f.pruned_at IS NULL AND (${isFree} OR ${isObserved})`,
-      [details, incarnation],
-    ],
-    renew: [`lease_until = ${after("i.lease_ms")}, ${length}`, `${isOwned} AND f.lease_until IS NOT NULL`, []],
-    write: [
-      `${stateAt("clock_timestamp()")}, lease_until = CASE WHEN i.settled THEN NULL ELSE coalesce(${after("i.lease_ms")}, f.lease_until) END,
-        lease_ms = coalesce(i.lease_ms, f.lease_ms),
-        lease_nonce = CASE WHEN i.lease_ms IS NULL THEN f.lease_nonce ELSE i.nonce END,
-        incarnation_mark = coalesce(i.incarnation_mark, f.incarnation_mark),
-        service = coalesce(i.service, f.service), gateway = coalesce(i.gateway, f.gateway)`,
-      `${isReplaced} AND (i.lease_ms IS NULL OR f.lease_until IS NOT NULL)`,
-      [],
-    ],
-    replaceQuote: [
-      // A server that is stopped within the statement reads a later time here than where it finds that the quote has not expired.
-      `${stateAt("least(clock_timestamp(), CASE WHEN i.expired = false THEN f.expires_at END)")}, epoch = f.epoch + 1, nonce = i.new_nonce, owner = i.owner,
-        lease_until = CASE WHEN i.settled THEN NULL ELSE ${after("i.lease_ms")} END,
-        lease_ms = i.lease_ms, lease_nonce = i.new_nonce`,
-      `${isReplaced} AND f.phase = 'quoted' AND coalesce(i.expired, ${isExpired}) = ${isExpired}`,
-      [detailsWithoutState, incarnation],
-    ],
-    fenceQuote: [
-      "epoch = f.epoch + 1, revision = f.revision + 1, nonce = i.new_nonce",
-      `${isReplaced} AND f.phase = 'quoted'`,
-      [details],
-    ],
-    release: ["lease_until = NULL", isOwned, []],
-  }) satisfies Partial<Record<KeyedName, UpdateParts>>;
+const updates = {
+  acquire: [
+    `epoch = f.epoch + 1, nonce = i.nonce, owner = i.owner, lease_until = ${after("i.lease_ms")}`,
+    `f.pruned_at IS NULL AND f.phase <> 'quoted' AND ${isFree}`,
+    [details],
+  ],
+  renew: [`lease_until = ${after("i.lease_ms")}`, `${isOwned} AND f.lease_until IS NOT NULL`, []],
+  write: [
+    `${stateAt("clock_timestamp()")}, lease_until = CASE WHEN NOT i.settled THEN f.lease_until END`,
+    `${isReplaced} AND f.phase <> 'quoted'`,
+    [],
+  ],
+  replaceQuote: [
+    // A server that is stopped within the statement reads a later time here than where it finds that the quote is valid.
+    `${stateAt("least(clock_timestamp(), CASE WHEN i.in_time THEN f.expires_at END)")}, epoch = f.epoch + 1,
+      nonce = i.new_nonce, owner = i.owner, lease_until = CASE WHEN NOT ${isLeaseless} THEN ${after("i.lease_ms")} END`,
+    `${isReplaced} AND f.phase = 'quoted' AND (NOT i.in_time OR f.expires_at > clock_timestamp())`,
+    [],
+  ],
+  release: ["lease_until = NULL", isOwned, []],
+} satisfies Partial<Record<KeyedName, UpdateParts>>;
 
-type UpdateName = keyof ReturnType<typeof updatesOf>;
+type UpdateName = keyof typeof updates;
 
-/** @param canTellIncarnation whether the server evaluates `incarnationOfServer`. */
-export function postgresStatements({ flows }: PostgresTables, canTellIncarnation: boolean): PostgresStatements {
-  // Of its own in the statement, so that it is evaluated once and not for each row.
-  const known = `${incarnationOfServer} || '/' || ${incarnationOfTable(flows)}`;
-  const incarnation = `(SELECT ${canTellIncarnation ? known : "NULL::text"}) AS incarnation`;
-  const updates = Object.entries(updatesOf(incarnation));
-  const updated = updates.map(([name, update]) => [name, updateOf(flows, name as KeyedName, update)]);
+export function postgresStatements({ flows }: PostgresTables): PostgresStatements {
+  const updated = Object.entries<UpdateParts>(updates).map(([name, update]) => [
+    name,
+    updateOf(flows, name as KeyedName, update),
+  ]);
   return {
-    keyed: {
-      ...(Object.fromEntries(updated) as Record<UpdateName, KeyedStatement>),
-      ...others(flows, incarnation),
-    },
+    keyed: { ...(Object.fromEntries(updated) as Record<UpdateName, KeyedStatement>), ...others(flows) },
     acquireAbandoned: `WITH next AS MATERIALIZED (
         SELECT f.key FROM ${flows} AS f
-        WHERE NOT f.settled AND f.pruned_at IS NULL AND f.key > $3 AND ${isFree} AND ${isInScope}
+        WHERE NOT f.settled AND f.pruned_at IS NULL AND f.phase <> 'quoted' AND f.key > $3 AND ${isFree} AND ${isInScope}
         ORDER BY f.key LIMIT 1 FOR UPDATE SKIP LOCKED)
-      UPDATE ${flows} AS f SET epoch = f.epoch + 1, nonce = $4, owner = $5, lease_until = ${after("$6::bigint")},
-        lease_ms = $6::bigint, lease_nonce = $4
-      FROM next WHERE f.key = next.key RETURNING ${columns}, ${incarnation}, ${durably}`,
-    overlong: ofServer(`SELECT ${columns} FROM ${flows} AS f
-      WHERE NOT f.settled AND f.pruned_at IS NULL AND f.key > $3 AND ${isOverlong} AND ${isInScope} ORDER BY f.key LIMIT $4`),
+      UPDATE ${flows} AS f SET epoch = f.epoch + 1, nonce = $4, owner = $5, lease_until = ${after("$6::bigint")}
+      FROM next WHERE f.key = next.key RETURNING ${columns}, ${durably}`,
     list: ofServer(`SELECT ${columns} FROM ${flows} AS f WHERE f.pruned_at IS NULL AND f.key > $3 AND ${isInScope}
       ORDER BY f.key LIMIT $4`),
     listPhase:
@@ -195,29 +151,18 @@ export function postgresStatements({ flows }: PostgresTables, canTellIncarnation
         WHERE NOT f.settled AND f.pruned_at IS NULL AND f.phase = $5 AND f.key > $3 AND ${isInScope}
         ORDER BY f.key LIMIT $4)
       ORDER BY key LIMIT $4`),
-    counts: ofServer(`SELECT f.settled_phase AS phase, count(*) AS flows FROM ${flows} AS f
-      WHERE f.settled_phase IS NOT NULL AND ${isInScope} GROUP BY f.settled_phase
-      UNION ALL SELECT f.phase, count(*) FROM ${flows} AS f
-      WHERE NOT f.settled AND f.pruned_at IS NULL AND ${isInScope} GROUP BY f.phase`),
-    scopes:
-      ofServer(`SELECT f.service, f.gateway, count(*) FILTER (WHERE NOT f.settled AND f.pruned_at IS NULL) AS open,
-        count(*) FILTER (WHERE f.settled_phase = 'held') AS held, count(*) FILTER (WHERE f.phase = 'paid') AS paid,
-        count(*) FILTER (WHERE f.pruned_at IS NULL) AS flows
-      FROM ${flows} AS f GROUP BY f.service, f.gateway ORDER BY f.service, f.gateway`),
-    backlog:
-      ofServer(`SELECT f.service, f.gateway, f.phase, count(*) AS flows, count(*) FILTER (WHERE ${isFree}) AS unowned, ${oldestMs}
-      FROM ${flows} AS f WHERE NOT f.settled AND f.pruned_at IS NULL GROUP BY f.service, f.gateway, f.phase
-      UNION ALL SELECT f.service, f.gateway, f.phase, count(*), 0, ${oldestMs}
-      FROM ${flows} AS f WHERE f.settled_phase = 'held' GROUP BY f.service, f.gateway, f.phase`),
+    counts: ofServer(`SELECT f.service, f.gateway, f.phase, f.settled::int AS settled, count(*) AS flows,
+        count(*) FILTER (WHERE NOT f.settled AND f.phase <> 'quoted' AND ${isFree}) AS unowned, ${oldestMs}
+      FROM ${flows} AS f WHERE f.pruned_at IS NULL GROUP BY f.service, f.gateway, f.phase, f.settled`),
     pruneQuoted: `WITH old AS MATERIALIZED (SELECT f.key FROM ${flows} AS f
-        WHERE f.settled_phase = 'quoted' AND f.key > $1 AND f.expires_at < to_timestamp($2::float8 / 1000)
+        WHERE f.settled_phase = 'quoted' AND f.key > $1 AND f.expires_at < clock_timestamp() - interval '1 day'
+          AND f.expires_at < to_timestamp($2::float8 / 1000)
         ORDER BY f.key LIMIT $3 FOR UPDATE SKIP LOCKED)
       DELETE FROM ${flows} AS f USING old WHERE f.key = old.key RETURNING f.key, ${durably}`,
     pruneSettled: `WITH old AS MATERIALIZED (SELECT f.key FROM ${flows} AS f
         WHERE f.settled_phase = $4 AND f.key > $1 AND f.updated_at < to_timestamp($2::float8 / 1000)
         ORDER BY f.key LIMIT $3 FOR UPDATE SKIP LOCKED)
-      UPDATE ${flows} AS f SET data = '', evidence = CASE WHEN $5::boolean THEN f.evidence ELSE '' END,
-        pruned_at = clock_timestamp()
+      UPDATE ${flows} AS f SET data = '', lease_until = NULL, pruned_at = clock_timestamp()
       FROM old WHERE f.key = old.key RETURNING f.key, ${durably}`,
   };
 }
@@ -248,13 +193,13 @@ function updateOf(flows: string, name: KeyedName, [set, where, returning]: Updat
   };
 }
 
-function others(flows: string, incarnation: string): Record<"begin" | "read", KeyedStatement> {
-  const insert = `INSERT INTO ${flows} AS f (key, service, gateway, phase, settled, data, evidence, epoch, nonce, owner,
-      lease_nonce, lease_ms, lease_until, created_at, updated_at, expires_at)
-    SELECT i.key, i.service, i.gateway, i.phase, i.settled, i.data, i.evidence, 1, i.nonce, i.owner,
-      i.nonce, i.lease_ms, CASE WHEN i.settled THEN NULL ELSE ${after("i.lease_ms", "now.at")} END, now.at, now.at, ${after("i.ttl_ms", "now.at")}
+function others(flows: string): Record<"begin" | "read", KeyedStatement> {
+  const insert = `INSERT INTO ${flows} AS f (key, service, gateway, phase, settled, data, epoch, revision, nonce, owner,
+      lease_until, created_at, updated_at, expires_at)
+    SELECT i.key, i.service, i.gateway, i.phase, i.settled, i.data, 1, 1, i.nonce, i.owner,
+      CASE WHEN NOT ${isLeaseless} THEN ${after("i.lease_ms", "now.at")} END, now.at, now.at, ${after("i.ttl_ms", "now.at")}
     FROM i CROSS JOIN (SELECT clock_timestamp() AS at) AS now ORDER BY i.key COLLATE "C"
-    ON CONFLICT (key) DO NOTHING RETURNING f.key, ${detailsWithoutState}, ${incarnation}, ${durably}`;
+    ON CONFLICT (key) DO NOTHING RETURNING f.key, ${detailsWithoutState}, ${durably}`;
   const select = (where: string): string => ofServer(`SELECT ${columns} FROM ${flows} AS f WHERE ${where}`);
   return {
     begin: {

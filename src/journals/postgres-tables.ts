@@ -1,7 +1,9 @@
 import { ConfigError } from "../errors/errors.js";
-import { type CheckTable, isWholeFrom, parseOptions } from "../options/option-table.js";
-import { assertKnownVersion, firstMigrated, newestOf, outdatedFlow, pendingOf } from "./journal-version.js";
+import { type CheckTable, parseOptions } from "../options/option-table.js";
+import { sleep } from "../timing/clock.js";
+import { assertKnownVersion, earlier, newest, openFlow } from "./journal-version.js";
 import { onConnection, type PostgresConnection, type PostgresPool } from "./postgres-connection.js";
+import { sqlStateOf } from "./postgres-failure.js";
 import { assertPostgresNames } from "./postgres-names.js";
 
 /** Names of a journal's tables, quoted for SQL. */
@@ -27,10 +29,8 @@ export function tablesOf(schema: string, table: string): PostgresTables {
   };
 }
 
-/** In order, from the tables of release 0.2.0 on, which have version 2. A migration that was released never changes. */
-const migrations: readonly ((tables: PostgresTables) => string)[] = [
-  // No index has a column that changes while a flow is not settled, so that PostgreSQL need not touch any index then.
-  ({ flows, indexPrefix }) => `
+// No index has a column that changes while a flow is not settled, so that PostgreSQL need not touch any index then.
+const newTables = ({ flows, indexPrefix }: PostgresTables): string => `
     CREATE TABLE ${flows} (
       key text COLLATE "C" NOT NULL PRIMARY KEY,
       epoch bigint NOT NULL,
@@ -41,35 +41,46 @@ const migrations: readonly ((tables: PostgresTables) => string)[] = [
       lease_until timestamptz,
       created_at timestamptz NOT NULL,
       updated_at timestamptz NOT NULL,
-      service text COLLATE "C",
-      gateway text COLLATE "C",
-      nonce text COLLATE "C" NOT NULL DEFAULT '',
-      evidence text NOT NULL DEFAULT '',
+      service text COLLATE "C" NOT NULL,
+      gateway text COLLATE "C" NOT NULL,
+      nonce text COLLATE "C" NOT NULL,
+      revision bigint NOT NULL,
       expires_at timestamptz,
       pruned_at timestamptz,
       settled_phase text COLLATE "C" GENERATED ALWAYS AS (CASE WHEN settled AND pruned_at IS NULL THEN phase END) STORED
     );
     CREATE INDEX "${indexPrefix}_unsettled" ON ${flows} (key) WHERE NOT settled;
-    CREATE INDEX "${indexPrefix}_settled" ON ${flows} (settled_phase, key) WHERE settled_phase IS NOT NULL;`,
-  // A process of release 0.2 that has the journal open goes on with it: each new column has a default, or may be null.
-  // Only flows that release 0.1 began have no service: they can't be migrated.
-  ({ flows }) => `
-    ALTER TABLE ${flows}
-      ALTER COLUMN service SET NOT NULL,
-      ALTER COLUMN gateway SET NOT NULL,
-      ADD COLUMN revision bigint NOT NULL DEFAULT 1,
-      ADD COLUMN lease_ms bigint,
-      ADD COLUMN lease_nonce text COLLATE "C",
-      ADD COLUMN incarnation_mark text COLLATE "C";
+    CREATE INDEX "${indexPrefix}_settled" ON ${flows} (settled_phase, key) WHERE settled_phase IS NOT NULL;
     -- States are long, and the default takes several times as long to compress them. Servers before 14 have no other, and some are built without it.
     DO $$ BEGIN
-      EXECUTE 'ALTER TABLE ${flows} ALTER COLUMN data SET COMPRESSION lz4, ALTER COLUMN evidence SET COMPRESSION lz4';
+      EXECUTE 'ALTER TABLE ${flows} ALTER COLUMN data SET COMPRESSION lz4';
     EXCEPTION WHEN syntax_error OR feature_not_supported OR invalid_parameter_value THEN
       NULL;
-    END $$;`,
-];
+    END $$;`;
 
-const newest = newestOf(migrations);
+/** Without the lock, a process of release 0.3.0 could begin a flow meanwhile; without these columns, it can store nothing any more. */
+const isOpen = "NOT settled AND pruned_at IS NULL";
+const locked = ({ flows }: PostgresTables): string => `
+    SET LOCAL lock_timeout = '2s';
+    LOCK TABLE ${flows} IN ACCESS EXCLUSIVE MODE;`;
+
+/** The service of release 0.3.0 was the base URL. */
+const fromEarlier = ({ flows }: PostgresTables): string => `
+    DELETE FROM ${flows} WHERE settled_phase = 'quoted';
+    UPDATE ${flows} SET service = split_part(split_part(service, '://', 2), '/', 1) WHERE service LIKE '%://%';
+    ALTER TABLE ${flows}
+      DROP COLUMN evidence,
+      DROP COLUMN lease_ms,
+      DROP COLUMN lease_nonce,
+      DROP COLUMN incarnation_mark;`;
+
+/** For an administrator, whose transaction ends here if a flow is open. */
+const refusal = ({ flows }: PostgresTables): string => `
+    DO $$ BEGIN
+      IF EXISTS (SELECT FROM ${flows} WHERE ${isOpen}) THEN
+        RAISE EXCEPTION 'flows of release 0.3.0 are open: finish them with that release first';
+      END IF;
+    END $$;`;
 
 export interface PostgresSchemaOptions {
   /** Letters, digits and underscores. Default: `public`. */
@@ -78,7 +89,7 @@ export interface PostgresSchemaOptions {
   readonly table?: string;
   /** The database role of the services that open the journal: it is granted what they need, and no more. Default: `payments`. */
   readonly role?: string;
-  /** The version of the tables that are there; 0 when there are none. Default: 0. */
+  /** The version of the tables that are there: 3, or 0 if there are none. Default: 0. */
   readonly from?: number;
 }
 
@@ -89,8 +100,8 @@ const schemaOptions: CheckTable<PostgresSchemaOptions> = {
   table: name,
   role: name,
   from: {
-    accepts: isWholeFrom(0, newest),
-    wanted: `a whole number from 0 to ${newest}`,
+    accepts: (value) => value === 0 || value === earlier || value === newest,
+    wanted: `0, ${earlier}, or ${newest}`,
   },
 };
 
@@ -106,15 +117,16 @@ export function schemaText(options: PostgresSchemaOptions = {}): string {
   const { schema = "public", table = "cross_border_flows", role = "payments", from = 0 } = read;
   const tables = tablesOf(schema, table);
   assertPostgresNames("PostgresJournal", { role });
-  assertKnownVersion("PostgresJournal", from, newest);
   const create = [
     `CREATE SCHEMA IF NOT EXISTS "${schema}";`,
     `CREATE TABLE ${tables.version} (version integer NOT NULL);`,
   ];
+  const migration = from === earlier ? [locked, refusal, fromEarlier] : [];
+  const pending = from === 0 ? [newTables] : migration;
   const statements = [
     "BEGIN;",
     ...(from === 0 ? create : []),
-    ...pendingOf(migrations, from).map((migration) => migration(tables).replace(/^\n|^ {4}/gm, "")),
+    ...pending.map((part) => part(tables).replace(/^\n|^ {4}/gm, "")),
     `${publishable(tables)};`,
     `DELETE FROM ${tables.version};`,
     `INSERT INTO ${tables.version} (version) VALUES (${newest});`,
@@ -165,13 +177,23 @@ export async function assertKept(pool: PostgresPool, { flows }: PostgresTables):
 export async function migrate(pool: PostgresPool, tables: PostgresTables): Promise<void> {
   // A role that may only read and write rows can open a journal that is up to date.
   if ((await versionOf(pool, tables)) === newest) return;
-  await onConnection(pool, async (connection) => {
-    // A stricter level would show the tables as they were before this process waited for the lock.
-    await connection.query("BEGIN ISOLATION LEVEL READ COMMITTED");
-    await migrateAlone(connection, tables);
-    await connection.query("COMMIT");
-  });
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await onConnection(pool, async (connection) => {
+        // A stricter level would show the tables as they were before this process waited for the lock.
+        await connection.query("BEGIN ISOLATION LEVEL READ COMMITTED");
+        await migrateAlone(connection, tables);
+        await connection.query("COMMIT");
+      });
+    } catch (error) {
+      // Such as while a backup reads the table. Whoever waits for its lock keeps all others waiting, so it waits a little, and often.
+      if (sqlStateOf(error) !== "55P03" || attempt === mostLockAttempts) throw error;
+    }
+    await sleep(500);
+  }
 }
+
+const mostLockAttempts = 10;
 
 async function migrateAlone(connection: PostgresConnection, tables: PostgresTables): Promise<void> {
   await connection.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
@@ -179,20 +201,25 @@ async function migrateAlone(connection: PostgresConnection, tables: PostgresTabl
   ]);
   const version = await versionOf(connection, tables);
   if (version === newest) return;
-  if (version === firstMigrated) await assertScoped(connection, tables);
-  const schemas = await connection.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [tables.schema]);
-  if (schemas.rows.length === 0) await connection.query(`CREATE SCHEMA "${tables.schema}"`);
-  await connection.query(`CREATE TABLE IF NOT EXISTS ${tables.version} (version integer NOT NULL)`);
-  for (const migration of pendingOf(migrations, version)) await connection.query(migration(tables));
+  if (version === earlier) {
+    await connection.query(locked(tables));
+    await assertNoneOpen(connection, tables);
+    await connection.query(fromEarlier(tables));
+  } else {
+    const schemas = await connection.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [tables.schema]);
+    if (schemas.rows.length === 0) await connection.query(`CREATE SCHEMA "${tables.schema}"`);
+    await connection.query(`CREATE TABLE IF NOT EXISTS ${tables.version} (version integer NOT NULL)`);
+    await connection.query(newTables(tables));
+  }
   await connection.query(publishable(tables));
   await connection.query(`DELETE FROM ${tables.version}`);
   await connection.query(`INSERT INTO ${tables.version} (version) VALUES ($1)`, [newest]);
 }
 
 /** @throws {ConfigError} `journal_outdated` */
-async function assertScoped(connection: PostgresConnection, { flows }: PostgresTables): Promise<void> {
-  const { rows } = await connection.query(`SELECT key FROM ${flows} WHERE service IS NULL ORDER BY key LIMIT 1`);
-  if (rows.length > 0) throw outdatedFlow("PostgresJournal", String(Reflect.get(Object(rows[0]), "key")));
+async function assertNoneOpen(connection: PostgresConnection, { flows }: PostgresTables): Promise<void> {
+  const { rows } = await connection.query(`SELECT key FROM ${flows} WHERE ${isOpen} ORDER BY key LIMIT 1`);
+  if (rows.length > 0) throw openFlow("PostgresJournal", String(Reflect.get(Object(rows[0]), "key")));
 }
 
 async function versionOf(on: Pick<PostgresPool, "query">, tables: PostgresTables): Promise<number> {
@@ -204,6 +231,6 @@ async function versionOf(on: Pick<PostgresPool, "query">, tables: PostgresTables
   if (found.rows.length === 0) return 0;
   const { rows } = await on.query(`SELECT version FROM ${tables.version}`);
   const version = Number(Reflect.get(Object(rows[0]), "version") ?? 0);
-  assertKnownVersion("PostgresJournal", version, newest);
+  assertKnownVersion("PostgresJournal", version);
   return version;
 }

@@ -6,8 +6,7 @@ export interface SqliteConnection {
   /** Runs statements that return no rows. */
   exec(sql: string): Promise<void>;
   all(sql: string): Promise<readonly unknown[]>;
-  /** Gives what tells the file from every other one; `undefined` where nothing does. */
-  start(statements: Readonly<Record<string, string>>): Promise<string | undefined>;
+  start(statements: Readonly<Record<string, string>>): Promise<void>;
   /** May be called after `start`. Operations run in their order; resolves after the commit. */
   run(operation: SqliteOperation): Promise<SqliteReply>;
   /** Waits until what is pending has ended. */

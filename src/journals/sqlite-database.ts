@@ -1,7 +1,7 @@
 import { ConfigError } from "../errors/errors.js";
 import { type CheckTable, isBoolean, isWholeFrom, parseOptions } from "../options/option-table.js";
 import { clock, sleep } from "../timing/clock.js";
-import { assertKnownVersion, firstMigrated, newestOf, outdatedFlow, pendingOf } from "./journal-version.js";
+import { assertKnownVersion, earlier, newest, openFlow } from "./journal-version.js";
 import type { SqliteConnection } from "./sqlite-connection.js";
 import { sqliteResult } from "./sqlite-failure.js";
 import { whyLogIsApart } from "./sqlite-place.js";
@@ -68,10 +68,8 @@ export async function prepareDatabase(
 /** "CBPJ": distinguishes a journal's file from another program's. */
 const applicationId = 0x4342504a;
 
-/** In order, from the tables of release 0.2.0 on, which have version 2. A migration that was released never changes. */
-const migrations: readonly string[] = [
-  // Flows that are not settled, which change most often, are in one small index, and are found by their phase there.
-  `CREATE TABLE flows (
+// Flows that are not settled, which change most often, are in one small index, and are found by their phase there.
+const newTables = `CREATE TABLE flows (
     key TEXT NOT NULL PRIMARY KEY,
     epoch INTEGER NOT NULL,
     phase TEXT NOT NULL,
@@ -81,30 +79,33 @@ const migrations: readonly string[] = [
     lease_until_ms INTEGER,
     created_at_ms INTEGER NOT NULL,
     updated_at_ms INTEGER NOT NULL,
-    service TEXT,
-    gateway TEXT,
-    nonce TEXT NOT NULL DEFAULT '',
-    evidence TEXT NOT NULL DEFAULT '',
+    service TEXT NOT NULL,
+    gateway TEXT NOT NULL,
+    nonce TEXT NOT NULL,
+    revision INTEGER NOT NULL,
     expires_at_ms INTEGER,
     pruned_at_ms INTEGER
   ) STRICT;
   CREATE INDEX flows_unsettled ON flows (key) WHERE settled = 0;
-  CREATE INDEX flows_settled ON flows (phase, key, service, gateway) WHERE settled = 1 AND pruned_at_ms IS NULL;`,
-  // A process of release 0.2 that has the file open goes on with it: each new column has a default, or may be null.
-  `ALTER TABLE flows ADD COLUMN revision INTEGER NOT NULL DEFAULT 1;
-  ALTER TABLE flows ADD COLUMN lease_ms INTEGER;
-  ALTER TABLE flows ADD COLUMN lease_nonce TEXT;
-  ALTER TABLE flows ADD COLUMN incarnation_mark TEXT;`,
-];
+  CREATE INDEX flows_settled ON flows (phase, key, service, gateway) WHERE settled = 1 AND pruned_at_ms IS NULL;`;
 
-const newest = newestOf(migrations);
+// Without these columns, processes of release 0.3.0 can store nothing any more. Its service was the base URL.
+const fromEarlier = `DELETE FROM flows WHERE phase = 'quoted' AND pruned_at_ms IS NULL;
+  UPDATE flows SET service = substr(service, instr(service, '://') + 3) WHERE instr(service, '://') > 0;
+  UPDATE flows SET service = substr(service, 1, instr(service, '/') - 1) WHERE instr(service, '/') > 1;
+  ALTER TABLE flows DROP COLUMN evidence;
+  ALTER TABLE flows DROP COLUMN lease_ms;
+  ALTER TABLE flows DROP COLUMN lease_nonce;
+  ALTER TABLE flows DROP COLUMN incarnation_mark;`;
 
 async function migrateFile(database: SqliteConnection): Promise<void> {
   await database.exec("BEGIN IMMEDIATE");
   try {
     const version = await fileVersion(database);
-    if (version === firstMigrated) await assertScoped(database);
-    for (const migration of pendingOf(migrations, version)) await database.exec(migration);
+    if (version === earlier) {
+      await assertNoneOpen(database);
+      await database.exec(fromEarlier);
+    } else if (version === 0) await database.exec(newTables);
     if (version < newest) {
       await database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${newest}`);
     }
@@ -117,9 +118,11 @@ async function migrateFile(database: SqliteConnection): Promise<void> {
 }
 
 /** @throws {ConfigError} `journal_outdated` */
-async function assertScoped(database: SqliteConnection): Promise<void> {
-  const [row] = await database.all("SELECT key FROM flows WHERE service IS NULL ORDER BY key LIMIT 1");
-  if (row !== undefined) throw outdatedFlow("SqliteJournal", String(Reflect.get(Object(row), "key")));
+async function assertNoneOpen(database: SqliteConnection): Promise<void> {
+  const [row] = await database.all(
+    "SELECT key FROM flows WHERE settled = 0 AND pruned_at_ms IS NULL ORDER BY key LIMIT 1",
+  );
+  if (row !== undefined) throw openFlow("SqliteJournal", String(Reflect.get(Object(row), "key")));
 }
 
 async function assertNewest(database: SqliteConnection): Promise<void> {
@@ -137,7 +140,7 @@ async function fileVersion(database: SqliteConnection): Promise<number> {
     assertSupported(isEmpty, "it holds another program's tables. Give the journal a file of its own");
     return 0;
   }
-  assertKnownVersion("SqliteJournal", version, newest);
+  assertKnownVersion("SqliteJournal", version);
   return version;
 }
 

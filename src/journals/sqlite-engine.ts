@@ -26,8 +26,8 @@ export type SqliteReply = { readonly rows: readonly unknown[]; readonly changes:
 export interface SqliteEngine {
   exec(sql: string): void;
   all(sql: string): readonly unknown[];
-  /** Takes the file's identity, from which on `run` may be called, and gives it with the time of its creation, where that is known. */
-  start(statements: Readonly<Record<string, string>>): string | undefined;
+  /** Takes the file's identity, from which on `run` may be called. */
+  start(statements: Readonly<Record<string, string>>): void;
   /** Runs operations one after the other in one transaction, and replies after its commit. */
   run(operations: readonly SqliteOperation[]): SqliteReply[];
 }
@@ -61,16 +61,12 @@ export function openSqliteEngine(database: SqliteDatabase): SqliteEngine {
       return database.prepare(text).all();
     },
 
-    start(statements: Readonly<Record<string, string>>): string | undefined {
+    start(statements: Readonly<Record<string, string>>): void {
       sql = statements;
       const files = engine.all("PRAGMA database_list");
       const main = files.find((row) => Reflect.get(Object(row), "name") === "main");
       path = String(Reflect.get(Object(main), "file"));
       identity = engine.identityNow();
-      const stats = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
-      // A file system without times of creation gives that of the last change, or none.
-      if (stats === undefined || stats.birthtimeNs <= 0n) return undefined;
-      return `${stats.dev}:${stats.ino}:${stats.birthtimeNs}`;
     },
 
     run(operations: readonly SqliteOperation[]): SqliteReply[] {

@@ -1,23 +1,30 @@
 import { ConfigError, JournalError } from "../errors/errors.js";
-import { CheckedJournal } from "../flows/checked-journal.js";
+import { assertFlowKey } from "../flows/flow-key.js";
 import {
-  type BacklogCount,
   type FlowScope,
   finalPhases,
   type Journal,
   type JournalEntry,
+  type JournalList,
   type JournalQuery,
   type JournalState,
   type LeaseId,
   type LeaseRequest,
-  type ObservedLease,
   type PruneOptions,
   type PruneReport,
-  type ScopeCounts,
   type ScopeFilter,
   type StateId,
 } from "../flows/journal.js";
-import { backlogOf, countsOf, lastKey, optionalEntry, type Row, scopeCountsOf, toEntry } from "./entry-of-row.js";
+import { lastKey, optionalEntry, type Row, toCount, toEntry } from "./entry-of-row.js";
+import {
+  assertDuration,
+  assertLease,
+  assertNew,
+  assertState,
+  isBegun,
+  isLeasedTo,
+  isWritten,
+} from "./journal-arguments.js";
 import { connectHandle, type SqliteConnection } from "./sqlite-connection.js";
 import { assertSqliteOptions, prepareDatabase, type SqliteJournalOptions } from "./sqlite-database.js";
 import type { SqliteDatabase, SqliteParameters } from "./sqlite-engine.js";
@@ -25,7 +32,6 @@ import { sqliteFailure } from "./sqlite-failure.js";
 import { type SqliteStatementName, sqliteStatements, sqliteWork } from "./sqlite-statements.js";
 import { SqliteThread } from "./sqlite-thread.js";
 
-export type { CheckedJournal } from "../flows/checked-journal.js";
 export type { SqliteJournalOptions } from "./sqlite-database.js";
 export type { SqliteDatabase, SqliteStatement } from "./sqlite-engine.js";
 
@@ -41,9 +47,12 @@ type Step = readonly [statement: SqliteStatementName, parameters: SqliteParamete
  * The data of a flow is stored as it is given, account numbers and names included. Keep the file, and the two beside it whose names end in
  * `-wal` and `-shm`, where only the service's own user can read them.
  */
-export class SqliteJournal extends CheckedJournal {
-  private constructor(store: Journal) {
-    super(store);
+export class SqliteJournal implements Journal {
+  readonly #connection: SqliteConnection;
+  #isClosed = false;
+
+  private constructor(connection: SqliteConnection) {
+    this.#connection = connection;
   }
 
   /**
@@ -60,129 +69,94 @@ export class SqliteJournal extends CheckedJournal {
     const connection = await connect(place);
     try {
       await prepareDatabase(connection, checked);
-      return new SqliteJournal(new SqliteStore(connection, await connection.start(sqliteStatements)));
+      await connection.start(sqliteStatements);
+      return new SqliteJournal(connection);
     } catch (error) {
       await connection.close().catch(() => {});
       throw sqliteFailure(error, "open the journal");
     }
   }
-}
 
-class SqliteStore implements Journal {
-  readonly #connection: SqliteConnection;
-  /** The file that was opened: as soon as it is another one, every operation fails. */
-  readonly #incarnation: string | undefined;
-  #isClosed = false;
-
-  constructor(connection: SqliteConnection, incarnation: string | undefined) {
-    this.#connection = connection;
-    this.#incarnation = incarnation;
-  }
-
-  async begin(key: string, scope: FlowScope, state: JournalState, { nonce, owner, leaseMs }: LeaseRequest) {
-    const stored = stateParameters(state);
-    const owned = [nonce, owner, nonce, stored[1], leaseMs, leaseMs] as const;
-    const parameters = [key, scope.service, scope.gateway, ...owned, ...stored];
+  async begin(key: string, scope: FlowScope, state: JournalState, lease: LeaseRequest) {
+    assertNew(key, scope, state, lease);
+    const { nonce, owner, leaseMs } = lease;
+    const owned = [nonce, owner, isLeaseless(state), leaseMs] as const;
     const { rows, changes } = await this.#run([
-      ["begin", parameters],
+      ["begin", [key, scope.service, scope.gateway, ...owned, ...stateParameters(state)]],
       ["read", [key]],
     ]);
-    return { entry: this.#lent(firstOf(rows)), created: changes === 1 };
+    const entry = toEntry(firstOf(rows));
+    return { entry, created: changes === 1 || isBegun(entry, nonce) };
   }
 
   async read(key: string): Promise<JournalEntry | undefined> {
+    assertFlowKey(key);
     return optionalEntry((await this.#read("read", [key]))[0]);
   }
 
-  async acquire(key: string, lease: LeaseRequest, observed?: ObservedLease): Promise<JournalEntry | undefined> {
-    const parameters = [...leaseParameters(lease), key];
-    if (observed === undefined) return this.#lease("acquire", parameters);
-    const { epoch, nonce, revision, leaseUntilMs } = observed;
-    return this.#lease("acquireObserved", [...parameters, epoch, nonce, revision, leaseUntilMs]);
+  async acquire(key: string, lease: LeaseRequest): Promise<JournalEntry | undefined> {
+    assertFlowKey(key);
+    assertLease(lease);
+    const { entry, isChanged } = await this.#changeAndRead("acquire", [...leaseParameters(lease), key], key);
+    return isChanged || isLeasedTo(entry, lease.nonce) ? entry : undefined;
   }
 
   async acquireAbandoned(scope: ScopeFilter, lease: LeaseRequest, after: string | undefined) {
+    assertLease(lease);
     const parameters = [...leaseParameters(lease), after ?? "", ...scopeParameters(scope)];
-    return this.#lease("acquireAbandoned", parameters);
-  }
-
-  async overlong(query: Omit<JournalQuery, "phase">): Promise<readonly JournalEntry[]> {
-    return (await this.#read("overlong", pageParameters(query))).map(toEntry);
+    return optionalEntry((await this.#read("acquireAbandoned", parameters))[0]);
   }
 
   async renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean> {
-    return this.#change("renew", [leaseMs, leaseMs, ...ownedParameters(key, id)]);
+    assertDuration("leaseMs", leaseMs);
+    return this.#change("renew", [leaseMs, ...ownedParameters(key, id)]);
   }
 
-  write(key: string, { epoch, nonce, revision }: StateId, state: JournalState, leaseMs?: number): Promise<boolean> {
-    const { scope, incarnationMark = null } = state;
-    const stored = stateParameters(state);
-    const moved = [incarnationMark, scope?.service ?? null, scope?.gateway ?? null, stored[1]] as const;
-    return leaseMs === undefined
-      ? this.#change("write", [...stored, ...moved, key, epoch, nonce, revision])
-      : this.#change("writeAndRenew", [...stored, ...moved, leaseMs, leaseMs, key, epoch, nonce, revision]);
-  }
-
-  async replaceQuote(
+  async write(
     key: string,
-    seen: StateId,
+    id: StateId,
     state: JournalState,
-    lease: LeaseRequest,
-    expired: boolean | undefined,
-  ): Promise<JournalEntry | undefined> {
-    const { nonce, owner, leaseMs } = lease;
-    const parameters = [
-      ...stateParameters(state),
-      ...[nonce, owner, nonce, state.settled ? 1 : 0, leaseMs, leaseMs],
-      ...ownedParameters(key, seen),
-      seen.revision,
-      expired === undefined ? null : Number(expired),
-    ];
-    return this.#replace("replaceQuote", parameters, key);
-  }
-
-  async fenceQuote(key: string, seen: StateId, nonce: string): Promise<JournalEntry | undefined> {
-    return this.#replace("fenceQuote", [nonce, ...ownedParameters(key, seen), seen.revision], key);
+    quote?: { readonly lease: LeaseRequest; readonly inTime: boolean },
+  ): Promise<boolean> {
+    assertFlowKey(key);
+    assertState(state);
+    const [stored, replaced] = [stateParameters(state), [...ownedParameters(key, id), id.revision]];
+    const revision = id.revision + 1;
+    if (quote === undefined) {
+      const parameters = [...stored, isLeaseless(state), ...replaced];
+      const { entry, isChanged } = await this.#changeAndRead("write", parameters, key);
+      return isChanged || isWritten(entry, { ...id, revision }, state);
+    }
+    assertLease(quote.lease);
+    const { nonce, owner, leaseMs } = quote.lease;
+    const parameters = [...stored, nonce, owner, isLeaseless(state), leaseMs, ...replaced, quote.inTime ? 1 : 0];
+    const { entry, isChanged } = await this.#changeAndRead("replaceQuote", parameters, key);
+    return isChanged || isWritten(entry, { epoch: id.epoch + 1, nonce, revision }, state);
   }
 
   async release(key: string, id: LeaseId): Promise<void> {
     await this.#change("release", ownedParameters(key, id));
   }
 
-  async list(query: JournalQuery): Promise<readonly JournalEntry[]> {
-    const { phase, limit } = query;
+  async list(query: JournalQuery): Promise<JournalList> {
+    const { phase, limit, counts = false } = query;
     const page = pageParameters(query);
     const rows =
       phase === undefined ? this.#read("list", page) : this.#read("listPhase", [phase, ...page, phase, ...page, limit]);
-    return (await rows).map(toEntry);
+    return {
+      entries: (await rows).map(toEntry),
+      counts: counts ? (await this.#read("counts", [])).map(toCount) : [],
+    };
   }
 
-  async counts(scope: ScopeFilter): Promise<Readonly<Record<string, number>>> {
-    const parameters = [...scopeParameters(scope), ...scopeParameters(scope)];
-    return countsOf(await this.#read("counts", parameters));
-  }
-
-  async scopes(): Promise<readonly ScopeCounts[]> {
-    return scopeCountsOf(await this.#read("scopes", []));
-  }
-
-  async backlog(): Promise<readonly BacklogCount[]> {
-    return backlogOf(await this.#read("backlog", []));
-  }
-
-  async prune(options: PruneOptions): Promise<PruneReport> {
-    const { settledBeforeMs, quotedBeforeMs, keep } = options;
+  async prune({ settledBeforeMs, quotedBeforeMs }: PruneOptions): Promise<PruneReport> {
     let quoted = 0;
     if (quotedBeforeMs !== undefined) {
       quoted = await this.#eachSlice((after) => ["pruneQuoted", [after, quotedBeforeMs, sliceSize]]);
     }
     let settled = 0;
     for (const phase of settledBeforeMs === undefined ? [] : finalPhases) {
-      const kept = keep === "evidence" ? 1 : 0;
-      settled += await this.#eachSlice((after) => [
-        "pruneSettled",
-        [kept, phase, after, Number(settledBeforeMs), sliceSize],
-      ]);
+      settled += await this.#eachSlice((after) => ["pruneSettled", [phase, after, Number(settledBeforeMs), sliceSize]]);
     }
     return { settled, quoted };
   }
@@ -216,27 +190,13 @@ class SqliteStore implements Journal {
     return (await this.#run([[name, parameters]])).changes === 1;
   }
 
-  /** The row that it changed, if any. */
-  async #lease(name: SqliteStatementName, parameters: SqliteParameters): Promise<JournalEntry | undefined> {
-    const [row] = (await this.#run([[name, parameters]])).rows;
-    return row && this.#lent(row);
-  }
-
-  /** The row of the key, if the statement changed it. */
-  async #replace(
-    name: SqliteStatementName,
-    parameters: SqliteParameters,
-    key: string,
-  ): Promise<JournalEntry | undefined> {
+  /** Whether it changed its row, and the key's entry afterwards, in one transaction. */
+  async #changeAndRead(name: SqliteStatementName, parameters: SqliteParameters, key: string) {
     const { rows, changes } = await this.#run([
       [name, parameters],
       ["read", [key]],
     ]);
-    return changes === 1 ? this.#lent(firstOf(rows)) : undefined;
-  }
-
-  #lent(row: Row): JournalEntry {
-    return { ...toEntry(row), incarnation: this.#incarnation };
+    return { entry: optionalEntry(rows[0]), isChanged: changes === 1 };
   }
 
   async #run(steps: readonly [Step, ...Step[]]): Promise<{ readonly rows: readonly Row[]; readonly changes: number }> {
@@ -250,12 +210,17 @@ class SqliteStore implements Journal {
 /** How many flows `prune` deletes or empties at a time, so that others are not kept waiting. */
 const sliceSize = 500;
 
-function stateParameters({ phase, settled, data, evidence, quoteTtlMs }: JournalState) {
-  return [phase, settled ? 1 : 0, data, evidence, quoteTtlMs ?? null] as const;
+function stateParameters({ phase, settled, data, quoteTtlMs }: JournalState) {
+  return [phase, settled ? 1 : 0, data, quoteTtlMs ?? null] as const;
+}
+
+/** 1 or 0. */
+function isLeaseless({ settled, phase }: JournalState): number {
+  return settled || phase === "quoted" ? 1 : 0;
 }
 
 function leaseParameters({ nonce, owner, leaseMs }: LeaseRequest): SqliteParameters {
-  return [nonce, owner, nonce, leaseMs, leaseMs];
+  return [nonce, owner, leaseMs];
 }
 
 function ownedParameters(key: string, id: LeaseId): SqliteParameters {
@@ -266,7 +231,7 @@ function scopeParameters({ service, gateway = "" }: ScopeFilter): SqliteParamete
   return [service, gateway, gateway];
 }
 
-function pageParameters({ scope, after = "", limit }: Omit<JournalQuery, "phase">): SqliteParameters {
+function pageParameters({ scope, after = "", limit }: JournalQuery): SqliteParameters {
   return [after, ...scopeParameters(scope), limit];
 }
 

@@ -64,8 +64,8 @@ export class SqliteThread implements SqliteConnection {
     return (await this.#ask(["all", sql])) as readonly unknown[];
   }
 
-  async start(statements: Readonly<Record<string, string>>): Promise<string | undefined> {
-    return (await this.#ask(["start", statements])) as string | undefined;
+  async start(statements: Readonly<Record<string, string>>): Promise<void> {
+    await this.#ask(["start", statements]);
   }
 
   run(operation: SqliteOperation): Promise<SqliteReply> {
