@@ -3,11 +3,9 @@ import { completionCommandOf } from "./completion-command.js";
 import { doctorCommand } from "./doctor/doctor-command.js";
 import { flowsDeskCommand } from "./flows/desk-command.js";
 import { flowsListCommand } from "./flows/list-command.js";
-import { flowsMoveCommand } from "./flows/move-command.js";
 import { flowsApproveCommand, flowsProposeCommand, flowsRefuseCommand } from "./flows/pair-commands.js";
 import { flowsPruneCommand } from "./flows/prune-command.js";
 import { flowsResolveCommand } from "./flows/resolve-command.js";
-import { flowsScopesCommand } from "./flows/scopes-command.js";
 import { flowsShowCommand } from "./flows/show-command.js";
 import { keysGenerateCommand, keysShowCommand } from "./keys-commands.js";
 import { listCommandsOf } from "./lists/list-commands.js";
@@ -38,8 +36,6 @@ export const commands: readonly Command[] = [
   flowsRefuseCommand,
   flowsDeskCommand,
   flowsPruneCommand,
-  flowsScopesCommand,
-  flowsMoveCommand,
   sandboxCommand,
   completionCommandOf(() => commands),
 ];

@@ -1,33 +1,27 @@
 import { ConfigError } from "../errors/errors.js";
 import { readHooks } from "../events/hooks.js";
-import type { Resolution } from "../flows/check-resolution.js";
-import type { Approval, Refusal } from "../flows/decide-in-pairs.js";
-import type { FlowDetails, WaitingProposal } from "../flows/flow-details.js";
-import type { HeldFlow } from "../flows/flow-outcome.js";
-import type { FlowCounts, StuckFlow, WaitingSince } from "../flows/flow-status.js";
-import type { FlowsElsewhere } from "../flows/flows-elsewhere.js";
-import type { ResolveAction } from "../flows/state/flow-state.js";
+import type { FlowApproval, FlowResolution } from "../flows/operate.js";
+import type { HeldFlow, ResolveAction } from "../flows/outcome.js";
+import type { FlowCounts, FlowDetails, WaitingSince } from "../flows/status.js";
 import { type CheckTable, isFunction, isText, parseOptions } from "../options/option-table.js";
 import { uniqueId } from "../platform/unique-id.js";
-
-export type { FlowDetails, WaitingProposal };
 
 /** What the desk needs of a `PaymentFlow`, whether that was imported or required. */
 export interface DeskFlow {
   /** How many people a decision takes. */
   readonly people: 1 | 2;
-  held(): AsyncIterable<((HeldFlow | StuckFlow) & WaitingSince) | FlowsElsewhere>;
+  held(): AsyncIterable<HeldFlow & WaitingSince>;
   counts(): Promise<FlowCounts>;
   details(key: string): Promise<FlowDetails | undefined>;
-  resolve(key: string, action: ResolveAction, resolution: Resolution | Resolution<"found">): Promise<unknown>;
-  propose(key: string, action: ResolveAction, proposal: Resolution | Resolution<"found">): Promise<unknown>;
-  approve(key: string, approval: Approval): Promise<unknown>;
-  refuse(key: string, refusal: Refusal): Promise<unknown>;
+  resolve(key: string, action: ResolveAction, resolution: FlowResolution): Promise<unknown>;
+  propose(key: string, action: ResolveAction, proposal: FlowResolution): Promise<unknown>;
+  approve(key: string, approval: FlowApproval): Promise<unknown>;
+  refuse(key: string, refusal: FlowApproval): Promise<unknown>;
 }
 
-/** Who sits at the desk. */
+/** Who uses the desk. */
 export interface DeskUser {
-  /** Stored with what they decide. Two people need two names. */
+  /** Stored with each of their decisions. Two people need two names. */
   readonly name: string;
 }
 
@@ -43,27 +37,27 @@ export interface DeskEvent {
 /** What the desk reports. */
 export interface DeskEvents {
   /**
-   * Somebody asked for the names and account numbers of a flow. It is awaited before they are shown, and they are not where it throws:
-   * without it, nobody sees them.
+   * A user asked for the names and account numbers of a flow. The desk awaits it before it shows them, and doesn't show them if it
+   * throws. Without this function, nobody sees them.
    */
   shown?(event: DeskEvent): unknown;
-  /** Something failed that the page says nothing of, such as the journal. */
+  /** Something failed that the page doesn't describe, such as the journal. */
   error?(error: unknown): unknown;
 }
 
 /** How to make a desk. */
 export interface OperatorDeskOptions {
-  /** A `PaymentFlow` whose `takeFunds` and `releaseFunds` are the bank's own: what is decided at the desk is done by it. */
+  /** A `PaymentFlow` with the bank's own `takeFunds` and `releaseFunds`: it carries out what is decided at the desk. */
   readonly flow: DeskFlow;
-  /** Who makes a request, by the bank's own login, such as by its session cookie; null where nobody is logged in. */
+  /** Who makes a request, by the bank's own login, such as its session cookie; null if nobody is logged in. */
   readonly authenticate: (request: Request) => DeskUser | null | Promise<DeskUser | null>;
   /**
-   * Where the desk is: scheme, host and port, as browsers have it, such as `https://payments.bank.example`; several where there are several.
-   * Requests for any other host are refused. Default: forms have to come from the host that they are sent to.
+   * Where browsers find the desk: scheme, host, and port, such as `https://payments.bank.example`; an array if there are several.
+   * Requests for any other host are refused. Default: forms must come from the host that they are sent to.
    */
   readonly origin?: string | readonly string[] | undefined;
   /**
-   * Protects forms; 32 characters or more. Where several processes serve the desk, all of them need the same. Default: a random one.
+   * Protects forms; 32 characters or more. Processes that serve the same desk need the same secret. Default: a random one.
    */
   readonly csrfSecret?: string | undefined;
   readonly on?: DeskEvents | undefined;
@@ -100,13 +94,13 @@ function isOrigin(value: unknown): boolean {
 export interface CheckedDeskOptions {
   readonly flow: DeskFlow;
   readonly authenticate: OperatorDeskOptions["authenticate"];
-  /** Absent where any host will do. */
+  /** Absent if any host is accepted. */
   readonly origins: readonly string[] | undefined;
   readonly csrfSecret: string;
   readonly on: DeskEvents;
 }
 
-/** @throws {ConfigError} that names the option, what was found and what is wanted. */
+/** @throws {ConfigError} that names the option, what was found, and what is wanted. */
 export function readDeskOptions(given: OperatorDeskOptions): CheckedDeskOptions {
   const refuse = (message: string) => new ConfigError(`operatorDesk: ${message}`);
   const read = parseOptions(options, given, "the options", refuse) as unknown as OperatorDeskOptions;

@@ -1,8 +1,8 @@
 import { CrossBorderError, InvalidArgumentError } from "../errors/errors.js";
-import type { GivenResolution } from "../flows/check-resolution.js";
-import type { FlowDetails } from "../flows/flow-details.js";
+import { foldedName } from "../flows/core/operators.js";
 import { FlowPausedError } from "../flows/flow-paused-error.js";
-import { foldedName } from "../flows/state/decision-chain.js";
+import type { FlowResolution } from "../flows/operate.js";
+import type { FlowDetails } from "../flows/status.js";
 import { uniqueId } from "../platform/unique-id.js";
 import type { Payment } from "../resources/payments.js";
 import { clock } from "../timing/clock.js";
@@ -14,11 +14,10 @@ import { readForm } from "./read-form.js";
 import { whyRefused } from "./refused-request.js";
 
 /**
- * A page for those who decide about flows that are held or stuck, over the real journal: a handler of web-standard requests, to be mounted
- * at any path behind the bank's own login. All of its pages are at that one path: only the query differs. It needs no script, and loads nothing.
+ * Makes a page where operators decide about held flows: a handler of web-standard requests, to be mounted at any path behind the bank's
+ * own login. All of its pages are at that one path; only the query differs. It needs no script, and loads nothing.
  *
- * What is decided is done by `flow`, in this process. Names and account numbers are shown where somebody asks for them, after `on.shown`
- * was told.
+ * `flow` carries out the decisions, in this process. Names and account numbers are shown to users who ask, after `on.shown` was told.
  *
  * @throws {ConfigError} that names the option that is wrong.
  */
@@ -41,7 +40,7 @@ class Said {
 class Desk {
   readonly #options: CheckedDeskOptions;
   readonly #tokens: FormTokens;
-  /** By key: what is being done, and what was not. A journal has neither, and other processes' desks see only who has the flow's lease. */
+  /** By key: what is being carried out, and what failed. The journal stores neither. */
   readonly #underway = new Map<string, Task>();
   readonly #undone = new Map<string, Task & { readonly why: string }>();
 
@@ -86,14 +85,14 @@ class Desk {
     let isCut = false;
     try {
       for await (const waiting of flow.held()) {
-        isCut = found.length === mostListed;
+        isCut = found.length === maxListed;
         if (isCut) break;
         found.push(waiting);
       }
     } catch (error) {
       if (!(error instanceof AggregateError)) throw error;
-      // Messages of flows that can't be read have their keys, and nothing of what is in them.
-      for (const one of error.errors.slice(0, mostListed)) problems.push(messageOf(one));
+      // The messages name the keys, and nothing of what is stored.
+      for (const one of error.errors.slice(0, maxListed)) problems.push(messageOf(one));
     }
     return listContent({ found, isCut, problems, counts, nowMs: clock.wallMs() });
   }
@@ -129,7 +128,7 @@ class Desk {
     if (!(await this.#tokens.isValid(form.get("token") ?? "", user))) {
       throw new Said(
         403,
-        "Refused: the form is not one that was made for you today. Go back, load the page again, and repeat what you did.",
+        "Refused: the form was not made for you today. Go back, load the page again, and repeat what you did.",
       );
     }
     if (key === null) throw new Said(404, "There is no such flow.");
@@ -146,39 +145,41 @@ class Desk {
   async #show(key: string, by: string): Promise<FlowDetails> {
     const flow = await this.#details(key);
     const { shown } = this.#options.on;
-    if (shown === undefined) throw new Said(403, "Names and account numbers are not shown here.");
+    if (shown === undefined) throw new Said(403, "The desk doesn't show names and account numbers.");
     await shown({ atMs: clock.wallMs(), by, key });
     return flow;
   }
 
-  /** Returns what is said of it, and nothing where it is still being done. */
+  /** Returns the name of a saying, or nothing if it is still being carried out. */
   async #decide(task: string | null, key: string, by: string, form: URLSearchParams): Promise<string | undefined> {
     const { flow } = this.#options;
     const underway = this.#underway.get(key);
     if (underway !== undefined) throw new Said(409, `Not done: ${taskText(underway)} is being carried out.`);
     const text = (name: string): string | undefined => form.get(name) || undefined;
-    const [action, why, seen, proposal] = [text("action"), text("why"), text("seen"), text("proposal")];
-    const [withoutProof, payment] = [text("withoutProof") && true, text("payment")];
-    const given = { by, why, seen, withoutProof, payment: payment && paymentOf(payment) };
-    const resolution = given satisfies Readonly<Record<keyof GivenResolution, unknown>> as never;
+    const [action, why, payment] = [text("action"), text("why"), text("payment")];
+    // The flow refuses what is not the revision of the page.
+    const revision = Number(text("revision"));
+    const withoutProof = text("withoutProof") !== undefined;
+    const given = { by, why, revision, withoutProof, payment: payment && paymentOf(payment) };
+    const resolution = given satisfies Readonly<Record<keyof FlowResolution, unknown>> as never;
     // What a form leaves out is refused by the flow, which says what is missing.
     switch (task) {
       case "propose":
         await flow.propose(key, action as never, resolution);
         return "proposed";
       case "refuse":
-        await flow.refuse(key, { by, why, proposal: proposal ?? none } as never);
+        await flow.refuse(key, { by, revision });
         return "refused";
       case "resolve":
         return this.#inTime(key, { what: "decision", by }, () => flow.resolve(key, action as never, resolution));
       case "approve":
-        return this.#inTime(key, { what: "approval", by }, () => flow.approve(key, { by, proposal: proposal ?? none }));
+        return this.#inTime(key, { what: "approval", by }, () => flow.approve(key, { by, revision }));
       default:
         throw new Said(400, "The form does not say what to do.");
     }
   }
 
-  /** What follows a decision may take minutes: the page says so meanwhile, and the work goes on, whoever waits for its response. */
+  /** What follows a decision can take minutes. The page says so, and the work continues, whether or not its user waits. */
   async #inTime(
     key: string,
     task: Pick<Task, "what" | "by">,
@@ -187,7 +188,7 @@ class Desk {
     const done = this.#carryOut(key, { ...task, atMs: clock.wallMs() }, work);
     let timer: unknown;
     const late = new Promise<undefined>((resolve) => {
-      timer = clock.setTimer(() => resolve(undefined), longestMs);
+      timer = clock.setTimer(() => resolve(undefined), maxWaitMs);
     });
     try {
       const ended = await Promise.race([done, late]);
@@ -198,7 +199,7 @@ class Desk {
     }
   }
 
-  /** Whoever looks at the flow next learns why it was not done: who asked for it may have gone. Never rejects. */
+  /** The next user who looks at the flow learns why it failed: the one who asked may have gone. Never rejects. */
   async #carryOut(key: string, task: Task, work: () => Promise<unknown>): Promise<"decided" | Said> {
     this.#underway.set(key, task);
     this.#undone.delete(key);
@@ -209,7 +210,7 @@ class Desk {
       const said = this.#saidOf(error);
       this.#undone.set(key, { ...task, why: said.text });
       const [oldest = key] = this.#undone.keys();
-      if (this.#undone.size > mostListed) this.#undone.delete(oldest);
+      if (this.#undone.size > maxListed) this.#undone.delete(oldest);
       return said;
     } finally {
       this.#underway.delete(key);
@@ -220,17 +221,17 @@ class Desk {
     return failurePage(error instanceof Said ? error : this.#saidOf(error), nonce);
   }
 
-  /** What is said of a failure: nothing that is not the library's own sentence about what was asked for. */
+  /** Only the library's own sentences about a failure are shown. */
   #saidOf(error: unknown): Said {
     if (error instanceof InvalidArgumentError) {
-      return new Said(error.code === "invalid_argument" ? 400 : 409, `Not done: ${error.message}.`);
+      return new Said(error.code === "invalid_argument" ? 400 : 409, `Not done: ${asSentence(error.message)}`);
     }
     this.#tell(error);
     const isPaused = error instanceof FlowPausedError;
     const cause = (isPaused && error.cause) || error;
     const code = cause instanceof CrossBorderError ? ` (${cause.code})` : "";
     const text = isPaused
-      ? `It is not known yet what came of it${code}. The flow is stored, and goes on as was decided, or is as before: look at it again.`
+      ? `The desk doesn't know yet what came of it${code}. The flow is stored. It continues as was decided, or is as before: look at it again.`
       : `Something failed${code}. Look at the flow again before you repeat what you did.`;
     return new Said(isPaused ? 202 : 500, text);
   }
@@ -245,16 +246,14 @@ class Desk {
 }
 
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);
-const mostListed = 500;
-const longestMs = 20_000;
-/** No proposal has this hash. */
-const none = "-";
+const maxListed = 500;
+const maxWaitMs = 20_000;
 
-/** What is said by name, so that no address can put words on a page. */
+/** Sentences by name, so that no address can put words on a page. */
 const sayings: Readonly<Record<string, string | undefined>> = Object.assign(Object.create(null), {
-  proposed: "It is proposed. Another person approves it.",
+  proposed: "Proposed. Another person must approve it.",
   refused: "The proposal is refused.",
-  decided: "It is decided, and done.",
+  decided: "Decided and carried out.",
 });
 
 function paymentOf(text: string): Payment {
@@ -264,7 +263,11 @@ function paymentOf(text: string): Payment {
   } catch {
     // It says the same.
   }
-  throw new Said(400, "Not done: the payment is no record in JSON.");
+  throw new Said(400, "Not done: the payment must be a record in JSON.");
+}
+
+function asSentence(message: string): string {
+  return message.endsWith(".") ? message : `${message}.`;
 }
 
 function messageOf(error: unknown): string {
@@ -272,7 +275,7 @@ function messageOf(error: unknown): string {
 }
 
 function failurePage({ status, text }: Said, nonce: string): Response {
-  const back = html`<p role="alert">${text}</p><p><a href="?">All that waits</a></p>`;
+  const back = html`<p role="alert">${text}</p><p><a href="?">All held flows</a></p>`;
   return pageResponse(status, page({ nonce }, "Operators' desk", back));
 }
 

@@ -1,9 +1,8 @@
-import { counted } from "../errors/counted.js";
 import type { FlowPhase } from "../events/flow-event.js";
-import { describeGrounds } from "../flows/looking/describe-looks.js";
-import type { FlowStep, Look } from "../flows/state/flow-state.js";
+import type { FlowDecision } from "../flows/outcome.js";
+import type { FlowDetails, HistoryStep } from "../flows/status.js";
 
-/** A time as people read it, and a question mark where there is none. */
+/** A time as people read it, and a question mark if there is none. */
 export function instant(ms: number | undefined): string {
   return ms === undefined || Number.isNaN(new Date(ms).getTime()) ? "?" : new Date(ms).toISOString();
 }
@@ -14,15 +13,24 @@ export function moneyText(phase: FlowPhase, transactionId: string | undefined): 
   return `taken${phase === "rejected" ? " and given back" : ""}, transaction ${transactionId}`;
 }
 
-/** A look goes back no further than it has to, and ends where it finds the payment. */
-export function lookText({ atMs, seen, complete, problem, found, grounds }: Look): string {
-  const all = complete ? "all among which it can be" : `not all: ${problem ?? "unknown"}`;
-  const rests = grounds === undefined ? "" : `; it ${describeGrounds(grounds)}`;
-  return `${instant(atMs)}: ${counted(seen, "payment")} seen, ${found ? "and this flow's is one of them" : all}${rests}`;
+export function stepText({ atMs, phase, why, by }: HistoryStep): string {
+  const reason = why === undefined ? "" : ` (${why})`;
+  return `${instant(atMs)}: ${phase}${reason}${by === undefined ? "" : `, by ${by}`}`;
 }
 
-export function stepText({ from, to, atMs, durationMs, owner, times, code }: FlowStep): string {
-  const phases = from === undefined || from === to ? to : `${from} → ${to}`;
-  const failed = code === undefined ? "" : `, failed: ${code}${times === undefined ? "" : `, ${times} times`}`;
-  return `${instant(atMs)}: ${phases}, in ${durationMs} ms, by ${owner}${failed}`;
+/** The operators' decisions about a flow that has an outcome. */
+export function decisionsOf({ outcome }: Pick<FlowDetails, "outcome">): readonly FlowDecision[] {
+  return outcome !== undefined && "decisions" in outcome ? outcome.decisions : [];
+}
+
+/** What waits for another person. */
+export function proposalOf({ outcome }: Pick<FlowDetails, "outcome">): FlowDecision | undefined {
+  return outcome?.status === "held" ? outcome.proposal : undefined;
+}
+
+/** What was decided or proposed, by whom, and why. A record that was given with it is shown apart. */
+export function decisionText({ action, by, why, atMs, withoutProof, approvedBy }: FlowDecision): string {
+  const proof = withoutProof ? ", without proof" : "";
+  const approval = approvedBy === undefined ? "" : `, approved by ${approvedBy}`;
+  return `${instant(atMs)}: ${action}${proof}, by ${by}${approval}: ${why}`;
 }

@@ -38,13 +38,19 @@ export interface FlowContext {
 
 /** @throws {ConfigError} that names the option, what was found, and what is wanted; or if the client has no signing key. */
 export function toFlowContext(given: PaymentFlowOptions): FlowContext {
+  const context = toOperatorContext(given);
+  context.client.assertCallable(payments.create);
+  return context;
+}
+
+/** For reading and deciding: the client needs no signing key. */
+export function toOperatorContext(given: PaymentFlowOptions): FlowContext {
   assertOptions(flowOptions, given, "the flow's options", (message) => new ConfigError(message));
   const options = withDefaults<PaymentFlowOptions, typeof flowOptions>(flowOptions, given);
   const { journal, owner, cipher, quoteTtlMs, gatewayId, circuitBreaker, on = {}, decisions } = options;
   const { leaseMs, takeFunds, releaseFunds, readBackDelayMs, clockSkewMs, readBacks, bankSkewMs } = options;
   // Its row in the table refuses a client without it.
   const client = apiClientOf(options.client) as ApiClient;
-  client.assertCallable(payments.create);
   const { tokensFollowTime = false, ...facts } = options.facts;
   const reporter = client.reporter.with(readFlowHooks(on));
   return {

@@ -39,7 +39,7 @@ export interface FlowApproval {
 }
 
 const maxBy = 200;
-const maxWhy = 2000;
+export const maxWhy = 2000;
 const maxPaymentLength = 256 * 1024;
 
 const isTextOf = (max: number) => (value: unknown) =>

@@ -1,11 +1,9 @@
 import { createServer, request as httpRequest, type IncomingMessage } from "node:http";
 import { deskListener, type OperatorDeskOptions, operatorDesk } from "cross-border-payments/desk";
 import type { PaymentFlow } from "cross-border-payments/flow";
-import { expect, onTestFinished, vi } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { flowFixture, isList, isPayment, request } from "../flows/flow-fixture.js";
 import { originOf } from "../support/origin-of.js";
-
-const leaseMs = 60_000;
 
 export interface Answer {
   readonly status: number;
@@ -19,21 +17,19 @@ interface Fixture extends Partial<OperatorDeskOptions> {
   readonly before?: (incoming: IncomingMessage) => Promise<unknown>;
 }
 
-/** A desk over real sockets, a held flow, and people who are logged in by a cookie. */
+/** A desk over real sockets, a held flow, and users who are logged in by a cookie. */
 export async function deskFixture({ people = 2, before = async () => {}, ...more }: Fixture = {}) {
   const memo = `rent</textarea><script>document.title = "attacked"</script>"'`;
-  const looks: { waitFor: Promise<Response | undefined> | undefined } = { waitFor: undefined };
+  const searches: { waitFor: Promise<Response | undefined> | undefined } = { waitFor: undefined };
   const fixture = await flowFixture({
     onRequest: (seen) => {
       if (isPayment(seen)) return Response.json({}, { status: 504 });
-      return isList(seen) ? looks.waitFor : undefined;
+      return isList(seen) ? searches.waitFor : undefined;
     },
   });
-  const flow: PaymentFlow = fixture.flow({ leaseMs, decisions: { people } });
+  const flow: PaymentFlow = fixture.flow({ decisions: { people } });
   const keyOf = "order/<b>1</b>?&flow=x#";
   await flow.run(keyOf, { ...request, memo });
-  const laterMs = () => Math.round(performance.timeOrigin + performance.now()) + leaseMs;
-  const clock = vi.spyOn(Date, "now").mockImplementation(laterMs);
   const sessions = new Map([
     ["s-olga", "Olga"],
     ["s-petra", "Petra"],
@@ -60,7 +56,6 @@ export async function deskFixture({ people = 2, before = async () => {}, ...more
     await listener(incoming, outgoing);
   });
   onTestFinished(() => {
-    clock.mockRestore();
     server.close();
     server.closeAllConnections();
   });
@@ -102,7 +97,28 @@ export async function deskFixture({ people = 2, before = async () => {}, ...more
     expect(hidden.length, `the form ${task} in ${body}`).toBeGreaterThan(2);
     return Object.fromEntries(hidden.map(([, name = "", value = ""]) => [name, value]));
   }
-  return { ...fixture, looks, flow, desk, key: keyOf, memo, origin, target, ask, fieldsOf, shown, errors, sessions };
+  const proposalOf = async () => {
+    const outcome = (await flow.details(keyOf))?.outcome;
+    return outcome?.status === "held" ? outcome.proposal : undefined;
+  };
+  const revisionOf = async () => (await flow.details(keyOf))?.revision ?? 0;
+  return {
+    ...fixture,
+    proposalOf,
+    revisionOf,
+    searches,
+    flow,
+    desk,
+    key: keyOf,
+    memo,
+    origin,
+    target,
+    ask,
+    fieldsOf,
+    shown,
+    errors,
+    sessions,
+  };
 }
 
 interface Asked {

@@ -1,7 +1,7 @@
 import http2 from "node:http2";
 import { deskListener, operatorDesk } from "cross-border-payments/desk";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { resolutionOptions } from "../../src/flows/check-resolution.js";
+import { resolutionOptions } from "../../src/flows/operate.js";
 import { clock } from "../../src/timing/clock.js";
 import { request } from "../flows/flow-fixture.js";
 import { originOf } from "../support/origin-of.js";
@@ -10,20 +10,26 @@ import { deskFixture } from "./desk-fixture.js";
 const why = "ticket 4711";
 
 describe("the desk", () => {
-  it("lists what waits, and shows a flow with what it rests on, the request and its steps, without names and accounts", async () => {
+  it("lists held flows, and shows one with its reason, its request, and its history, without names and accounts", async () => {
     const { ask, target, bank } = await deskFixture();
     const list = await ask("s-olga", "/anywhere/at/all");
     expect(list.status).toBe(200);
-    for (const text of ["150.00 EUR", "beta-mobile", "held", "the service responded with 504"]) {
+    for (const text of ["150.00 EUR", "beta-mobile", "held", "The service&#39;s response doesn&#39;t say whether"]) {
       expect(list.body).toContain(text);
     }
     const { status, body } = await ask("s-olga", target);
     expect(status).toBe(200);
-    for (const text of ["POST /payments", "claimed → unknown", "calls releaseFunds", "had no payment from before"]) {
+    for (const text of [
+      "POST /payments",
+      ": claimed",
+      ": unknown (http_504)",
+      "calls releaseFunds",
+      "Searched 3 times",
+    ]) {
       expect(body).toContain(text);
     }
     for (const secret of [request.senderAccount, request.receiverAccount]) expect(body).not.toContain(secret);
-    // Who decides is the user; all else that a decision can have, the form asks for.
+    // The user is the one who decides. The form asks for everything else that a decision can have.
     const { by: _, ...asked } = resolutionOptions;
     for (const name of Object.keys(asked)) expect(body).toContain(` name="${name}"`);
     expect(bank.released).toEqual([]);
@@ -38,19 +44,19 @@ describe("the desk", () => {
       303,
       `?${new URLSearchParams({ flow: key, said: "proposed" })}`,
     ]);
-    expect((await ask("s-olga", target)).body).toContain("another person approves it");
+    expect((await ask("s-olga", target)).body).toContain("Another person must approve it");
     const approved = await ask("s-petra", target, { form: await fieldsOf("s-petra", "approve") });
     expect(approved.status).toBe(303);
     expect(bank.released).toEqual([key]);
-    expect((await flow.details(key))?.decisions).toMatchObject([
-      { step: "proposed", by: "Olga", why },
-      { step: "approved", by: "Petra", why },
-    ]);
+    expect((await flow.details(key))?.outcome).toMatchObject({
+      status: "rejected",
+      decisions: [{ action: "release", by: "Olga", why, approvedBy: "Petra" }],
+    });
   });
 
   it("shows who approves the record that the flow would be settled with, without names and accounts", async () => {
     const { ask, target, fieldsOf, flow, key } = await deskFixture();
-    const [claim] = (await flow.details(key))?.claims ?? [];
+    const { claim } = (await flow.details(key)) ?? {};
     const payment = JSON.stringify({
       ...{ ...request, id: "p-of-olga", senderGatewayStatus: "reverted" },
       creationRequestSignatureBase64: claim?.signature,
@@ -78,25 +84,25 @@ describe("the desk", () => {
       form: { ...(await two.fieldsOf("s-olga", "propose")), action: "release", why },
     });
     const refused = await two.ask("s-petra", two.target, {
-      form: { ...(await two.fieldsOf("s-petra", "refuse")), why: "no" },
+      form: await two.fieldsOf("s-petra", "refuse"),
     });
     expect(refused.headers.location).toContain("said=refused");
-    expect((await two.flow.details(two.key))?.proposal).toBeUndefined();
+    expect(await two.proposalOf()).toBeUndefined();
   });
 
-  it("goes on where the connection is cut, shows that, takes nothing else meanwhile, and says afterwards why it was not done", async () => {
-    const { ask, target, fieldsOf, bank, flow, key, looks } = await deskFixture();
-    await flow.propose(key, "release", { by: "Olga", why });
+  it("continues if the connection is cut, takes nothing else in the meantime, and says afterwards why it failed", async () => {
+    const { ask, target, fieldsOf, bank, flow, key, searches, revisionOf, proposalOf } = await deskFixture();
+    await flow.propose(key, "release", { by: "Olga", why, revision: await revisionOf() });
     const form = await fieldsOf("s-petra", "approve");
     let respond = (_: Response | undefined): void => {};
-    looks.waitFor = new Promise((resolve) => {
+    searches.waitFor = new Promise((resolve) => {
       respond = resolve;
     });
     const cut = new AbortController();
     const approving = ask("s-petra", target, { form, signal: cut.signal });
     await expect
       .poll(async () => (await ask("s-olga", target)).body)
-      .toContain("Being carried out: the approval by Petra");
+      .toContain("The desk is carrying out the approval by Petra");
     cut.abort();
     await expect(approving).rejects.toThrow();
     const meanwhile = await ask("s-olga", target);
@@ -109,21 +115,21 @@ describe("the desk", () => {
     respond(Response.json({}, { status: 503 }));
     await expect.poll(async () => (await ask("s-olga", target)).body).toContain("Of the approval by Petra");
     const { body } = await ask("s-petra", target);
-    expect(body).toContain("It is not known yet what came of it (http_503).");
+    expect(body).toContain("The list of payments couldn&#39;t be read");
     expect(body).not.toContain("http-equiv");
-    expect([bank.released, (await flow.details(key))?.proposal?.by]).toEqual([[], "Olga"]);
-    looks.waitFor = undefined;
+    expect([bank.released, (await proposalOf())?.by]).toEqual([[], "Olga"]);
+    searches.waitFor = undefined;
     const approved = await ask("s-petra", target, { form: await fieldsOf("s-petra", "approve") });
     expect([approved.status, bank.released]).toEqual([303, [key]]);
     expect((await ask("s-petra", target)).body).not.toContain("Of the approval by Petra");
   });
 
-  it("sends the page of a flow that is still being decided about after 20 s, and does what was approved", async () => {
-    const { ask, target, fieldsOf, bank, flow, key, looks } = await deskFixture();
-    await flow.propose(key, "release", { by: "Olga", why });
+  it("shows the page after 20 s if a decision takes longer, and carries it out", async () => {
+    const { ask, target, fieldsOf, bank, flow, key, searches, revisionOf, proposalOf } = await deskFixture();
+    await flow.propose(key, "release", { by: "Olga", why, revision: await revisionOf() });
     const form = await fieldsOf("s-petra", "approve");
     let respond = (_: undefined): void => {};
-    looks.waitFor = new Promise((resolve) => {
+    searches.waitFor = new Promise((resolve) => {
       respond = resolve;
     });
     const { setTimer } = clock;
@@ -133,14 +139,14 @@ describe("the desk", () => {
     onTestFinished(() => timers.mockRestore());
     const late = await ask("s-petra", target, { form });
     expect([late.status, late.headers.location]).toEqual([303, `?${new URLSearchParams({ flow: key })}`]);
-    expect((await ask("s-petra", target)).body).toContain("Being carried out: the approval by Petra");
+    expect((await ask("s-petra", target)).body).toContain("The desk is carrying out the approval by Petra");
     expect(bank.released).toEqual([]);
     respond(undefined);
     await expect.poll(() => bank.released).toEqual([key]);
     await expect.poll(async () => (await ask("s-petra", target)).body).toContain("approved by Petra");
   });
 
-  it("shows names and accounts where somebody asks for them, once that is noted, and only then", async () => {
+  it("shows names and accounts to a user who asks, after that was logged", async () => {
     const { ask, target, fieldsOf, shown, key } = await deskFixture();
     const { body, status } = await ask("s-olga", target, { form: await fieldsOf("s-olga", "show") });
     expect(status).toBe(200);
@@ -157,11 +163,11 @@ describe("the desk", () => {
     expect(failed.status).toBe(500);
     expect(failed.body).not.toMatch(/DE-0001|secret-4711/);
     const never = await deskFixture({ on: {} });
-    expect((await never.ask("s-olga", never.target)).body).toContain("are not shown here");
+    expect((await never.ask("s-olga", never.target)).body).toContain("The desk doesn't show names");
   });
 
-  it("is served by HTTP/2 as well, with the host and the origin that are asked for, and closes no connection for a form that is too long", async () => {
-    const { flow, key } = await deskFixture();
+  it("works over HTTP/2, checks host and origin there, and closes no connection for a form that is too long", async () => {
+    const { flow, key, proposalOf } = await deskFixture();
     const server = http2.createServer();
     const origin = await originOf(server);
     const listener = deskListener(operatorDesk({ flow, origin, authenticate: () => ({ name: "Olga" }) }));
@@ -187,14 +193,14 @@ describe("the desk", () => {
       });
     const path = `/?flow=${encodeURIComponent(key)}`;
     const [status, text] = await ask({ ":path": path });
-    expect([status, text.includes("another person approves")]).toEqual([200, true]);
+    expect([status, text.includes("another person must approve")]).toEqual([200, true]);
     const form = { ":method": "POST", ":path": path, origin, "content-type": "application/x-www-form-urlencoded" };
     const [, token = ""] = /name="token" value="([^"]+)"/.exec(text) ?? [];
-    const [, seen = ""] = /name="seen" value="([^"]+)"/.exec(text) ?? [];
+    const [, revision = ""] = /name="revision" value="([^"]+)"/.exec(text) ?? [];
     expect(await ask(form, "w".repeat(300_000))).toMatchObject([413, expect.stringContaining("too long")]);
-    const fields = new URLSearchParams({ do: "propose", token, seen, action: "release", why });
+    const fields = new URLSearchParams({ do: "propose", token, revision, action: "release", why });
     expect(await ask(form, String(fields))).toMatchObject([303, ""]);
-    expect((await flow.details(key))?.proposal).toMatchObject({ by: "Olga", why });
+    expect(await proposalOf()).toMatchObject({ by: "Olga", why });
     expect(await ask({ ...form, origin: "https://evil.example" }, String(fields))).toMatchObject([
       403,
       expect.anything(),
@@ -233,33 +239,33 @@ describe("attacks on the desk", () => {
     ["a session that is none", { cookie: "session=nobody" }, 401],
     ["a session of somebody else, with this one's form", { cookie: "session=s-petra" }, 403],
   ])("are refused: %s", async (_, headers, status) => {
-    const { ask, target, fieldsOf, flow, key } = await deskFixture();
+    const { ask, target, fieldsOf, proposalOf } = await deskFixture();
     const form = { ...(await fieldsOf("s-olga", "propose")), action: "release", why };
     expect(await ask("s-olga", target, { form, headers })).toMatchObject({ status });
-    expect((await flow.details(key))?.decisions).toBeUndefined();
+    expect(await proposalOf()).toBeUndefined();
     expect(await ask("s-olga", target, { form })).toMatchObject({ status: 303 });
   });
 
   it.each([undefined, "", "1.2", `9999999999999.${"0".repeat(64)}`])("are refused: the token %j", async (token) => {
-    const { ask, target, fieldsOf, flow, key } = await deskFixture();
+    const { ask, target, fieldsOf, proposalOf } = await deskFixture();
     const { token: _, ...form } = await fieldsOf("s-olga", "propose");
     const forged = { ...form, action: "release", why, ...(token !== undefined && { token }) };
     expect(await ask("s-olga", target, { form: forged })).toMatchObject({ status: 403 });
-    expect((await flow.details(key))?.decisions).toBeUndefined();
+    expect(await proposalOf()).toBeUndefined();
   });
 
-  it("come to nothing: an approval again, of one's own proposal, of another one, and after the flow has moved on", async () => {
-    const { ask, target, fieldsOf, bank, flow, key } = await deskFixture();
+  it("are refused: an approval again, of one's own proposal, of another one, and after the flow has changed", async () => {
+    const { ask, target, fieldsOf, bank, flow, key, revisionOf } = await deskFixture();
     await ask("s-olga", target, { form: { ...(await fieldsOf("s-olga", "propose")), action: "resend", why } });
     const stale = await fieldsOf("s-petra", "approve");
     // Olga's page has no such form. Her other account has it neither.
     for (const session of ["s-olga", "s-olga2"]) {
       const { token = "" } = await fieldsOf(session, "refuse");
       const own = await ask(session, target, { form: { ...stale, token } });
-      expect([own.status, own.body]).toEqual([409, expect.stringContaining("another person has to approve it")]);
+      expect([own.status, own.body]).toEqual([409, expect.stringContaining("Another person must approve")]);
     }
-    await flow.refuse(key, { by: "Petra", why: "no" });
-    await flow.propose(key, "release", { by: "Olga", why });
+    await flow.refuse(key, { by: "Petra", revision: await revisionOf() });
+    await flow.propose(key, "release", { by: "Olga", why, revision: await revisionOf() });
     expect(await ask("s-petra", target, { form: stale })).toMatchObject({ status: 409 });
     const form = await fieldsOf("s-petra", "approve");
     const twice = await Promise.all([ask("s-petra", target, { form }), ask("s-petra", target, { form })]);
@@ -268,24 +274,28 @@ describe("attacks on the desk", () => {
     expect(bank.released).toEqual([key]);
   });
 
-  it("come to nothing: a decision by a page that shows less than there is", async () => {
-    const { ask, target, fieldsOf, flow, key } = await deskFixture();
-    const form = { ...(await fieldsOf("s-olga", "propose")), action: "release", why, seen: "0".repeat(64) };
-    const { status, body } = await ask("s-olga", target, { form });
-    expect([status, body]).toEqual([409, expect.stringContaining("there is more to see")]);
-    expect((await flow.details(key))?.decisions).toBeUndefined();
+  it("are refused: a decision on another revision than the newest, or on none", async () => {
+    const { ask, target, fieldsOf, proposalOf } = await deskFixture();
+    const fields = await fieldsOf("s-olga", "propose");
+    for (const [revision, status] of [
+      ["1", 409],
+      ["99", 409],
+      ["", 400],
+      ["-1", 400],
+      ["x", 400],
+    ] as const) {
+      const form = { ...fields, action: "release", why, revision };
+      expect([revision, (await ask("s-olga", target, { form })).status]).toEqual([revision, status]);
+    }
+    expect(await proposalOf()).toBeUndefined();
   });
 
-  it("come to nothing: a record that is nested more deeply than the stack", async () => {
-    const { ask, target, fieldsOf, flow, key } = await deskFixture();
-    const { senderGatewayTransactionId } = (await flow.details(key)) ?? {};
-    const payment = JSON.stringify({ id: "p", senderGatewayTransactionId, extra: 0 });
-    const deep = payment.replace('"extra":0', `"extra":${"[".repeat(20_000)}${"]".repeat(20_000)}`);
-    const form = { ...(await fieldsOf("s-olga", "propose")), action: "found", why, payment: deep };
-    expect((await ask("s-olga", target, { form })).status).toBe(303);
-    expect((await ask("s-petra", target)).status).toBe(200);
-    const approved = await ask("s-petra", target, { form: await fieldsOf("s-petra", "approve") });
-    expect([approved.status, (await flow.status(key))?.phase]).toEqual([303, "paid"]);
+  it("are refused: a record that is nested more deeply than the stack", async () => {
+    const { ask, target, fieldsOf, proposalOf } = await deskFixture();
+    const payment = `{"id":"p","extra":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
+    const form = { ...(await fieldsOf("s-olga", "propose")), action: "found", why, payment };
+    expect((await ask("s-olga", target, { form })).status).toBe(400);
+    expect(await proposalOf()).toBeUndefined();
   });
 
   it("come to nothing: markup in keys, memos and grounds", async () => {

@@ -5,39 +5,28 @@ import { userInfo } from "node:os";
 import type { DeskFlow } from "../../desk/desk-options.js";
 import { instant } from "../../desk/history-texts.js";
 import { deskListener, operatorDesk } from "../../desk/index.js";
-import { checkResolution } from "../../flows/check-resolution.js";
-import {
-  approveFlow,
-  assertName,
-  checkApproval,
-  checkRefusal,
-  proposeFlow,
-  refuseFlow,
-} from "../../flows/decide-in-pairs.js";
-import type { FlowCall } from "../../flows/flow-call.js";
-import type { FlowContext } from "../../flows/flow-context.js";
-import { flowDetails } from "../../flows/flow-details.js";
-import { countFlows, heldFlows } from "../../flows/flow-status.js";
-import { andLeave, decideFlow } from "../../flows/resolve-flow.js";
-import type { ResolveAction } from "../../flows/state/flow-state.js";
+import type { FlowContext } from "../../flows/context.js";
+import { readApproval, readProposal, readResolution } from "../../flows/operate.js";
+import { countFlows, heldFlows, readDetails } from "../../flows/status.js";
 import { command, exitCodes } from "../command.js";
 import { openClient } from "../open-client.js";
 import { portOf } from "../port.js";
 import { printable } from "../printable.js";
 import { type Settings, settingOptions } from "../settings.js";
 import { print, printJson, type Terminal } from "../terminal.js";
+import { assertDecidesAlone, decide } from "./decide.js";
 import { journalOptions, openFlows } from "./journal.js";
-import { asOperator, neededToDecide } from "./resolve-command.js";
+import { neededToDecide } from "./resolve-command.js";
 
 export const flowsDeskCommand = command({
   name: "flows desk",
-  summary: "Serves a page on this machine where operators decide about held and stuck flows.",
+  summary: "Serves a page on this machine where operators decide about held flows.",
   description:
-    "It listens on loopback until Ctrl-C, and opens to who has the address that it prints. As flows resolve does, it stores decisions and moves no money: the program that works on these flows (flow.work) does what follows. With people 2 in the settings, one proposes, and another approves at a desk of their own. Who asks for names and account numbers is noted on stderr.",
+    "It listens on loopback until Ctrl-C. Only a person who has the address that it prints can open it. As flows resolve does, it stores decisions and moves no money: the program that works on these flows (flow.work) does that. With people 2 in the settings, one person proposes, and another approves at a desk of their own. Requests for names and account numbers are logged on stderr.",
   operands: [],
   options: {
-    user: { type: "string", value: "NAME", help: "who sits at the desk; the login name of this machine unless given" },
-    port: { type: "string", value: "PORT", help: "where it listens; one that is free unless given" },
+    user: { type: "string", value: "NAME", help: "who uses the desk; the login name of this machine unless given" },
+    port: { type: "string", value: "PORT", help: "where it listens; a free one unless given" },
     ...journalOptions,
     ...settingOptions,
     json: { type: "boolean", help: "the address on one line, as JSON, once it listens" },
@@ -45,7 +34,6 @@ export const flowsDeskCommand = command({
   examples: ["flows desk --journal payments.db --config gateway.json --user olga"],
   async run({ values }, terminal) {
     const name = values.user ?? userInfo().username;
-    assertName("flows desk", name);
     const port = portOf(values.port);
     const stopped = terminal.untilStopped();
     const connection = { connect: (settings: Settings) => openClient(settings, terminal), needed: neededToDecide };
@@ -85,7 +73,7 @@ export const flowsDeskCommand = command({
           "",
           `  ${url}`,
           "",
-          "Who has this address decides in that name.",
+          "Whoever has this address decides in that name.",
         );
       await stopped;
       return exitCodes.done;
@@ -96,12 +84,12 @@ export const flowsDeskCommand = command({
   },
 });
 
-/** Other users of the machine reach its loopback too: only who has the printed address gets in, once by it, and then by a cookie. */
+/** Other users of the machine can reach its loopback. Only the printed address opens the desk, once; then a cookie does. */
 class DeskSession {
   readonly key = randomBytes(24).toString("base64url");
   readonly #name: string;
   readonly #cookie = randomBytes(24).toString("base64url");
-  /** Cookies are for a host, whatever the port: another user's server on this machine gets those of paths that it knows. */
+  /** Cookies are sent to every port of a host: another user's server on this machine gets those of paths that it knows. */
   readonly #path = `/${randomBytes(24).toString("base64url")}/`;
 
   constructor(port: number) {
@@ -133,42 +121,27 @@ function isSame(given: string, wanted: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-/** What the page decides, as the command decides it: stored, and done by the program. */
+/** Decides as the commands do: the decision is stored, and the program carries it out. */
 function deskFlow(context: FlowContext, terminal: Terminal): DeskFlow {
-  const decide = async <Result>(
-    key: string,
-    action: ResolveAction,
-    work: (context: FlowContext, call: FlowCall) => Promise<Result>,
-  ): Promise<Result> => {
-    const flow = await detailsOf(context, key);
-    return asOperator(context, flow ?? {}, action, terminal, work);
-  };
   return {
     people: context.people,
     held: () => heldFlows(context),
     counts: () => countFlows(context),
-    details: (key) => detailsOf(context, key),
-    resolve: (key, action, resolution) => {
-      const checked = checkResolution(action, resolution);
-      return decide(key, action, (own, call) => decideFlow(own, key, checked, call));
+    details: (key) => readDetails(context, key),
+    async resolve(key, action, given) {
+      const { decision, revision } = readResolution("resolve", action, given);
+      assertDecidesAlone(context);
+      const seen = revision === undefined ? undefined : { revision };
+      await decide(context, "resolve", key, { step: "decide", decision, ...seen }, terminal);
     },
-    propose: (key, action, proposal) => {
-      const checked = checkResolution(action, proposal, "propose");
-      return decide(key, "found", (own, call) => proposeFlow(own, key, checked, call));
+    async propose(key, action, given) {
+      await decide(context, "propose", key, readProposal(action, given), terminal);
     },
-    approve: async (key, approval) => {
-      const checked = checkApproval(approval);
-      const action = (await detailsOf(context, key))?.proposal?.action ?? "found";
-      return decide(key, action, (own, call) => approveFlow(own, key, checked, call, andLeave));
+    async approve(key, given) {
+      await decide(context, "approve", key, readApproval("approve", given), terminal);
     },
-    refuse: (key, refusal) => {
-      const checked = checkRefusal(refusal);
-      return decide(key, "found", (own, call) => refuseFlow(own, key, checked, call));
+    async refuse(key, given) {
+      await decide(context, "refuse", key, readApproval("refuse", given), terminal);
     },
   };
-}
-
-async function detailsOf(context: FlowContext, key: string) {
-  const entry = await context.journal.read(key);
-  return entry === undefined ? undefined : flowDetails(context, entry);
 }

@@ -1,8 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { CrossBorderClient } from "../../client.js";
 import { ConfigError } from "../../errors/errors.js";
-import type { FlowContext } from "../../flows/flow-context.js";
-import { toFlowContext } from "../../flows/flow-options.js";
+import { type FlowContext, toOperatorContext } from "../../flows/context.js";
 import type { Journal } from "../../flows/index.js";
 import { PostgresJournal } from "../../journals/postgres-journal.js";
 import { type CommandOptions, UsageError } from "../command.js";
@@ -13,20 +12,25 @@ import { type OpenJournal, openSqliteFile } from "./sqlite-file.js";
 
 const { config, profile, "base-url": baseUrl, "gateway-id": gatewayId } = settingOptions;
 
-/** What says which flows are meant, and where they are kept. */
+/** Which flows are meant, and where they are kept. */
 export const journalOptions = {
   journal: {
     type: "string",
     value: "FILE|URL",
     help: "where flows are kept: a SQLite file, or postgresql://… without a password; CROSS_BORDER_JOURNAL, which may have one",
   },
-  schema: { type: "string", value: "NAME", help: "of the PostgreSQL journal, where it is not public" },
-  table: { type: "string", value: "NAME", help: "of the PostgreSQL journal, where it is not cross_border_flows" },
+  service: {
+    type: "string",
+    value: "NAME",
+    help: "the service's flows, if the program sets the option service; the host of the base URL unless given",
+  },
+  schema: { type: "string", value: "NAME", help: "of the PostgreSQL journal, if it isn't public" },
+  table: { type: "string", value: "NAME", help: "of the PostgreSQL journal, if it isn't cross_border_flows" },
   processes: { type: "string", value: "many|one", help: "as the service opens its SQLite file; many unless given" },
   cipher: {
     type: "string",
     value: "MODULE",
-    help: "JavaScript that exports encrypt and decrypt, where the service has a cipher; it is run",
+    help: "JavaScript that exports encrypt and decrypt, if the program has a cipher; it is run",
   },
   ...(config && { config }),
   ...(profile && { profile }),
@@ -44,7 +48,7 @@ type Values = Readonly<Record<string, unknown>>;
 interface OpenOptions {
   /** Makes the client; by default one that sends nothing. */
   readonly connect?: (settings: Settings) => Promise<CrossBorderClient>;
-  /** Settings that are needed besides the service's address. */
+  /** Settings that are needed. By default the base URL, unless the service is named. */
   readonly needed?: readonly (keyof Settings)[];
 }
 
@@ -54,7 +58,12 @@ export async function openFlows(
   terminal: Terminal,
   { connect = offline, needed = [] }: OpenOptions = {},
 ): Promise<OpenFlows> {
-  const settings = await readSomeSettings(values, terminal, ["baseUrl", ...needed]);
+  const service = typeof values.service === "string" ? values.service : undefined;
+  const isAddressNeeded = service === undefined || connect !== offline;
+  const settings = await readSomeSettings(values, terminal, [
+    ...(isAddressNeeded ? ["baseUrl" as const] : []),
+    ...needed,
+  ]);
   const place = placeOf(values, settings);
   const cipher = typeof values.cipher === "string" ? await loadCipher(values.cipher) : undefined;
   // `connect` was told what it needs.
@@ -67,8 +76,8 @@ export async function openFlows(
   try {
     const bank = { takeFunds: refuseMoney, releaseFunds: refuseMoney };
     const { gatewayId } = settings;
-    const decisions = { people: peopleOf(settings) };
-    const context = toFlowContext({ client, journal, gatewayId, cipher, decisions, owner: "cross-border", ...bank });
+    const options = { journal, service, gatewayId, cipher, decisions: { people: peopleOf(settings) } };
+    const context = toOperatorContext({ client, owner: "cross-border", ...options, ...bank });
     return { context, journal, [Symbol.asyncDispose]: close };
   } catch (error) {
     await close();
@@ -76,24 +85,24 @@ export async function openFlows(
   }
 }
 
-async function offline({ baseUrl }: Settings): Promise<CrossBorderClient> {
+async function offline({ baseUrl = "https://offline.invalid" }: Partial<Settings>): Promise<CrossBorderClient> {
   const accessToken = () => {
     throw new ConfigError("this command sends nothing");
   };
   return new CrossBorderClient({ baseUrl, auth: { accessToken } });
 }
 
-/** An option would let the one who decides choose it. @throws {UsageError} */
+/** Not an option: otherwise the person who decides could choose it. @throws {UsageError} */
 function peopleOf({ people = "1" }: Partial<Settings>): 1 | 2 {
   if (people === "1" || people === "2") return people === "1" ? 1 : 2;
   throw new UsageError("people is 1 or 2: see CROSS_BORDER_PEOPLE, or the file (--config)");
 }
 
 function refuseMoney(): never {
-  throw new ConfigError("the command moves no money: the service does that");
+  throw new ConfigError("the command moves no money: the program that works on the flow does that");
 }
 
-/** @throws {UsageError} where there is no journal, or a password is on the command line. */
+/** @throws {UsageError} if no journal is named, or a password is on the command line. */
 function placeOf({ journal: given }: Values, { journal: set }: Pick<Settings, "journal">): string {
   if (typeof given === "string" && isPostgres(given) && holdsPassword(given)) {
     throw new UsageError(
@@ -134,7 +143,7 @@ async function openJournal(place: string, { schema, table, processes }: Values):
 }
 
 /**
- * Opening a file makes it where it is not there, and gives another program's database a write-ahead log before it looks whose it is.
+ * Opening a missing file creates it, and gives another program's database a write-ahead log.
  *
  * @throws {ConfigError} for a file that can't be a journal.
  */
@@ -146,7 +155,7 @@ async function assertJournalFile(path: string): Promise<void> {
   } finally {
     await handle.close();
   }
-  // See "The Database Header" of SQLite's file format: its 18th byte is 2 where the file has a write-ahead log, as journals do.
+  // See "The Database Header" of SQLite's file format: its 18th byte is 2 if the file has a write-ahead log, as journals do.
   const isWithLog = header.toString("latin1", 0, 16) === "SQLite format 3\0" && header[18] === 2;
-  if (!isWithLog) throw new ConfigError(`${path} is no journal of flows: SqliteJournal has not made it`);
+  if (!isWithLog) throw new ConfigError(`${path} isn't a journal of flows: SqliteJournal didn't create it`);
 }

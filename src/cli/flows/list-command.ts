@@ -1,8 +1,7 @@
 import { instant } from "../../desk/history-texts.js";
-import { countFlows, heldFlows, listFlows } from "../../flows/flow-status.js";
-import { describeElsewhere } from "../../flows/flows-elsewhere.js";
-import type { FlowPhase, FlowStatus, FlowsElsewhere, HeldFlow, StuckFlow } from "../../flows/index.js";
-import { allPhases } from "../../flows/state/flow-state.js";
+import { allPhases } from "../../flows/codec.js";
+import type { FlowListItem, FlowPhase, HeldFlow, WaitingSince } from "../../flows/index.js";
+import { countFlows, heldFlows, listFlows } from "../../flows/status.js";
 import { command, type ExitCode, exitCodes, UsageError } from "../command.js";
 import { column, type Format, type ListedRecord, ndjson, table } from "../lists/formats.js";
 import { parseCount } from "../lists/list-options.js";
@@ -10,17 +9,17 @@ import { writeOut } from "../lists/write-out.js";
 import { printableLines } from "../printable.js";
 import { printJson, type Terminal } from "../terminal.js";
 import { journalOptions, type OpenFlows, openFlows } from "./journal.js";
-import { failureText, showLines } from "./view.js";
+import { showLines } from "./view.js";
 
 export const flowsListCommand = command({
   name: "flows list",
   summary: "Lists the durable flows in a journal.",
   description:
-    "By key: a table on a terminal, one JSON text a line elsewhere. --held lists what waits for an operator: first what nobody recovers under this address (see flows move), then what is held, then what keeps failing. It only reads. Flows of the service's address are meant, and with --gateway-id of this gateway alone. One that can't be read hides no other: it is named on stderr, and the exit code is 1.",
+    "By key: a table on a terminal, one JSON text a line elsewhere. --held lists what waits for an operator. It only reads. It lists the flows of one service, and with --gateway-id of this gateway alone. A flow that can't be read hides no other: it is named on stderr, and the exit code is 1.",
   operands: [],
   options: {
     ...journalOptions,
-    held: { type: "boolean", help: "only what is held or stuck" },
+    held: { type: "boolean", help: "only held flows" },
     phase: { type: "string", value: "PHASE", help: `one of ${allPhases.join(", ")}` },
     after: { type: "string", value: "KEY", help: "only flows after this key" },
     limit: { type: "string", value: "COUNT", help: "stop after so many flows" },
@@ -36,7 +35,7 @@ export const flowsListCommand = command({
     const limit = parseCount("limit", values.limit) ?? Number.POSITIVE_INFINITY;
     assertPhase(phase);
     if (held && (phase !== undefined || after !== undefined)) {
-      throw new UsageError("--held lists all that waits: leave --phase and --after out");
+      throw new UsageError("--held lists all held flows: leave --phase and --after out");
     }
     await using flows = await openFlows(values, terminal);
     if (counts) return await showCounts(flows, values.json === true, terminal);
@@ -47,7 +46,7 @@ export const flowsListCommand = command({
   },
 });
 
-type Listed = FlowStatus | HeldFlow | StuckFlow | FlowsElsewhere;
+type Listed = FlowListItem | (HeldFlow & WaitingSince);
 
 async function show(
   flows: AsyncIterable<Listed>,
@@ -103,32 +102,16 @@ async function showCounts({ context }: OpenFlows, isJson: boolean, terminal: Ter
 const columns = ["key", "phase", "since", "amount", "to", "note"].map((name) => column(name));
 
 function rowOf(flow: Listed): ListedRecord {
-  if ("service" in flow)
-    return { key: "", phase: flow.status, since: "", amount: "", to: "", note: describeElsewhere(flow) };
-  const { key, intent } = flow;
+  const { key, intent, sinceMs } = flow;
   const amount = intent === undefined ? "" : `${intent.senderAmount} ${intent.senderCurrency}`;
-  return { key, amount, to: intent?.receiverGatewayId ?? "", ...stateOf(flow) };
+  const phase = "phase" in flow ? flow.phase : flow.status;
+  return { key, amount, to: intent?.receiverGatewayId ?? "", phase, since: instant(sinceMs), note: noteOf(flow) };
 }
 
-function stateOf(flow: Exclude<Listed, FlowsElsewhere>): {
-  readonly phase: string;
-  readonly since: string;
-  readonly note: string;
-} {
-  if ("phase" in flow && "sinceMs" in flow) {
-    const note = flow.outcome?.status === "held" ? flow.outcome.reason : noteOf(flow);
-    return { phase: flow.phase, since: instant(flow.sinceMs), note };
-  }
-  if (flow.status === "stuck") {
-    return { phase: flow.phase, since: instant(flow.failures.sinceMs), note: failureText(flow.failures) };
-  }
-  return { phase: "held", since: instant(flow.looks.at(-1)?.atMs), note: flow.reason };
-}
-
-function noteOf({ failures, isExpired, owner }: FlowStatus): string {
-  if (failures !== undefined) return failureText(failures);
-  if (isExpired) return "expired";
-  return owner === undefined ? "" : `with ${owner}`;
+function noteOf(flow: Listed): string {
+  if ("status" in flow || flow.phase === "held") return flow.reason ?? "";
+  if (flow.isExpired) return "expired";
+  return flow.owner === undefined ? "" : `with ${flow.owner}`;
 }
 
 function toRecord(flow: Listed): ListedRecord {

@@ -17,7 +17,7 @@ export const flowsPruneCommand = command({
   name: "flows prune",
   summary: "Deletes what is personal about old flows, and old quotes.",
   description:
-    "Flows that are over (paid, declined, rejected) lose their data, and their key stays, so that it is never paid for again; quotes that nobody confirmed are deleted. What is held or still open is never pruned. Without --yes it only counts, by the flows of the service's address. With --yes it prunes the whole journal: those of other services and gateways in it too. It can't be undone.",
+    "Flows that ended (paid, declined, rejected) lose their data. Their keys stay, so that none is paid again. Quotes that nobody confirmed are deleted. Held and open flows are never pruned. Without --yes it only counts the flows of one service. With --yes it prunes the whole journal, those of other services and gateways included. It can't be undone.",
   operands: [],
   options: {
     "settled-before": {
@@ -26,38 +26,32 @@ export const flowsPruneCommand = command({
       help: "flows that were settled longer ago than this, such as 400d",
     },
     "quoted-before": { type: "string", value: "AGE", help: "quotes that expired longer ago than this, such as 7d" },
-    keep: {
-      type: "string",
-      value: "evidence|nothing",
-      help: "of settled flows: evidence is ids, amounts and signatures. What was pruned once is not pruned again",
-    },
     yes: { type: "boolean", help: "do it" },
     ...journalOptions,
     json: { type: "boolean", help: "as JSON" },
   },
   examples: [
     "flows prune --journal payments.db --config gateway.json --quoted-before 7d",
-    "flows prune --journal payments.db --config gateway.json --settled-before 400d --keep evidence --yes",
+    "flows prune --journal payments.db --config gateway.json --settled-before 400d --yes",
   ],
   async run({ values }, terminal) {
-    const { yes = false, json = false, keep } = values;
+    const { yes = false, json = false } = values;
     const nowMs = clock.wallMs();
     const settledBeforeMs = timeBefore(nowMs, "settled-before", values["settled-before"]);
     const quotedBeforeMs = timeBefore(nowMs, "quoted-before", values["quoted-before"]);
     if (settledBeforeMs === undefined && quotedBeforeMs === undefined) {
       throw new UsageError("--settled-before AGE or --quoted-before AGE is missing, or both");
     }
-    assertKeep(keep, settledBeforeMs !== undefined);
     await using flows = await openFlows(values, terminal);
     const { journal, context } = flows;
-    // Of every gateway: pruning knows none.
+    // Pruning is for all gateways.
     const scope = { service: context.scope.service };
     const { settled, quoted } = yes
-      ? await journal.prune({ settledBeforeMs, quotedBeforeMs, keep })
+      ? await journal.prune({ settledBeforeMs, quotedBeforeMs })
       : await countOld(journal, scope, { settledBeforeMs, quotedBeforeMs });
     if (json) {
       const times = { settledBefore: instantOf(settledBeforeMs), quotedBefore: instantOf(quotedBeforeMs) };
-      printJson(terminal, { isDone: yes, settled, quoted, ...times, keep });
+      printJson(terminal, { isDone: yes, settled, quoted, ...times });
       return exitCodes.done;
     }
     const what = `${counted(settled, "flow")}${since(settledBeforeMs)} and ${counted(quoted, "quote")}${since(quotedBeforeMs)}`;
@@ -72,18 +66,6 @@ function timeBefore(nowMs: number, option: string, age: string | undefined): num
   const ms = nowMs - parseDuration(option, age);
   if (ms > 0) return ms;
   throw new UsageError(`--${option} ${age} is before 1970`);
-}
-
-function assertKeep(
-  keep: string | undefined,
-  isForSettled: boolean,
-): asserts keep is "evidence" | "nothing" | undefined {
-  if (keep !== undefined && keep !== "evidence" && keep !== "nothing") {
-    throw new UsageError("--keep is evidence or nothing");
-  }
-  if (isForSettled && keep === undefined)
-    throw new UsageError("--settled-before needs --keep evidence or --keep nothing");
-  if (!isForSettled && keep !== undefined) throw new UsageError("--keep goes with --settled-before");
 }
 
 function instantOf(ms: number | undefined): string | undefined {
@@ -116,7 +98,7 @@ async function count(
 ): Promise<number> {
   let found = 0;
   for (let after: string | undefined; ; ) {
-    const entries = await journal.list({ scope, phase, after, limit: 500 });
+    const { entries } = await journal.list({ scope, phase, after, limit: 500 });
     found += entries.filter(isOld).length;
     after = entries.at(-1)?.key;
     if (after === undefined) return found;

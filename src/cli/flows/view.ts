@@ -1,8 +1,5 @@
-import { instant, lookText, moneyText, stepText } from "../../desk/history-texts.js";
-import { counted } from "../../errors/counted.js";
-import { describeDecision } from "../../flows/decision-effects.js";
-import type { FlowDetails, WaitingProposal } from "../../flows/flow-details.js";
-import type { Claim, FlowFailures, FlowHistory, OperatorDecision } from "../../flows/index.js";
+import { decisionsOf, decisionText, instant, moneyText, proposalOf, stepText } from "../../desk/history-texts.js";
+import type { FlowDecision, FlowDetails, FlowRefusal } from "../../flows/index.js";
 import type { PaymentIntent } from "../../resources/payment-intents.js";
 import { wrappedData } from "../layout.js";
 import { printable } from "../printable.js";
@@ -10,7 +7,7 @@ import { print, styled, type Terminal } from "../terminal.js";
 
 type Line = readonly [label: string, text: string];
 
-/** Shows a flow to the person who has to decide about it: one line a fact, wrapped on a narrow terminal. */
+/** Shows a flow to the operator who must decide about it: one line a fact, wrapped on a narrow terminal. */
 export function showFlow(flow: FlowDetails, terminal: Terminal): void {
   showLines(linesOf(flow), terminal);
 }
@@ -26,36 +23,28 @@ export function showLines(lines: readonly Line[], terminal: Terminal): void {
 }
 
 function linesOf(flow: FlowDetails): readonly Line[] {
-  const { key, phase, sinceMs, createdAtMs, owner, leaseUntilMs, intent, expiresAtMs, failures, prunedAtMs } = flow;
+  const { key, phase, revision, sinceMs, createdAtMs, owner, leaseUntilMs, intent, expiresAtMs, prunedAtMs } = flow;
+  const { reason, retryAtMs, claim, history } = flow;
   return [
     ["key", key],
     ["phase", `${phase} since ${instant(sinceMs)}, begun ${instant(createdAtMs)}`],
+    ["revision", String(revision)],
     ...(prunedAtMs === undefined ? [] : [["pruned", `at ${instant(prunedAtMs)}`] as const]),
-    ...(flow.evidence === undefined ? [] : [["evidence", JSON.stringify(flow.evidence)] as const]),
     ...(owner === undefined ? [] : [["owner", `${owner}, until ${instant(leaseUntilMs)}`] as const]),
     ...(intent === undefined ? [] : intentLines(intent)),
     ...(expiresAtMs === undefined
       ? []
-      : [["quote", `${flow.isExpired ? "expired" : "holds until"} ${instant(expiresAtMs)}`] as const]),
+      : [["quote", `${flow.isExpired ? "expired" : "valid until"} ${instant(expiresAtMs)}`] as const]),
     ...moneyLines(flow),
+    ...(reason === undefined ? [] : [["why", reason] as const]),
+    ...(retryAtMs === undefined ? [] : [["continues", `at ${instant(retryAtMs)}`] as const]),
     ...outcomeLines(flow),
-    ...(failures === undefined ? [] : [["failures", failuresText(failures)] as const]),
-    ...(flow.claims ?? []).map((claim): Line => ["request", claimText(claim)]),
-    ...(flow.looks ?? []).map((look): Line => ["look", `at ${lookText(look)}`]),
-    ...(flow.lookalike === undefined
+    ...(claim === undefined || claim.signature === ""
       ? []
-      : [
-          [
-            "lookalike",
-            `payment ${flow.lookalike.id} has this flow's transaction id or content: whose is it?`,
-          ] as const,
-        ]),
-    ...historyLines(flow.history),
-    ...(flow.decisions ?? []).map((decision): Line => [decision.step ?? "decision", decisionText(decision)]),
-    ...proposalLines(flow.proposal),
-    ...(flow.proposal?.isOutdated
-      ? [["note", "the flow has moved on since that was proposed: it can't be approved any more"] as const]
-      : []),
+      : [["request", `POST ${claim.path}, signature ${claim.signature.slice(0, 16)}…`] as const]),
+    ...history.map((step): Line => ["step", `at ${stepText(step)}`]),
+    ...decisionsOf(flow).map((decision): Line => ["decision", decisionText(decision)]),
+    ...proposalLines(proposalOf(flow)),
   ];
 }
 
@@ -76,17 +65,16 @@ function moneyLines({ phase, prunedAtMs, senderGatewayTransactionId: id }: FlowD
 function outcomeLines({ outcome }: FlowDetails): readonly Line[] {
   switch (outcome?.status) {
     case "held": {
-      const { reason, response } = outcome;
-      const { status, serviceCode, requestId } = response ?? {};
-      const parts = [status, serviceCode, requestId].filter((part) => part !== undefined);
-      return [["why", reason], ...(parts.length === 0 ? [] : [["response", parts.join(", ")] as const])];
+      const { match } = outcome;
+      if (match === undefined) return [];
+      return [["match", `payment ${match.id} has the flow's transaction id, but another body`]];
     }
     case "paid": {
       const { id, senderGatewayStatus, receiverGatewayStatus } = outcome.payment;
       return [["payment", `${id}, sender ${senderGatewayStatus}, receiver ${receiverGatewayStatus}`]];
     }
     case "rejected":
-      return [["why", `${outcome.refusal.code}, by the ${outcome.refusal.by}: ${outcome.refusal.message}`]];
+      return [["why", refusalText(outcome.refusal)]];
     case "declined":
       return outcome.reason === undefined ? [] : [["why", outcome.reason]];
     default:
@@ -94,38 +82,19 @@ function outcomeLines({ outcome }: FlowDetails): readonly Line[] {
   }
 }
 
-/** Which one waits, and what the flow would be settled with. The record's names and accounts are not for a terminal. */
-function proposalLines(proposal: WaitingProposal | undefined): readonly Line[] {
+function refusalText({ by, status, serviceCode, serviceMessage, why }: FlowRefusal): string {
+  const said = [status, serviceCode, serviceMessage, why].filter((part) => part !== undefined);
+  return `refused by the ${by}: ${said.join(" ")}`;
+}
+
+/** What the flow would be settled with. The record's names and accounts are not for a terminal. */
+function proposalLines(proposal: FlowDecision | undefined): readonly Line[] {
   if (proposal === undefined) return [];
-  const { payment, hash } = proposal;
-  const named: Line = ["proposal", hash];
-  if (payment === undefined || typeof payment === "string") return [named];
+  const { payment } = proposal;
+  const proposed: Line = ["proposal", decisionText(proposal)];
+  if (payment === undefined) return [proposed];
   const { id, senderGatewayStatus, receiverGatewayStatus, senderGatewayTransactionId } = payment;
   const statuses = `sender ${senderGatewayStatus}, receiver ${receiverGatewayStatus}`;
   const record = `payment ${id}, transaction ${senderGatewayTransactionId}, ${statuses}: given with the proposal`;
-  return [named, ["record", record]];
-}
-
-function failuresText(failures: FlowFailures): string {
-  const { count, sinceMs, atMs } = failures;
-  return `${count} since ${instant(sinceMs)}, the last at ${instant(atMs)}: ${failureText(failures)}`;
-}
-
-export function failureText({ code, errorCode, message }: FlowFailures): string {
-  return `${[code, errorCode].filter(Boolean).join(", ")}: ${message}`;
-}
-
-function claimText({ claimedAtMs, sendByMs, signature, isRefused, isAbsent }: Claim): string {
-  const since = isRefused ? "; refused" : isAbsent ? "; proved absent" : "";
-  return `made at ${instant(claimedAtMs)}, not sent after ${instant(sendByMs)}, signature ${signature.slice(0, 16)}…${since}`;
-}
-
-function historyLines({ steps, dropped }: FlowHistory = { steps: [], dropped: 0 }): readonly Line[] {
-  const older: readonly Line[] = dropped === 0 ? [] : [["step", `${counted(dropped, "older step")} not kept`]];
-  return [...older, ...steps.map((step): Line => ["step", `at ${stepText(step)}`])];
-}
-
-function decisionText(decision: OperatorDecision): string {
-  const [what, why] = describeDecision(decision);
-  return `${what} by ${decision.by} at ${instant(decision.atMs)}: ${why}`;
+  return [proposed, ["record", record]];
 }

@@ -1,3 +1,4 @@
+import { decisionsOf } from "../../desk/history-texts.js";
 import { InvalidArgumentError } from "../../errors/errors.js";
 import { parsePublicKey, writePem } from "../../signing/keys.js";
 import { signedText } from "../../signing/signed-text.js";
@@ -7,7 +8,7 @@ import { parseObject } from "../../wire/parse-json-object.js";
 import { command, exitCodes } from "../command.js";
 import { readLines, readText } from "../files.js";
 import { journalOptions, openFlows } from "../flows/journal.js";
-import { readFlow, verifiedDecisions } from "../flows/show-command.js";
+import { readFlow } from "../flows/show-command.js";
 import { printJson, type Terminal } from "../terminal.js";
 
 export const evidenceCommand = command({
@@ -27,7 +28,7 @@ export const evidenceCommand = command({
     flow: {
       type: "string",
       value: "KEY",
-      help: "the flow that made the payment: with the decisions of operators about it, and whether their chain is whole",
+      help: "the flow that made the payment: adds the decisions of operators about it",
     },
     ...journalOptions,
     json: { type: "boolean", help: "as JSON, which it always is" },
@@ -41,11 +42,11 @@ export const evidenceCommand = command({
     const flow = values.flow === undefined ? undefined : await decisionsAbout(payment, values.flow, values, terminal);
     const trustedFingerprint = fingerprintOf(publicKey);
     printJson(terminal, { ...evidenceOf(payment), isGenuine, trustedFingerprint, ...(flow && { flow }) });
-    return isGenuine && flow?.isIntact !== false ? exitCodes.done : exitCodes.refuted;
+    return isGenuine ? exitCodes.done : exitCodes.refuted;
   },
 });
 
-/** What operators decided about the flow of a payment, also where the flow was pruned. @throws {InvalidArgumentError} */
+/** What operators decided about the flow of a payment. @throws {InvalidArgumentError} */
 async function decisionsAbout(
   { creationRequestSignatureBase64: signature }: SignedPayment,
   key: string,
@@ -54,13 +55,11 @@ async function decisionsAbout(
 ) {
   await using flows = await openFlows(values, terminal);
   const flow = await readFlow(flows, key);
-  const { claims = [], evidence } = flow;
-  const signatures = evidence?.signatures ?? claims.map((claim) => claim.signature);
-  if (!(Array.isArray(signatures) && signatures.includes(signature))) {
+  if (flow.claim?.signature !== signature) {
     throw new InvalidArgumentError(`the flow of key ${JSON.stringify(key)} has not sent the request of this payment`);
   }
-  const { decisions, report } = verifiedDecisions(flows, flow);
-  return { key, decisions, ...report };
+  const decisions = decisionsOf(flow).map(({ payment: _, ...decision }) => decision);
+  return { key, decisions };
 }
 
 async function find(id: string, lines: AsyncIterable<string>): Promise<SignedPayment> {

@@ -26,11 +26,11 @@ function approve(owner: Owner<Held>, by: string): Step {
 }
 
 /** Names are typed by hand. */
-function isSamePerson(one: string, other: string): boolean {
+export function isSamePerson(one: string, other: string): boolean {
   return foldedName(one) === foldedName(other);
 }
 
-function foldedName(name: string): string {
+export function foldedName(name: string): string {
   return name.normalize("NFKC").trim().toLowerCase();
 }
 

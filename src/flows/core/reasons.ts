@@ -1,4 +1,4 @@
-import type { Flow, Held, HeldReason, Searches, Words } from "./state.js";
+import type { Action, Flow, Held, HeldReason, Searches, Words } from "./state.js";
 
 // Every sentence about a flow that people read. What the sandbox, the desk, and the CLI show comes from here.
 
@@ -73,6 +73,38 @@ function waitReason(said: Words | undefined, unread: number, isWaiting: boolean)
 function quoted({ status, code, message }: Words): string {
   return [status === undefined ? code : `${status} ${code}`, message].filter((part) => part !== "").join(": ");
 }
+
+/** What an operator must know before they decide. */
+export interface DecisionEffect {
+  /** What they must know for certain. */
+  readonly needs: string;
+  /** What happens before the decision is stored. */
+  readonly does: string;
+  /** What the program that works on the flow does afterwards. */
+  readonly follows: string;
+}
+
+const searches =
+  "The payment is searched for. If it is listed, nothing is decided. The same if the list can't be read, unless you decide without proof.";
+
+export const decisionEffects: Readonly<Record<Action, DecisionEffect>> = {
+  found: {
+    needs: "The service's own record of the payment: listed, or given to you.",
+    does: "The flow is settled as paid, with that record.",
+    follows: "Nothing. The money stays taken.",
+  },
+  release: {
+    needs: "The word of the service's operators that the payment was not made and won't be. An absent record proves nothing.",
+    does: searches,
+    follows: "The program calls releaseFunds, which gives the money back.",
+  },
+  resend: {
+    needs:
+      "The word of the service's operators that the payment was not made and that the earlier request won't make it. An absent record proves nothing.",
+    does: searches,
+    follows: "The program calls takeFunds again, searches, and sends the same bytes again.",
+  },
+};
 
 /** Why a call or a decision was refused, and what to do. By the error's code. */
 export const refusals = {

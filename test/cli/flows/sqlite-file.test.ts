@@ -19,14 +19,14 @@ function newProject(betterSqlite3?: string): string {
 
 const options = { migrate: false };
 const lease = { nonce: "n", owner: "program", leaseMs: 60_000 };
-const state = { phase: "paid", settled: true, data: "{}", evidence: "" };
+const state = { phase: "paid", settled: true, data: "{}" };
 
 it.skipIf(nodeSqlite === undefined)(
   `goes by the better-sqlite3 of the working directory where Node has no SQLite, and closes its handle${withoutSqlite}`,
   async () => {
     const path = newFile();
     const program = await SqliteJournal.open(path);
-    await program.begin("order-42", { service: "https://service.example", gateway: "alpha-bank" }, state, lease);
+    await program.begin("order-42", { service: "service.example", gateway: "alpha-bank" }, state, lease);
     await program.close();
     const folder = newProject(`
       const { DatabaseSync } = require("node:sqlite");
