@@ -11,7 +11,7 @@ const journals = [
   { kind: "postgres", node: process.execPath },
 ] as const;
 
-const bounds = { workers: 4, concurrency: 32, seed };
+const bounds = { workers: 4, concurrency: 12, seed };
 
 describe.each(journals)("with $kind", (journal) => {
   it("opens one journal from many processes at once, new or left behind by killed ones", async () => {

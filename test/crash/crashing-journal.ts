@@ -24,7 +24,8 @@ export function crashingJournal(journal: Journal, points: CrashPoints): Journal 
       return (...given: readonly unknown[]) => {
         const call = () => Reflect.apply(original, target, given);
         if (!writes.has(method)) return call();
-        const phase: unknown = given.map((argument) => Reflect.get(Object(argument), "phase")).find(Boolean);
+        // A quote that is replaced has a phase, too, and comes first.
+        const phase: unknown = given.map((argument) => Reflect.get(Object(argument), "phase")).findLast(Boolean);
         return around([method, phase].filter(Boolean).join(":"), String(given[0]), call);
       };
     },

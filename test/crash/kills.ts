@@ -422,7 +422,7 @@ export function describeKills(result: KillsResult): string {
   const { atPoints, confirmedElsewhere, takeCalls, seconds } = result;
   const what = interruptions.flatMap((name) => (result[name] > 0 ? [`${names[name]} ${result[name]}`] : []));
   return (
-    `${what.join(", ")}, at named points ${atPoints}, ${describeLaws(result)}, ` +
+    `${[...what, `at named points ${atPoints}`].join(", ")}, ${describeLaws(result)}, ` +
     `confirmed by another process ${confirmedElsewhere}, calls of takeFunds ${takeCalls}, ${seconds.toFixed(1)} s`
   );
 }
