@@ -1,7 +1,7 @@
 /** What each entry point is for, in a line. */
 export const entryPoints: Readonly<Record<string, string | undefined>> = {
   "cross-border-payments": "The client: every operation, signing keys and signatures, logins of users, and errors.",
-  "cross-border-payments/desk": "A page where operators decide about held and stuck flows, behind your own login.",
+  "cross-border-payments/desk": "A page where operators decide about held flows, behind your own login.",
   "cross-border-payments/flow": "Payments that survive crashes.",
   "cross-border-payments/journal/postgres": "A journal for flows in PostgreSQL, for many machines.",
   "cross-border-payments/journal/sqlite": "A journal for flows in a SQLite file, for the processes of one machine.",

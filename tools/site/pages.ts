@@ -39,8 +39,8 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     {
       name: "durable-flow",
       title: "The durable flow",
-      about: "payments that survive crashes: quote, confirm, outcomes and options",
-      alsoFoundBy: "idempotency idempotent retry exactly once",
+      about: "payments that survive crashes: quote, confirm, outcomes, options, phases, and what is guaranteed",
+      alsoFoundBy: "idempotency idempotent retry exactly once timeout pending recover lease owner base url",
     },
     {
       name: "funds-functions",
@@ -61,15 +61,9 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       alsoFoundBy: "outbox transaction queue",
     },
     {
-      name: "paused-flows",
-      title: "When there is no outcome yet",
-      about: "a paused flow, its status, and how another process takes it over",
-      alsoFoundBy: "timeout pending recover",
-    },
-    {
       name: "held-flows",
       title: "Held flows",
-      about: "what a person decides, and what the service could promise so that nobody has to",
+      about: "what an operator decides, and what the service could promise so that no operator must",
       alsoFoundBy: "manual review unknown",
     },
     {
@@ -210,7 +204,6 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       about: "coming back from a backup without paying twice, and moving a journal on purpose",
       alsoFoundBy: "backup disaster recovery migrate",
     },
-    { name: "base-url", title: "When the base URL changes", about: "moving flows to the service's new address" },
     { name: "key-rotation", title: "Replacing the signing key", about: "with two keys, and no payment refused" },
     {
       name: "invalid-signature",
@@ -267,16 +260,6 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     { name: "migration", title: "Migration", about: "what breaks, and what has to be done" },
   ],
   Inside: [
-    {
-      name: "flow-guarantees",
-      title: "What is guaranteed",
-      about: "what a durable flow guarantees, and what no client can",
-    },
-    {
-      name: "flow-states",
-      title: "States, owners and looks",
-      about: "what a flow writes and when, who may move it, and what absence rests on",
-    },
     {
       name: "watch-guarantees",
       title: "What a watch guarantees",

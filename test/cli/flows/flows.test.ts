@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,10 +5,9 @@ import { CrossBorderClient } from "cross-border-payments";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { commands } from "../../../src/cli/commands.js";
-import { postgresRelease02, sqliteRelease02 } from "../../journals/release-0-2.js";
+import { postgresRelease03, sqliteRelease03 } from "../../journals/release-0-3.js";
 import { nodeSqlite, openHandle } from "../../journals/sqlite-fixture.js";
 import { signingKeysOf } from "../../support/key-pairs.js";
-import { command } from "../../support/program.js";
 import { temporaryFolder } from "../../support/temporary-folder.js";
 import { recordsIn, run } from "../run.js";
 import { type FlowsFixture, journalKinds, openFlowsFixture, postgresUrl, request } from "./flows-fixture.js";
@@ -376,13 +374,13 @@ describe("a journal that the command opens", () => {
   });
 
   it.skipIf(nodeSqlite === undefined)("is not migrated", async () => {
-    const path = join(folder, "release-0-2.db");
+    const path = join(folder, "release-0-3.db");
     const handle = openHandle(path);
-    handle.exec(sqliteRelease02);
+    handle.exec(sqliteRelease03);
     const { code, stderr } = await list(path);
     expect(code).toBe(3);
-    expect(stderr).toContain("it has version 2, this release needs version 3, and migrate is false");
-    expect(handle.prepare("PRAGMA user_version").all()).toEqual([{ user_version: 2 }]);
+    expect(stderr).toContain("it has version 3, this release needs version 4, and migrate is false");
+    expect(handle.prepare("PRAGMA user_version").all()).toEqual([{ user_version: 3 }]);
   });
 
   it.skipIf(postgresUrl === "")("is not migrated in a database either", async () => {
@@ -392,14 +390,14 @@ describe("a journal that the command opens", () => {
       await pool.query(`DROP SCHEMA ${schema} CASCADE`);
       await pool.end();
     });
-    await pool.query(postgresRelease02(schema));
+    await pool.query(postgresRelease03(schema));
     const { code, stderr } = await run(["flows", "list", "--schema", schema, ...here], {
       env: { CROSS_BORDER_JOURNAL: postgresUrl },
     });
     expect(code).toBe(3);
     expect(stderr).toContain("migrate");
     const { rows } = await pool.query(`SELECT version FROM ${schema}.cross_border_flows_version`);
-    expect(rows).toEqual([{ version: 2 }]);
+    expect(rows).toEqual([{ version: 3 }]);
   });
 
   it.skipIf(postgresUrl === "")("is not made in a database without one", async () => {
