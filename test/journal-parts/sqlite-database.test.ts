@@ -19,7 +19,7 @@ interface File {
 async function prepare(options: SqliteJournalOptions = {}, { answers = {}, failures = {}, path = "" }: File = {}) {
   const asked: string[] = [];
   const ask = (sql: string) => {
-    asked.push(sql.startsWith("CREATE TABLE") || sql.startsWith("ALTER TABLE") ? sql.slice(0, 6).trim() : sql);
+    asked.push(sql.startsWith("CREATE TABLE") || sql.startsWith("DELETE") ? sql.slice(0, 6) : sql);
     if (failures[sql]?.length) throw failures[sql].shift();
   };
   const known: Readonly<Record<string, unknown>> = {
@@ -52,8 +52,8 @@ const beforeTables = [
   ...["PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA fullfsync = ON"],
 ];
 const version = ["PRAGMA user_version", "PRAGMA application_id"];
-const scoped = "SELECT key FROM flows WHERE service IS NULL ORDER BY key LIMIT 1";
-const marked = `PRAGMA application_id = ${applicationId}; PRAGMA user_version = 3`;
+const open = "SELECT key FROM flows WHERE settled = 0 AND pruned_at_ms IS NULL ORDER BY key LIMIT 1";
+const marked = `PRAGMA application_id = ${applicationId}; PRAGMA user_version = 4`;
 const refused = (message: string) => ({
   name: "ConfigError",
   message: `SqliteJournal: this file can't be the journal: ${message}.`,
@@ -61,24 +61,16 @@ const refused = (message: string) => ({
 
 it("makes a new file durable, then its tables, in one transaction", async () => {
   const { asked, prepared } = await prepare();
-  const made = [
-    "BEGIN IMMEDIATE",
-    ...version,
-    "SELECT count(*) FROM sqlite_schema",
-    "CREATE",
-    "ALTER",
-    marked,
-    "COMMIT",
-  ];
+  const made = ["BEGIN IMMEDIATE", ...version, "SELECT count(*) FROM sqlite_schema", "CREATE", marked, "COMMIT"];
   expect([prepared, asked]).toEqual(["prepared", [...beforeTables, ...made]]);
 });
 
-it("migrates a file of release 0.2.0, and leaves one of this release as it is", async () => {
-  const old = await prepare({}, { answers: ours(2) });
-  expect(old.asked.slice(7)).toEqual(["BEGIN IMMEDIATE", ...version, scoped, "ALTER", marked, "COMMIT"]);
-  const own = await prepare({}, { answers: ours(3) });
+it("migrates a file of release 0.3.0, and leaves one of this release as it is", async () => {
+  const old = await prepare({}, { answers: ours(3) });
+  expect(old.asked.slice(7)).toEqual(["BEGIN IMMEDIATE", ...version, open, "DELETE", marked, "COMMIT"]);
+  const own = await prepare({}, { answers: ours(4) });
   expect(own.asked.slice(7)).toEqual(["BEGIN IMMEDIATE", ...version, "COMMIT"]);
-  const checked = await prepare({ migrate: false }, { answers: ours(3) });
+  const checked = await prepare({ migrate: false }, { answers: ours(4) });
   expect([checked.prepared, checked.asked]).toEqual(["prepared", [...beforeTables, ...version]]);
 });
 
@@ -142,9 +134,9 @@ it.each<[string, SqliteJournalOptions, Record<string, unknown>, string]>([
     "without tables",
     { migrate: false },
     {},
-    "it has no tables yet, this release needs version 3, and migrate is false",
+    "it has no tables yet, this release needs version 4, and migrate is false",
   ],
-  ["of 0.2.0", { migrate: false }, ours(2), "it has version 2, this release needs version 3, and migrate is false"],
+  ["of 0.3.0", { migrate: false }, ours(3), "it has version 3, this release needs version 4, and migrate is false"],
 ])("refuses a file %s", async (_, options, answers, message) => {
   const { prepared, asked } = await prepare(options, { answers });
   expect(prepared).toMatchObject(refused(message));
@@ -152,17 +144,13 @@ it.each<[string, SqliteJournalOptions, Record<string, unknown>, string]>([
 });
 
 it.each<[string, Record<string, unknown>, RegExp]>([
-  ["a newer release", ours(4), /^SqliteJournal: .*version 4, .* knows 3/],
-  ["release 0.1.0", ours(1), /the tables have version 1/],
-  [
-    "release 0.2.0, with flows of 0.1.0",
-    { ...ours(2), [scoped]: "k" },
-    /^SqliteJournal: release 0\.1\.0 began the flow of key "k"/,
-  ],
+  ["a newer release", ours(5), /^SqliteJournal: .*version 5, .* knows 4/],
+  ["release 0.2.0", ours(2), /the tables have version 2/],
+  ["release 0.3.0, with open flows", { ...ours(3), [open]: "k" }, /^SqliteJournal: the flow of key "k" is open/],
 ])("leaves a file of %s as it is", async (_, answers, message) => {
   const { prepared, asked } = await prepare({}, { answers });
   expect(prepared).toMatchObject({ name: "ConfigError", message: expect.stringMatching(message) });
-  expect([asked.at(-1), asked.includes("ALTER")]).toEqual(["ROLLBACK", false]);
+  expect([asked.at(-1), asked.includes("DELETE")]).toEqual(["ROLLBACK", false]);
 });
 
 it("refuses a file with another name, before it asks anything else", async () => {

@@ -62,15 +62,6 @@ function start() {
 }
 const replaced = { error: { code: "CROSS_BORDER_FILE_REPLACED", message: "the file was replaced" } };
 
-it("tells the file by its inode and the time of its creation, where there is one", () => {
-  const engine = openSqliteEngine(database);
-  expect(engine.start(statements)).toBe("5:11:3");
-  born = 0n;
-  expect(engine.start(statements)).toBeUndefined();
-  inodes = {};
-  expect(engine.start(statements)).toBeUndefined();
-});
-
 it("prepares each statement once, and reads without a transaction", () => {
   const engine = start();
   const read = { rows: ["SELECT a read,1", "another"], changes: 0 };

@@ -28,7 +28,7 @@ describe.skipIf(nodeSqlite === undefined)("the thread", () => {
     const [worker] = sent.mock.contexts as Worker[];
     onTestFinished(async () => void (await worker?.terminate()));
     await thread.exec("PRAGMA journal_mode = WAL; CREATE TABLE numbers (number INTEGER UNIQUE)");
-    expect(await thread.start(statements)).toMatch(/^\d+:\d+:\d+$/);
+    await thread.start(statements);
     const messages = () => sent.mock.calls.map(([requests]) => (requests as unknown[]).length);
     return { file, thread, worker: worker as Worker, sent, messages, refs, unrefs };
   }

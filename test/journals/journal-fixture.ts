@@ -3,7 +3,7 @@ import type { Journal, JournalEntry } from "cross-border-payments/flow";
 import { expect } from "vitest";
 
 export const scope = { service: "https://service.example", gateway: "gateway-1" };
-export const state = { phase: "funds-requested", settled: false, data: "{}", evidence: "{}" };
+export const state = { phase: "funds-requested", settled: false, data: "{}" };
 export const newLease = () => ({ owner: "one", leaseMs: 60_000, nonce: randomUUID() });
 
 export async function begin(journal: Journal, key: string, data = "{}"): Promise<JournalEntry> {
@@ -22,14 +22,21 @@ export const failure = (work: Promise<unknown>): Promise<unknown> =>
 /** Reads and prunes more flows than fit into a slice of `prune`, whose keys come before letters and digits. */
 export async function expectAllFound(journal: Journal, slice: number): Promise<void> {
   await journal.begin("!", scope, state, { ...newLease(), leaseMs: 1 });
-  expect(await journal.list({ scope, limit: 1 })).toMatchObject([{ key: "!" }]);
+  expect(await journal.list({ scope, limit: 1 })).toMatchObject({ entries: [{ key: "!" }] });
   await expect.poll(() => journal.acquireAbandoned(scope, newLease(), undefined)).toMatchObject({ key: "!" });
   const settled = { ...state, phase: "declined", settled: true };
   const keys = Array.from({ length: slice + 1 }, (_, index) => `"${String(index).padStart(4, "0")}`);
   await Promise.all(keys.map((key) => journal.begin(key, scope, settled, newLease())));
-  const quote = { ...state, phase: "quoted", settled: true, quoteTtlMs: 1 };
-  await journal.begin("#", scope, quote, newLease());
   const later = Date.now() + 60_000;
   expect(await journal.prune({ settledBeforeMs: later })).toEqual({ settled: slice + 1, quoted: 0 });
-  expect(await journal.prune({ quotedBeforeMs: later })).toEqual({ settled: 0, quoted: 1 });
+}
+
+/** Deletes quotes that expired a day ago or earlier, and no others. */
+export async function expectQuotesPruned(journal: Journal, setBack: (key: string) => unknown): Promise<void> {
+  const quote = { ...state, phase: "quoted", settled: true, quoteTtlMs: 1 };
+  for (const key of ["old", "young"]) await journal.begin(key, scope, quote, newLease());
+  await setBack("old");
+  expect(await journal.prune({ quotedBeforeMs: Date.now() - 172_800_000 })).toEqual({ settled: 0, quoted: 0 });
+  expect(await journal.prune({ quotedBeforeMs: Date.now() + 60_000 })).toEqual({ settled: 0, quoted: 1 });
+  expect([await journal.read("old"), (await journal.read("young"))?.key]).toEqual([undefined, "young"]);
 }

@@ -6,8 +6,8 @@ import { type SqliteDatabase, SqliteJournal } from "cross-border-payments/journa
 import { verifyJournal } from "cross-border-payments/testing";
 import { describe, expect, it } from "vitest";
 import { expectMigrated } from "./expect-migrated.js";
-import { begin, expectAllFound, failure, newLease, scope, state } from "./journal-fixture.js";
-import { beganByRelease01, sqliteRelease02 } from "./release-0-2.js";
+import { begin, expectAllFound, expectQuotesPruned, failure, newLease, scope, state } from "./journal-fixture.js";
+import { isOpen, sqliteRelease03 } from "./release-0-3.js";
 import {
   likeBetterSqlite3,
   newFile,
@@ -157,44 +157,45 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
   it.each([
     ["in its thread", (file: string) => file],
     ["over a handle that is passed in", (file: string) => likeBetterSqlite3(openHandle(file))],
-  ])("migrates a file of release 0.2.0, %s", async (_, place) => {
+  ])("migrates a file of release 0.3.0, %s", async (_, place) => {
     const file = newFile();
-    openHandle(file).exec(sqliteRelease02);
+    openHandle(file).exec(sqliteRelease03);
     await expectMigrated(await openSqliteJournal(place(file)));
   });
 
   it.each([
-    ["of release 0.1.0", "PRAGMA user_version = 1", /have version 1,/, 1],
-    ["with flows that it began", `UPDATE flows ${beganByRelease01}`, /release 0\.1\.0 began the flow of key "held"/, 2],
+    ["of release 0.2.0", "PRAGMA user_version = 2", /have version 2,/, 2],
+    ["with flows that are open", `UPDATE flows ${isOpen}`, /the flow of key "held" is open/, 3],
   ])("refuses a file %s, and leaves it as it is", async (_, change, message, version) => {
     const file = newFile();
     const handle = openHandle(file);
-    handle.exec(sqliteRelease02);
+    handle.exec(sqliteRelease03);
     handle.exec(change);
     for (const place of [file, likeBetterSqlite3(openHandle(file))]) {
       const error = await failure(SqliteJournal.open(place));
       expect(error).toMatchObject({ name: "ConfigError", code: "journal_outdated" });
       expect(error).toMatchObject({ message: expect.stringMatching(message) });
-      expect(error).toMatchObject({ message: expect.stringContaining("release 0.2.0 first") });
+      expect(error).toMatchObject({ message: expect.stringContaining("docs/journal-versions.md") });
     }
     expect(handle.prepare("PRAGMA user_version").all()).toEqual([{ user_version: version }]);
   });
 
-  it("migrates a file of release 0.2.0 once when eight open it at the same time", async () => {
+  it("migrates a file of release 0.3.0 once when eight open it at the same time", async () => {
     const file = newFile();
-    openHandle(file).exec(sqliteRelease02);
+    openHandle(file).exec(sqliteRelease03);
     const journals = await Promise.all(Array.from({ length: 8 }, () => openSqliteJournal(file)));
-    for (const journal of journals) expect(await journal.counts(scope)).toMatchObject({ held: 1 });
+    for (const journal of journals)
+      expect(await journal.read("held")).toMatchObject({ scope: { service: "service.example" } });
   });
 
   it("leaves files that need a migration alone when it may not migrate", async () => {
     const old = newFile();
-    openHandle(old).exec(sqliteRelease02);
+    openHandle(old).exec(sqliteRelease03);
     expect(await failure(SqliteJournal.open(old, { migrate: false }))).toMatchObject({
       name: "ConfigError",
-      message: expect.stringMatching(/version 2.*needs version 3.*migrate is false/),
+      message: expect.stringMatching(/version 3.*needs version 4.*migrate is false/),
     });
-    expect(openHandle(old).prepare("PRAGMA user_version").all()).toEqual([{ user_version: 2 }]);
+    expect(openHandle(old).prepare("PRAGMA user_version").all()).toEqual([{ user_version: 3 }]);
     expect(await failure(SqliteJournal.open(newFile(), { migrate: false }))).toMatchObject({
       name: "ConfigError",
       message: expect.stringContaining("no tables"),
@@ -263,6 +264,13 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     await expectAllFound(await openSqliteJournal(newFile()), 500);
   });
 
+  it("deletes quotes that expired a day ago or earlier", async () => {
+    const database = openHandle(newFile());
+    const setBack = (key: string) =>
+      database.exec(`UPDATE flows SET expires_at_ms = expires_at_ms - 86500000 WHERE key = '${key}'`);
+    await expectQuotesPruned(await openSqliteJournal(database), setBack);
+  });
+
   it("says so where the database neither stores a new flow nor has it", async () => {
     const database = openHandle(newFile());
     const journal = await openSqliteJournal(database);
@@ -302,7 +310,7 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
       message: expect.stringContaining("SQLITE_FULL"),
     });
     expect(JSON.stringify(error)).not.toContain("CH93");
-    expect(await journal.read("k")).toEqual(before);
+    expect(await journal.read("k")).toEqual({ ...before, readAtMs: expect.any(Number) });
     expect(await failure(journal.begin("new", scope, { ...state, data: secret }, newLease()))).toMatchObject({
       name: "JournalError",
     });
@@ -331,15 +339,14 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     for (const work of [
       () => journal.begin("other", scope, state, newLease()),
       () => journal.write("k", entry, { ...state, data: "changed" }),
-      () => journal.write("k", entry, { ...state, data: "changed" }, 1000),
-      () => journal.replaceQuote("k", entry, state, newLease(), false),
+      () => journal.write("k", entry, state, { lease: newLease(), inTime: true }),
       () => journal.renew("k", entry, 1000),
       () => journal.release("k", entry),
       () => journal.acquire("k", newLease()),
       () => journal.acquireAbandoned(scope, newLease(), undefined),
       () => journal.list({ scope, phase: "held", limit: 1 }),
       () => journal.list({ scope, limit: 1 }),
-      () => journal.counts(scope),
+      () => journal.list({ scope, limit: 1, counts: true }),
       () => journal.prune({ settledBeforeMs: 1 }),
       () => journal.prune({ quotedBeforeMs: 1 }),
     ]) {
@@ -353,7 +360,7 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
       expect(Object.keys(Object(Reflect.get(Object(error), "cause")))).toEqual(["code"]);
     }
     isBroken = false;
-    expect(await journal.read("k")).toEqual(before);
+    expect(await journal.read("k")).toEqual({ ...before, readAtMs: expect.any(Number) });
   });
 
   it("does not lose the failure of a commit", async () => {
