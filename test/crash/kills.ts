@@ -60,8 +60,8 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
     readBackDelayMs,
     fault: serviceFaults(seed),
     slowResponseMs: leaseMs / 3,
-    // Some before the last search, some after it.
-    slowCommitMs: () => leaseMs * (1 + 2 * random()),
+    // After the client's timeout: some before the last search, some after it.
+    slowCommitMs: () => leaseMs * (1.2 + 2 * random()),
     bank: { declines: (key) => randomOf(seed, `declines ${key}`)() < 0.03, fault: bankFaults(seed) },
   });
   const keys = Array.from({ length: options.flows }, (_, index) => `order-${String(index).padStart(6, "0")}`);

@@ -126,7 +126,8 @@ function openFlow(settings: WorkerSettings, journal: Journal, points: CrashPoint
     baseUrl: settings.baseUrl,
     auth: { accessToken: () => settings.accessToken },
     signingKey: settings.signingKey,
-    timeoutMs: 5_000,
+    // Slow commits come after that.
+    timeoutMs: settings.leaseMs,
     dispatcher: crashingDispatcher(agent, points),
   });
   const askBank = async (path: string, body: object): Promise<unknown> => {
