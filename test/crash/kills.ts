@@ -386,7 +386,7 @@ const paymentFaults: readonly (readonly [number, ServiceFault])[] = [
   [3, "unavailable"],
   [5, "reset"],
   [4, "slow-response"],
-  [5, "slow-commit"],
+  [12, "slow-commit"],
   [7, "lost"],
   [3, "unavailable-after"],
 ];
