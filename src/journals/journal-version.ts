@@ -31,7 +31,7 @@ export function openFlow(journal: JournalName, key: string): ConfigError {
 function outdated(journal: JournalName, what: string, advice: string): ConfigError {
   return new ConfigError(
     `${journal}: ${what}, and this release of cross-border-payments reads settled and held flows of release 0.3.0 only. ` +
-      `${advice}: see "Before 0.4.0" in docs/journal-versions.md. Nothing was changed.`,
+      `${advice}: see docs/journal-versions.md, "Before 0.4.0". Nothing was changed.`,
     { code: "journal_outdated" },
   );
 }

@@ -167,9 +167,8 @@ export class PostgresJournal implements Journal {
   async acquire(key: string, lease: LeaseRequest): Promise<JournalEntry | undefined> {
     assertFlowKey(key);
     assertLease(lease);
-    const taken = optionalEntry(await this.#keyed("acquire", { key, ...leaseInput(lease) }));
-    if (taken !== undefined) return taken;
-    const present = await this.read(key);
+    const { row, present } = await this.#changeOrRead("acquire", { key, ...leaseInput(lease) });
+    if (row !== undefined) return toEntry(row);
     return isLeasedTo(present, lease.nonce) ? present : undefined;
   }
 
@@ -195,18 +194,14 @@ export class PostgresJournal implements Journal {
     const input = { ...ownedInput(key, id), revision: id.revision, ...stateInput(state) };
     const next = { epoch: id.epoch, nonce: id.nonce, revision: id.revision + 1 };
     if (quote === undefined) {
-      return (await this.#keyed("write", input)) !== undefined || isWritten(await this.read(key), next, state);
+      const { row, present } = await this.#changeOrRead("write", input);
+      return row !== undefined || isWritten(present, next, state);
     }
     assertLease(quote.lease);
     const { nonce, owner, lease_ms } = leaseInput(quote.lease);
-    const row = await this.#keyed("replaceQuote", {
-      ...input,
-      new_nonce: nonce,
-      owner,
-      lease_ms,
-      in_time: quote.inTime,
-    });
-    return row !== undefined || isWritten(await this.read(key), { ...next, epoch: id.epoch + 1, nonce }, state);
+    const replaced = { ...input, new_nonce: nonce, owner, lease_ms, in_time: quote.inTime };
+    const { row, present } = await this.#changeOrRead("replaceQuote", replaced);
+    return row !== undefined || isWritten(present, { ...next, epoch: id.epoch + 1, nonce }, state);
   }
 
   async release(key: string, id: LeaseId): Promise<void> {
@@ -255,6 +250,19 @@ export class PostgresJournal implements Journal {
   ): Promise<Row | undefined> {
     this.#assertOpen();
     return this.#turns.take(input.key, () => this.#batches.run(name, input));
+  }
+
+  /** The row that it changed, or the entry as it is otherwise. Nothing else of this process comes in between. */
+  #changeOrRead<Name extends "acquire" | "write" | "replaceQuote">(
+    name: Name,
+    input: KeyedInput<Name> & { readonly key: string },
+  ): Promise<{ readonly row?: Row; readonly present?: JournalEntry | undefined }> {
+    this.#assertOpen();
+    return this.#turns.take(input.key, async () => {
+      const row = await this.#batches.run(name, input);
+      if (row !== undefined) return { row };
+      return { present: optionalEntry(await this.#batches.run("read", { key: input.key })) };
+    });
   }
 
   async #query(name: UnkeyedName, values: (string | number)[]): Promise<Row[]> {

@@ -45,7 +45,7 @@ const confirmed: readonly {
     what: "a longer lease",
     before: began(state, { leaseMs: 1000 }),
     act: (journal, entry) => journal.renew(key, entry, 3_600_000),
-    found: { leaseMs: 3_600_000 },
+    found: { leaseUntilMs: expect.toSatisfy((ms: number) => ms > Date.now() + 3_000_000) },
   },
   {
     what: "a takeover of what was abandoned",
@@ -59,20 +59,9 @@ const confirmed: readonly {
   {
     what: "what replaced a quote",
     before: began(quoted),
-    act: (journal, entry) => journal.replaceQuote(key, entry, state, another, undefined),
+    act: async (journal, entry) =>
+      expect(await journal.write(key, entry, state, { lease: another, inTime: true })).toBe(true),
     found: { phase: state.phase, owner: "two" },
-  },
-  {
-    what: "the fence of a quote",
-    before: began(quoted),
-    act: (journal, entry) => journal.fenceQuote(key, entry, another.nonce),
-    found: { phase: "quoted", nonce: another.nonce },
-  },
-  {
-    what: "that an old quote is gone",
-    before: began({ ...quoted, quoteTtlMs: 1 }),
-    act: (journal) => journal.prune({ quotedBeforeMs: Date.now() + 60_000 }),
-    found: undefined,
   },
   {
     what: "that an old flow was pruned",

@@ -18,11 +18,11 @@ interface Found {
   /** Nothing where the table of versions is empty. */
   readonly isEmpty?: boolean;
   readonly hasSchema?: boolean;
-  readonly unscoped?: string;
+  readonly open?: string;
 }
 
 /** A server with tables of these versions. */
-function server({ versions, isEmpty = false, hasSchema = true, unscoped }: Found) {
+function server({ versions, isEmpty = false, hasSchema = true, open }: Found) {
   const sent: string[] = [];
   let version = 0;
   const query = async (text: string, values?: unknown[]): Promise<{ rows: unknown[] }> => {
@@ -34,7 +34,7 @@ function server({ versions, isEmpty = false, hasSchema = true, unscoped }: Found
     }
     if (text.startsWith("SELECT version")) return { rows: isEmpty ? [] : [{ version: String(version) }] };
     if (text.includes("pg_namespace WHERE")) return { rows: hasSchema ? [{}] : [] };
-    if (text.includes("service IS NULL")) return { rows: unscoped === undefined ? [] : [{ key: unscoped }] };
+    if (text.startsWith("SELECT key")) return { rows: open === undefined ? [] : [{ key: open }] };
     return { rows: [] };
   };
   const release = (isBroken?: boolean) => void sent.push(`release ${isBroken}`);
@@ -48,44 +48,44 @@ const locks = [
   "BEGIN ISOLATION LEVEL READ COMMITTED",
   'SELECT pg_advisory_xact_lock(hashtextextended($1, 0)) cross-border-payments "Bank"."Flows"',
 ];
-const scoped = 'SELECT key FROM "Bank"."Flows" WHERE service IS NULL ORDER BY key LIMIT 1';
+const open = 'SELECT key FROM "Bank"."Flows" WHERE NOT settled AND pruned_at IS NULL ORDER BY key LIMIT 1';
 const schema = "SELECT 1 FROM pg_namespace WHERE nspname = $1 Bank";
 const makes = 'CREATE TABLE IF NOT EXISTS "Bank"."Flows_version" (version integer NOT NULL)';
-const [creates, alters] = ['CREATE TABLE "Bank"."Flows" (', 'ALTER TABLE "Bank"."Flows"'];
+const creates = 'CREATE TABLE "Bank"."Flows" (';
+const [waits, deletes] = [
+  "SET LOCAL lock_timeout = '2s';",
+  `DELETE FROM "Bank"."Flows" WHERE settled_phase = 'quoted';`,
+];
 const marks = [
   'ALTER TABLE "Bank"."Flows_version" REPLICA IDENTITY FULL',
   'DELETE FROM "Bank"."Flows_version"',
-  'INSERT INTO "Bank"."Flows_version" (version) VALUES ($1) 3',
+  'INSERT INTO "Bank"."Flows_version" (version) VALUES ($1) 4',
   ...["COMMIT", "release false"],
 ];
 
 it("makes its tables in one transaction, under a lock, and the schema where it is missing", async () => {
   const { sent, pool } = server({ versions: [0], hasSchema: false });
   await migrate(pool, tables);
-  expect(sent).toEqual([finds, ...locks, finds, schema, 'CREATE SCHEMA "Bank"', makes, creates, alters, ...marks]);
+  expect(sent).toEqual([finds, ...locks, finds, schema, 'CREATE SCHEMA "Bank"', makes, creates, ...marks]);
 });
 
-it("migrates tables of release 0.2.0, once", async () => {
-  const old = server({ versions: [2] });
+it("migrates tables of release 0.3.0, once", async () => {
+  const old = server({ versions: [3] });
   await migrate(old.pool, tables);
-  expect(old.sent).toEqual([finds, reads, ...locks, finds, reads, scoped, schema, makes, alters, ...marks]);
-  const meanwhile = server({ versions: [2, 3] });
+  expect(old.sent).toEqual([finds, reads, ...locks, finds, reads, waits, open, deletes, ...marks]);
+  const meanwhile = server({ versions: [3, 4] });
   await migrate(meanwhile.pool, tables);
   expect(meanwhile.sent).toEqual([finds, reads, ...locks, finds, reads, "COMMIT", "release false"]);
-  const own = server({ versions: [3] });
+  const own = server({ versions: [4] });
   await migrate(own.pool, tables);
   await assertMigrated(own.pool, tables);
   expect(own.sent).toEqual([finds, reads, finds, reads]);
 });
 
 it.each<[string, Found, RegExp]>([
-  ["a newer release", { versions: [4] }, /^PostgresJournal: .*have version 4, .* knows 3/],
-  ["release 0.1.0", { versions: [1] }, /^PostgresJournal: .*have version 1,/],
-  [
-    "release 0.2.0, with flows of 0.1.0",
-    { versions: [2], unscoped: "k" },
-    /^PostgresJournal: .*began the flow of key "k"/,
-  ],
+  ["a newer release", { versions: [5] }, /^PostgresJournal: .*have version 5, .* knows 4/],
+  ["release 0.2.0", { versions: [2] }, /^PostgresJournal: .*have version 2,/],
+  ["release 0.3.0, with open flows", { versions: [3], open: "k" }, /^PostgresJournal: the flow of key "k" is open/],
 ])("changes nothing in tables of %s", async (_, found, message) => {
   const { sent, pool } = server(found);
   await expect(migrate(pool, tables)).rejects.toMatchObject({
@@ -96,18 +96,18 @@ it.each<[string, Found, RegExp]>([
 });
 
 it("takes a table of versions without a row for none", async () => {
-  const { sent, pool } = server({ versions: [3], isEmpty: true });
+  const { sent, pool } = server({ versions: [4], isEmpty: true });
   await migrate(pool, tables);
   expect(sent).toContain(creates);
 });
 
 it.each([
   [0, "are not there"],
-  [2, "have version 2"],
+  [3, "have version 3"],
 ])("says which SQL has to run where the tables have version %i", async (version, present) => {
   await expect(assertMigrated(server({ versions: [version] }).pool, tables)).rejects.toThrow(
     `PostgresJournal: the tables in the schema "Bank" ${present}, this release of cross-border-payments needs ` +
-      `version 3, and migrate is false. PostgresJournal.schema({ from: ${version} }) returns the SQL that makes them.`,
+      `version 4, and migrate is false. PostgresJournal.schema({ from: ${version} }) returns the SQL that makes them.`,
   );
 });
 
@@ -156,28 +156,26 @@ it("writes what an administrator runs, line by line", () => {
   const ends = [
     'ALTER TABLE "Bank"."Flows_version" REPLICA IDENTITY FULL;',
     'DELETE FROM "Bank"."Flows_version";',
-    'INSERT INTO "Bank"."Flows_version" (version) VALUES (3);',
+    'INSERT INTO "Bank"."Flows_version" (version) VALUES (4);',
     'GRANT USAGE ON SCHEMA "Bank" TO "payer";',
     'GRANT SELECT, INSERT, UPDATE, DELETE ON "Bank"."Flows" TO "payer";',
     'GRANT SELECT ON "Bank"."Flows_version" TO "payer";',
     ...["COMMIT;", ""],
   ];
   expect(lines.slice(-ends.length)).toEqual(ends);
-  const migrated = schemaText({ from: 2 }).split("\n");
+  const migrated = schemaText({ from: 3 }).split("\n");
   expect(migrated.slice(0, 3)).toEqual([
     "BEGIN;",
-    'ALTER TABLE "public"."cross_border_flows"',
-    "  ALTER COLUMN service SET NOT NULL,",
+    "SET LOCAL lock_timeout = '2s';",
+    'LOCK TABLE "public"."cross_border_flows" IN ACCESS EXCLUSIVE MODE;',
   ]);
   expect(migrated.at(-3)).toBe('GRANT SELECT ON "public"."cross_border_flows_version" TO "payments";');
-  expect(schemaText({ from: 3 })).not.toContain("ADD COLUMN");
+  expect(schemaText({ from: 4 })).not.toContain("DROP COLUMN");
   expect(schemaText({ from: 0 })).toBe(schemaText());
   const refused = (message: RegExp) => expect.objectContaining({ message: expect.stringMatching(message) });
-  for (const from of [-1, 0.5, 4]) {
-    expect(() => schemaText({ from })).toThrow(refused(/^PostgresJournal: .*a whole number from 0 to 3/));
+  for (const from of [-1, 0.5, 1, 2, 5]) {
+    expect(() => schemaText({ from })).toThrow(refused(/^PostgresJournal: .*0, 3, or 4/));
   }
   expect(() => schemaText(Object("7"))).toThrow(refused(/^PostgresJournal: the options/));
   expect(() => schemaText({ role: "a b" })).toThrow("PostgresJournal: role must be");
-  expect(() => schemaText({ from: 1 })).toThrow(expect.objectContaining({ code: "journal_outdated" }));
-  expect(() => schemaText({ from: 1 })).toThrow(refused(/^PostgresJournal: /));
 });

@@ -7,8 +7,8 @@ import { scope, state } from "./journal-fixture.js";
 const operation = fc.record({
   key: fc.constantFrom("a", "b", "c", "ü"),
   method: fc.constantFrom(
-    ...(["begin", "quote", "read", "acquire", "renew", "write", "writeAndRenew", "settle"] as const),
-    ...(["replaceQuote", "fenceQuote", "release", "read", "write"] as const),
+    ...(["begin", "quote", "read", "acquire", "renew", "write", "settle"] as const),
+    ...(["replaceQuote", "replaceQuote", "release", "read", "write"] as const),
   ),
   nonce: fc.constantFrom("n1", "n2"),
   epoch: fc.integer({ min: 1, max: 3 }),
@@ -26,7 +26,7 @@ function perform(journal: Journal, prefix: string, { key: name, method, nonce, e
   const key = prefix + name;
   const id = { epoch, nonce, revision };
   const lease = { owner: "one", leaseMs: longMs, nonce };
-  const next = { ...state, data, evidence: `${data}.` };
+  const next = { ...state, data };
   switch (method) {
     case "begin":
       return journal.begin(key, scope, next, lease);
@@ -40,23 +40,18 @@ function perform(journal: Journal, prefix: string, { key: name, method, nonce, e
       return journal.renew(key, id, longMs);
     case "write":
       return journal.write(key, id, next);
-    case "writeAndRenew":
-      return journal.write(key, id, next, longMs);
     case "settle":
       return journal.write(key, id, { ...next, settled: true });
     case "replaceQuote":
-      return journal.replaceQuote(key, id, next, { ...lease, nonce: `${nonce}'`.slice(0, 2) }, false);
-    case "fenceQuote":
-      return journal.fenceQuote(key, id, nonce);
+      return journal.write(key, id, next, { lease: { ...lease, nonce: nonce === "n1" ? "n2" : "n1" }, inTime: true });
     case "release":
       return journal.release(key, id);
   }
 }
 
-/** Times are those of the journal's own clock: only whether there is one is compared. Its history is its own, too. */
+/** Times are those of the journal's own clock: only whether there is one is compared. */
 function timeless(reply: unknown): unknown {
   return JSON.parse(JSON.stringify(reply ?? null), (name, value) => {
-    if (name === "incarnation") return undefined;
     return name.endsWith("Ms") && typeof value === "number" ? "a time" : value;
   });
 }

@@ -8,8 +8,8 @@ import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { eventually } from "../support/eventually.js";
 import { openClosedPort } from "../wire/closed-port.js";
 import { expectMigrated } from "./expect-migrated.js";
-import { begin, expectAllFound, failure, newLease, scope, state } from "./journal-fixture.js";
-import { beganByRelease01, postgresRelease02 } from "./release-0-2.js";
+import { begin, expectAllFound, expectQuotesPruned, failure, newLease, scope, state } from "./journal-fixture.js";
+import { isOpen as isOpenThere, postgresRelease03 } from "./release-0-3.js";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";
 const skipped = url === "" ? " (skipped: CBP_POSTGRES_URL is not set, see test/support/postgres.sh)" : "";
@@ -115,10 +115,10 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
       const key = `k-${index}`;
       const { entry } = await journal.begin(key, scope, quote, newLease());
       await new Promise((resolve) => setTimeout(resolve, 200 + ((index * 7) % 80)));
-      const confirmed = await journal.replaceQuote(key, entry, state, newLease(), false);
-      if (confirmed === undefined) continue;
-      expect(confirmed.updatedAtMs).toBeLessThanOrEqual(entry.expiresAtMs ?? 0);
-      if (confirmed.updatedAtMs === entry.expiresAtMs) atTheEnd += 1;
+      if (!(await journal.write(key, entry, state, { lease: newLease(), inTime: true }))) continue;
+      const confirmed = await journal.read(key);
+      expect(confirmed?.updatedAtMs).toBeLessThanOrEqual(entry.expiresAtMs ?? 0);
+      if (confirmed?.updatedAtMs === entry.expiresAtMs) atTheEnd += 1;
     }
     expect(atTheEnd).toBe(1);
   });
@@ -146,7 +146,10 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     expect(begun.map(({ created }) => created)).toEqual([true, true, true]);
     const read = await Promise.all(["a", "none", "c"].map((key) => journal.read(key)));
     expect(read.map((found) => found?.key)).toEqual(["a", undefined, "c"]);
-    expect(await journal.list({ scope: { service: "https://none.example" }, limit: 1 })).toEqual([]);
+    expect(await journal.list({ scope: { service: "https://none.example" }, limit: 1 })).toEqual({
+      entries: [],
+      counts: [],
+    });
   });
 
   it("refuses a pool that renames columns, and one whose numbers are misread", async () => {
@@ -184,7 +187,7 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
       const journals = await Promise.all(Array.from({ length: 8 }, open));
       onTestFinished(async () => void (await Promise.all(journals.map((journal) => journal.close()))));
       expect((await admin.query(`SELECT version FROM ${schema}.cross_border_flows_version`)).rows).toEqual([
-        { version: 3 },
+        { version: 4 },
       ]);
       const begun = await Promise.all(journals.map((journal) => journal.begin("k", scope, state, newLease())));
       expect(begun.filter(({ created }) => created)).toHaveLength(1);
@@ -194,6 +197,26 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
   it("finds keys from the first possible one on, and prunes more than a slice of them", async () => {
     const { schema } = inSchema();
     await expectAllFound(await openJournal(url, { schema }), 1_000);
+  });
+
+  it("deletes quotes that expired a day ago or earlier", async () => {
+    const { schema } = inSchema();
+    const set = `UPDATE ${schema}.cross_border_flows SET expires_at = expires_at - interval '25 hours' WHERE key = $1`;
+    await expectQuotesPruned(await openJournal(url, { schema }), (key) => admin.query(set, [key]));
+  });
+
+  it("waits in turns for a table that a backup reads, and lets others use it meanwhile", async () => {
+    const { schema, open } = inSchema();
+    await admin.query(postgresRelease03(schema));
+    const backup = await admin.connect();
+    await backup.query(`BEGIN; LOCK TABLE ${schema}.cross_border_flows IN ACCESS SHARE MODE`);
+    const opening = open();
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    await backup.query("COMMIT");
+    backup.release();
+    const journal = await opening;
+    onTestFinished(() => journal.close());
+    expect((await journal.read("held"))?.phase).toBe("held");
   });
 
   it("refuses tables of a newer release", async () => {
@@ -207,27 +230,27 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
   });
 
   it.each([
-    ["tables", "cross_border_flows_version SET version = 1", /have version 1,/],
-    ["a flow", `cross_border_flows ${beganByRelease01}`, /release 0\.1\.0 began the flow of key "held"/],
-  ])("refuses %s of release 0.1.0, and changes nothing", async (_, change, message) => {
+    ["tables of release 0.2.0", "cross_border_flows_version SET version = 2", /have version 2,/],
+    ["open flows of release 0.3.0", `cross_border_flows ${isOpenThere}`, /the flow of key "held" is open/],
+  ])("refuses %s, and changes nothing", async (_, change, message) => {
     const { schema, open } = inSchema();
-    await admin.query(postgresRelease02(schema));
+    await admin.query(postgresRelease03(schema));
     await admin.query(`UPDATE ${schema}.${change}`);
     const error = await failure(open());
     expect(error).toMatchObject({ name: "ConfigError", code: "journal_outdated" });
     expect(error).toMatchObject({ message: expect.stringMatching(message) });
     const columns = await admin.query("SELECT 1 FROM information_schema.columns WHERE table_schema = $1", [schema]);
-    expect(columns.rows).toHaveLength(17);
+    expect(columns.rows).toHaveLength(21);
   });
 
-  it("migrates tables of release 0.2.0", async () => {
+  it("migrates tables of release 0.3.0", async () => {
     const { schema, open } = inSchema();
-    await admin.query(postgresRelease02(schema));
+    await admin.query(postgresRelease03(schema));
     const journal = await open();
     onTestFinished(() => journal.close());
     await expectMigrated(journal);
     const version = await admin.query(`SELECT version FROM ${schema}.cross_border_flows_version`);
-    expect(version.rows).toEqual([{ version: 3 }]);
+    expect(version.rows).toEqual([{ version: 4 }]);
   });
 
   it("passes over a flow that another process is taking at this moment, without waiting", async () => {
@@ -305,7 +328,7 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
       () => journal.begin("other", scope, state, newLease()),
       () => journal.write("k", entry, { ...state, data: "lost" }),
       () => journal.read("k"),
-      () => journal.counts(scope),
+      () => journal.list({ scope, limit: 1, counts: true }),
     ]) {
       expect(await failure(work())).toMatchObject(isOpen);
     }
@@ -362,29 +385,6 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     expect(await journal.write("k", entry, { ...state, data: "kept" })).toBe(true);
   });
 
-  it("tells of another incarnation once its table was restored from a dump", async () => {
-    const { schema, open } = inSchema();
-    const journal = await open();
-    onTestFinished(() => journal.close());
-    const flows = `${schema}.cross_border_flows`;
-    const { incarnation } = (await journal.begin("k", scope, state, newLease())).entry;
-    expect(incarnation).toEqual(expect.stringMatching(/^\d+\/[0-9A-F]{8}\/\d+$/));
-    const lent = async () => {
-      const entry = await journal.acquire("k", newLease());
-      if (entry !== undefined) await journal.release("k", entry);
-      return entry?.incarnation;
-    };
-    await admin.query(`UPDATE ${flows} SET lease_until = NULL`);
-    expect(await lent()).toBe(incarnation);
-    const columns = "key, service, gateway, epoch, phase, settled, data, owner, created_at, updated_at, nonce";
-    await admin.query(`BEGIN;
-      CREATE TEMPORARY TABLE dump ON COMMIT DROP AS SELECT ${columns} FROM ${flows};
-      TRUNCATE ${flows};
-      INSERT INTO ${flows} (${columns}) SELECT * FROM dump;
-      COMMIT;`);
-    expect(await lent()).not.toBe(incarnation);
-  });
-
   it("goes on behind a view that has taken its table's place", async () => {
     const { schema, open } = inSchema();
     const journal = await open();
@@ -395,7 +395,7 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
       CREATE VIEW ${schema}.cross_border_flows AS SELECT * FROM ${schema}.renamed`);
     expect(await journal.write("before", before, state)).toBe(true);
     expect((await journal.begin("after", scope, state, newLease())).created).toBe(true);
-    expect(await journal.counts(scope)).toEqual({ [state.phase]: 2 });
+    expect((await journal.list({ scope, limit: 9 })).entries).toHaveLength(2);
   });
 
   it("does not say that nothing was stored where the server does not know it", async () => {
@@ -420,9 +420,9 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     const standby = new URL(url);
     standby.searchParams.set("options", `-c search_path=${recovery},pg_catalog`);
     const journal = await openJournal(standby.href, { schema });
-    expect(await journal.scopes()).toEqual([]);
+    expect(await journal.list({ scope, limit: 1, counts: true })).toEqual({ entries: [], counts: [] });
     await admin.query(`INSERT INTO ${recovery}.began DEFAULT VALUES`);
-    expect(await failure(journal.scopes())).toMatchObject({ name: "JournalError" });
+    expect(await failure(journal.list({ scope, limit: 1 }))).toMatchObject({ name: "JournalError" });
   });
 
   it.each(["URL", "pool"])("asks no server in recovery twice, whose connection came to it by a %s", async (place) => {
@@ -445,25 +445,6 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     expect(await journal.read("k")).toBeUndefined();
   });
 
-  it("tells its incarnation also where it was opened on a standby, which is promoted later", async () => {
-    const { schema } = inSchema();
-    await openJournal(url, { schema });
-    const recovery = `${schema}_recovery`;
-    onTestFinished(async () => void (await admin.query(`DROP SCHEMA IF EXISTS ${recovery} CASCADE`)));
-    await admin.query(`CREATE SCHEMA ${recovery}; CREATE TABLE ${recovery}.lasts ();
-      CREATE FUNCTION ${recovery}.pg_is_in_recovery() RETURNS boolean LANGUAGE sql STABLE AS
-        'SELECT EXISTS (SELECT FROM ${recovery}.lasts)';
-      CREATE FUNCTION ${recovery}.pg_current_wal_lsn() RETURNS pg_lsn LANGUAGE plpgsql AS $$ BEGIN
-        IF pg_is_in_recovery() THEN RAISE 'recovery is in progress' USING ERRCODE = '55000'; END IF;
-        RETURN pg_catalog.pg_current_wal_lsn(); END $$;
-      INSERT INTO ${recovery}.lasts DEFAULT VALUES`);
-    const standby = new URL(url);
-    standby.searchParams.set("options", `-c search_path=${recovery},pg_catalog`);
-    const journal = await openJournal(standby.href, { schema });
-    await admin.query(`DELETE FROM ${recovery}.lasts`);
-    expect((await begin(journal, "k")).incarnation).toMatch(/^\d+\/[0-9A-F]{8}\/\d+$/);
-  });
-
   /** Puts a trigger on the table of the flows, whose function has this body. */
   const onFlows = (schema: string, event: string, body: string) =>
     admin.query(`CREATE SEQUENCE IF NOT EXISTS ${schema}.tries;
@@ -482,9 +463,9 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     await onFlows(schema, "UPDATE", "RETURN OLD;");
     const written = owned.map((entry) => () => journal.write(entry.key, entry, { ...state, data: "new" }));
     expect([await written[0]?.(), ...(await Promise.all(written.map((write) => write())))]).not.toContain(true);
-    expect(await journal.replaceQuote("quoted", quoted, state, newLease(), false)).toBeUndefined();
-    expect(await journal.fenceQuote("quoted", quoted, "another")).toBeUndefined();
-    expect(await journal.acquire("quoted", newLease())).toBeUndefined();
+    expect(await journal.write("quoted", quoted, state, { lease: newLease(), inTime: false })).toBe(false);
+    const { entry: settled } = await journal.begin("settled", scope, { ...state, settled: true }, newLease());
+    expect(await journal.acquire(settled.key, newLease())).toBeUndefined();
   });
 
   it.each([3, 99])("begins a flow that is neither there nor not at first, in up to 8 tries (%i)", async (stored) => {
@@ -523,35 +504,16 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     else expect(tries).toBeGreaterThan(10);
   });
 
-  it("tells no incarnation where the server keeps its identity to itself, and opens nothing where that is not known", async () => {
-    const { schema } = inSchema();
-    const refusing = (error: Error) => {
-      const asked = <Asked extends { query(...given: never[]): unknown }>(on: Asked) => {
-        const query = (...given: unknown[]) =>
-          JSON.stringify(given).includes("SELECT (SELECT system_identifier")
-            ? Promise.reject(error)
-            : Reflect.apply(on.query, on, given);
-        const bound = (value: unknown) => (typeof value === "function" ? value.bind(on) : value);
-        return new Proxy(on, { get: (_, name) => (name === "query" ? query : bound(Reflect.get(on, name))) });
-      };
-      return { query: asked(admin).query, connect: async () => asked(await admin.connect()) } as never;
-    };
-    const denied = Object.assign(new Error("permission denied"), { code: "42501" });
-    const journal = await openJournal(refusing(denied), { schema });
-    const { entry } = await journal.begin("k", scope, state, newLease());
-    expect(entry.incarnation ?? undefined).toBeUndefined();
-    for (const gone of [new Error("gone"), Object.assign(new Error("shutting down"), { code: "57P01" })]) {
-      const open = PostgresJournal.open(refusing(gone), { schema });
-      expect(await failure(open)).toMatchObject({ name: "JournalError" });
-    }
-  });
-
   it("refuses everything once it is closed, and closes twice", async () => {
     const { open } = inSchema();
     const journal = await open();
     await journal.close();
     await journal.close();
-    for (const work of [journal.read("k"), journal.begin("k", scope, state, newLease()), journal.counts(scope)]) {
+    for (const work of [
+      journal.read("k"),
+      journal.begin("k", scope, state, newLease()),
+      journal.list({ scope, limit: 1 }),
+    ]) {
       expect(await failure(work)).toMatchObject({
         name: "JournalError",
         message: "PostgresJournal: the journal is closed.",

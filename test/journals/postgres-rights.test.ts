@@ -5,7 +5,7 @@ import pg from "pg";
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { expectMigrated } from "./expect-migrated.js";
 import { begin, failure } from "./journal-fixture.js";
-import { beganByRelease01, postgresRelease02 } from "./release-0-2.js";
+import { isOpen, postgresRelease03 } from "./release-0-3.js";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";
 
@@ -15,7 +15,7 @@ it.each([
   { role: 'x"; DROP TABLE y' },
   { from: -1 },
   { from: 1 },
-  { from: 4 },
+  { from: 5 },
   { from: 0.5 },
 ])("returns no SQL for the options %o", (options) => {
   expect(() => PostgresJournal.schema(options)).toThrow(expect.objectContaining({ name: "ConfigError" }));
@@ -25,7 +25,7 @@ it("returns SQL with the names that it is given, quoted", () => {
   const text = PostgresJournal.schema({ schema: "Bank", table: "Flows", role: "payer" });
   expect(text).toContain('CREATE TABLE "Bank"."Flows" (');
   expect(text).toContain('GRANT SELECT, INSERT, UPDATE, DELETE ON "Bank"."Flows" TO "payer";');
-  expect(PostgresJournal.schema({ from: 2 })).not.toContain("CREATE TABLE");
+  expect(PostgresJournal.schema({ from: 3 })).not.toContain("CREATE TABLE");
 });
 
 describe.skipIf(url === "")("with a role that has the least grants", () => {
@@ -80,15 +80,15 @@ describe.skipIf(url === "")("with a role that has the least grants", () => {
     expect((await shape(schema)).length).toBeGreaterThan(15);
   });
 
-  it("migrates tables of release 0.2.0 by the returned SQL", async () => {
-    await admin.query(postgresRelease02(schema));
+  it("migrates tables of release 0.3.0 by the returned SQL", async () => {
+    await admin.query(postgresRelease03(schema));
     await admin.query(`GRANT USAGE ON SCHEMA ${schema} TO ${schema};
       GRANT SELECT ON ${schema}.cross_border_flows_version TO ${schema}`);
     expect(await failure(open())).toMatchObject({
       name: "ConfigError",
-      message: expect.stringMatching(/have version 2.*needs version 3.*schema\(\{ from: 2 \}\)/),
+      message: expect.stringMatching(/have version 3.*needs version 4.*schema\(\{ from: 3 \}\)/),
     });
-    await admin.query(PostgresJournal.schema({ schema, role: schema, from: 2 }));
+    await admin.query(PostgresJournal.schema({ schema, role: schema, from: 3 }));
     const journal = await open();
     onTestFinished(() => journal.close());
     await expectMigrated(journal);
@@ -106,22 +106,22 @@ describe.skipIf(url === "")("with a role that has the least grants", () => {
       await admin.query(`DROP DATABASE ${schema}`);
     });
     await database.query("CREATE PUBLICATION everything FOR ALL TABLES");
-    await database.query(postgresRelease02("old"));
-    for (const [name, from] of Object.entries({ new: 0, old: 2 })) {
+    await database.query(postgresRelease03("old"));
+    for (const [name, from] of Object.entries({ new: 0, old: 3 })) {
       if (!migrate) await database.query(PostgresJournal.schema({ schema: name, role: schema, from }));
       await (await PostgresJournal.open(own.href, { schema: name, migrate })).close();
     }
   });
 
-  it("changes nothing by the returned SQL where release 0.1.0 began flows", async () => {
-    await admin.query(postgresRelease02(schema));
-    await admin.query(`UPDATE ${schema}.cross_border_flows ${beganByRelease01}`);
+  it("changes nothing by the returned SQL while flows of release 0.3.0 are open", async () => {
+    await admin.query(postgresRelease03(schema));
+    await admin.query(`UPDATE ${schema}.cross_border_flows ${isOpen}`);
     const administrator = await admin.connect();
-    const migrated = administrator.query(PostgresJournal.schema({ schema, role: schema, from: 2 }));
-    await expect(migrated).rejects.toMatchObject({ code: "23502", column: "service" });
+    const migrated = administrator.query(PostgresJournal.schema({ schema, role: schema, from: 3 }));
+    await expect(migrated).rejects.toMatchObject({ code: "P0001" });
     administrator.release(true);
     const { rows } = await admin.query(`SELECT version FROM ${schema}.cross_border_flows_version`);
-    expect(rows).toEqual([{ version: 2 }]);
+    expect(rows).toEqual([{ version: 3 }]);
   });
 
   it("says that the tables are missing, and creates none", async () => {
@@ -187,7 +187,7 @@ describe.skipIf(url === "")("with a role that has the least grants", () => {
       `ALTER TABLE ${flows} ADD COLUMN more text`,
       `CREATE INDEX ON ${flows} (owner)`,
       `CREATE TABLE ${schema}.more (id integer)`,
-      `UPDATE ${flows}_version SET version = 3`,
+      `UPDATE ${flows}_version SET version = 4`,
       `DELETE FROM ${flows}_version`,
     ]) {
       expect(await failure(pool.query(statement)), statement).toMatchObject({ code: "42501" });

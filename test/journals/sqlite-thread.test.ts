@@ -94,7 +94,6 @@ describe.skipIf(nodeSqlite === undefined).each([
       () => journal.write("k", id, state, { lease: newLease(), inTime: true }),
       () => journal.list({ scope, limit: 1, counts: true }),
       () => journal.list({ scope, limit: 1 }),
-      () => journal.counts(scope),
       () => journal.prune({ quotedBeforeMs: 1 }),
     ]) {
       expect(await failure(work())).toMatchObject({
