@@ -13,15 +13,17 @@ const earlier = sandbox.tokenRequests.length;
 
 const journal = new MemoryJournal();
 const tokenStore = new MemoryTokenStore();
-const ledger = new Map<string, "taken" | "released">();
+const ledger = new Map<string, number | "released">();
 let isBankAway = false;
 
 const takeFunds: TakeFundsByKey = ({ key }) => {
   if (isBankAway) throw new Error("the bank is away");
-  const before = ledger.get(key);
-  if (before === "released") return null;
-  ledger.set(key, "taken");
-  return { senderGatewayTransactionId: `TX-${key}`, replayed: before === "taken" };
+  const takenAtMs = ledger.get(key);
+  if (takenAtMs === "released") return null;
+  const senderGatewayTransactionId = `TX-${key}`;
+  if (takenAtMs !== undefined) return { senderGatewayTransactionId, replayed: true, takenAtMs };
+  ledger.set(key, Date.now());
+  return { senderGatewayTransactionId, replayed: false };
 };
 
 /** What an instance does once, outside of its handlers: its next invocations use the same connections and token. */

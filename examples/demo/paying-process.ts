@@ -1,8 +1,8 @@
 /** A gateway's process, as the demo starts and kills it: quotes a payment, confirms it, or recovers. */
-import { writeFileSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { type ClientOptions, CrossBorderClient, type PaymentIntentRequest } from "cross-border-payments";
-import { PaymentFlow } from "cross-border-payments/flow";
+import { type FlowFunds, PaymentFlow } from "cross-border-payments/flow";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 
 /** What the process reads from its standard input. */
@@ -26,7 +26,7 @@ const flow = new PaymentFlow({
   journal: opened,
   leaseMs,
   readBackDelayMs: 200,
-  takeFunds: ({ key }) => ({ senderGatewayTransactionId: `${key}-TX`, replayed: !bookOnce(key) }),
+  takeFunds: ({ key }) => bookOnce(key),
   releaseFunds: () => {},
 });
 
@@ -45,12 +45,14 @@ switch (process.argv[2]) {
 await flow.close();
 await opened.close();
 
-/** The bank's ledger, beside the journal: the process that creates the entry takes the money. False when it is there already. */
-function bookOnce(key: string): boolean {
+/** The bank's ledger, beside the journal: the process that creates the entry takes the money. */
+function bookOnce(key: string): FlowFunds {
+  const entry = `${journal}-${key}-taken`;
+  const senderGatewayTransactionId = `${key}-TX`;
   try {
-    writeFileSync(`${journal}-${key}-taken`, "", { flag: "wx" });
-    return true;
+    writeFileSync(entry, "", { flag: "wx" });
+    return { senderGatewayTransactionId, replayed: false };
   } catch {
-    return false;
+    return { senderGatewayTransactionId, replayed: true, takenAtMs: Math.floor(statSync(entry).mtimeMs) };
   }
 }

@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { CrossBorderClient, type PaymentIntent, type PaymentIntentRequest } from "cross-border-payments";
-import { FlowPausedError, type Journal, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
+import { type FlowFunds, FlowPausedError, type Journal, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import type { SandboxRequest, SandboxServer } from "cross-border-payments/sandbox";
 import type { Narrator } from "./narrator.js";
 import type { PayingProcessInput } from "./paying-process.js";
@@ -119,20 +119,21 @@ function flowOf(client: CrossBorderClient, journal: Journal, bank: DemoBank): Pa
     journal,
     leaseMs,
     readBackDelayMs: 200,
-    takeFunds: ({ key }) => ({ senderGatewayTransactionId: `${key}-TX`, replayed: !bank.bookOnce(key) }),
+    takeFunds: ({ key }) => bank.bookOnce(key),
     releaseFunds: () => {},
   });
 }
 
 /** A ledger with at most one entry of each key. */
 class DemoBank {
-  readonly #taken = new Set<string>();
+  readonly #takenAtMs = new Map<string, number>();
 
-  /** False when the entry is there already. */
-  bookOnce(key: string): boolean {
-    if (this.#taken.has(key)) return false;
-    this.#taken.add(key);
-    return true;
+  bookOnce(key: string): FlowFunds {
+    const senderGatewayTransactionId = `${key}-TX`;
+    const takenAtMs = this.#takenAtMs.get(key);
+    if (takenAtMs !== undefined) return { senderGatewayTransactionId, replayed: true, takenAtMs };
+    this.#takenAtMs.set(key, Date.now());
+    return { senderGatewayTransactionId, replayed: false };
   }
 }
 

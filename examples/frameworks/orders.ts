@@ -78,6 +78,6 @@ function replyOf(outcome: FlowOutcome): Reply {
     case "declined":
       return { status: 200, body: { status: "declined" } };
     case "rejected":
-      return { status: 200, body: { status: "rejected", why: outcome.refusal.code } };
+      return { status: 200, body: { status: "rejected", why: outcome.refusal.serviceCode ?? outcome.refusal.why } };
   }
 }

@@ -86,7 +86,7 @@ export class PostgresLedger {
       sql.release();
       return result;
     } catch (error) {
-      // The connection is closed, which rolls back. Nothing is tried again here: the flow calls again, and looks before that.
+      // The connection is closed, which rolls back. Nothing is retried here: the flow calls again.
       sql.release(true);
       throw error;
     }

@@ -7,10 +7,7 @@ import {
   type OwnDatabase,
   openPlace,
 } from "./journal-place.js";
-import { judge, type Verdict } from "./laws.js";
-import type { MachineClock } from "./machine-clock.js";
 import { FaultyService, type ServiceOptions } from "./service.js";
-import type { StoredState } from "./stored-states.js";
 import type { JournalPlace, Outcome, Report, WorkerSettings } from "./worker-messages.js";
 import { WorkerProcess } from "./worker-process.js";
 
@@ -18,22 +15,13 @@ export interface CrashFixtureOptions extends JournalChoice, ServiceOptions {
   readonly leaseMs: number;
   readonly readBackDelayMs: number;
   readonly bank: BankOptions;
-  /** Where several fixtures share one. Default: one of its own. */
-  readonly script?: BuiltWorker;
   /** Over PostgreSQL, what is done to the server: it is one of the fixture's own then. */
   readonly database?: DatabaseChoice;
-  /** The workers' wall clock. Default: the real one. */
-  readonly clock?: MachineClock | undefined;
 }
 
-export interface WorkerOptions
-  extends Pick<WorkerSettings, "troubles" | "diskFaults" | "quoteTtlMs" | "listedWithinMs" | "record"> {
+export interface WorkerOptions extends Pick<WorkerSettings, "diskFaults"> {
   /** Each lane has a journal of its own. Default: the first. */
   readonly lane?: number;
-  /** Default: the fixture's. */
-  readonly script?: BuiltWorker;
-  /** What the database's server knows its connections by. */
-  readonly name?: string;
 }
 
 /** What the workers need: a journal, a service and a bank, with the records of the last two. */
@@ -61,7 +49,7 @@ export class CrashFixture implements AsyncDisposable {
   }
 
   static async open(options: CrashFixtureOptions): Promise<CrashFixture> {
-    const script = options.script ?? (await buildWorker());
+    const script = await buildWorker();
     const place = await openPlace(options, options.database);
     return new CrashFixture(options, place, script, await FaultyService.start(options), await Bank.start(options.bank));
   }
@@ -76,20 +64,16 @@ export class CrashFixture implements AsyncDisposable {
   }
 
   /** Starts a process. */
-  newWorker(
-    { lane = 0, script = this.#script, name = "worker", ...extras }: WorkerOptions = {},
-    onReport: (report: Report) => void = () => {},
-  ): WorkerProcess {
-    const { leaseMs, readBackDelayMs, clock } = this.#options;
+  newWorker({ lane = 0, ...extras }: WorkerOptions = {}, onReport: (report: Report) => void = () => {}): WorkerProcess {
+    const { leaseMs, readBackDelayMs } = this.#options;
     const { baseUrl, accessToken, signingKey } = this.service;
     const service = { baseUrl, accessToken, signingKey, bankUrl: this.bank.url };
-    const journal = named(this.journal(lane), name);
+    const journal = named(this.journal(lane));
     const settings: WorkerSettings = { journal, ...service, leaseMs, readBackDelayMs, ...extras };
     return new WorkerProcess({
       node: this.#place.node,
-      script: script.path,
+      script: this.#script.path,
       settings,
-      environment: clock?.environment,
       onReport: (report) => {
         if (report.type === "settled") this.told.push(report.outcome);
         onReport(report);
@@ -105,30 +89,16 @@ export class CrashFixture implements AsyncDisposable {
     return outcomes;
   }
 
-  /** Every state that the rows of the first journal had, read in a new process, where the workers kept them. */
-  async storedStates(): Promise<readonly StoredState[]> {
-    await using reader = await this.newWorker().ready();
-    return await reader.listStates(this.journal());
-  }
-
-  /** Reads every outcome in a new process, and compares them with the records of the service and the bank. */
-  async judge(...lanes: readonly (readonly string[])[]): Promise<Verdict> {
-    const outcomes = await this.audit(lanes);
-    const { told, service, bank } = this;
-    const verdict = judge({ keys: lanes.flat(), outcomes, told, payments: service.payments, bank: bank.entries });
-    return { ...verdict, violations: [...verdict.violations, ...bank.violations] };
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
-    const own = this.#options.script === undefined ? [this.#script] : [];
-    await Promise.all([this.bank, this.service, ...own].map((part) => part[Symbol.asyncDispose]()));
+    await Promise.all([this.bank, this.service, this.#script].map((part) => part[Symbol.asyncDispose]()));
     await this.#place[Symbol.asyncDispose]();
   }
 }
 
-function named(journal: JournalPlace, name: string): JournalPlace {
+/** What the database's server knows a worker's connections by. */
+function named(journal: JournalPlace): JournalPlace {
   if (journal.kind === "sqlite") return journal;
   const url = new URL(journal.place);
-  url.searchParams.set("application_name", name);
+  url.searchParams.set("application_name", "worker");
   return { ...journal, place: url.href };
 }

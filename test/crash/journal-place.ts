@@ -15,8 +15,6 @@ export interface JournalChoice {
 
 /** What a test does to a database. */
 export interface DatabaseChoice {
-  /** Variables of the server's processes, for a clock that can be set. */
-  readonly environment?: Readonly<Record<string, string>>;
   /** How long a worker waits for a statement. */
   readonly timeoutMs?: number;
 }
@@ -57,8 +55,8 @@ async function openFolder(node: string): Promise<OpenedPlace> {
   };
 }
 
-async function openDatabase(node: string, { environment, timeoutMs }: DatabaseChoice): Promise<OpenedPlace> {
-  const server = await PostgresServer.start(environment);
+async function openDatabase(node: string, { timeoutMs }: DatabaseChoice): Promise<OpenedPlace> {
+  const server = await PostgresServer.start();
   const proxy = await PostgresProxy.start(server.url);
   return {
     journal: journalAt(proxy.url, timeoutMs),

@@ -1,6 +1,6 @@
 import type { Payment } from "cross-border-payments";
+import { brokenLaw, type Facts, told } from "../model/laws.js";
 import type { BankEntry } from "./bank.js";
-import { say } from "./script-options.js";
 import type { Outcome } from "./worker-messages.js";
 
 /** Everything that is known at the end. */
@@ -14,12 +14,8 @@ export interface Evidence {
   readonly bank: readonly BankEntry[];
 }
 
-export interface Verdict {
+export interface Verdict extends Readonly<Record<Outcome["status"], number>> {
   readonly flows: number;
-  readonly paid: number;
-  readonly declined: number;
-  readonly rejected: number;
-  readonly held: number;
   /** Held flows whose payment the service has. */
   readonly heldWithPayment: number;
   readonly paidTwice: number;
@@ -27,71 +23,48 @@ export interface Verdict {
   /** Flows whose money was given back and whose payment the service has. */
   readonly releasedThoughPaid: number;
   readonly unsettled: number;
+  /** Outcomes that were told to a caller and aren't what the journal, the service, and the bank say. */
+  readonly toldFalsely: number;
   /** Each broken law in a sentence, with its key. */
   readonly violations: readonly string[];
 }
 
-/** Whether no law is broken. */
-export function isKept({ paidTwice, takenTwice, releasedThoughPaid, unsettled, violations }: Verdict): boolean {
-  return paidTwice + takenTwice + releasedThoughPaid + unsettled + violations.length === 0;
-}
-
-/** Says what a script found, and returns its exit code. */
-export function sayAll(
-  result: Verdict & { readonly unexpected?: ReadonlyMap<unknown, string> },
-  description: string,
-): number {
-  for (const text of [...result.violations, ...(result.unexpected?.values() ?? [])]) say(`  ${text}`);
-  say(description);
-  return isKept(result) ? 0 : 1;
-}
-
 export function describeLaws(verdict: Verdict): string {
   const { flows, paid, declined, rejected, held, heldWithPayment } = verdict;
-  const { paidTwice, takenTwice, releasedThoughPaid, unsettled, violations } = verdict;
+  const { paidTwice, takenTwice, releasedThoughPaid, unsettled, toldFalsely, violations } = verdict;
   return (
     `flows ${flows}, paid ${paid}, declined ${declined}, rejected ${rejected}, held ${held} (${heldWithPayment} of them paid), ` +
     `paid twice ${paidTwice}, taken twice ${takenTwice}, released though paid ${releasedThoughPaid}, unsettled ${unsettled}, ` +
-    `other broken laws ${violations.length}`
+    `told falsely ${toldFalsely}, broken laws ${violations.length}`
   );
 }
 
-/** Adds every count of several results. What is no number is the first result's. */
-export function sumOf<T extends object>(results: readonly T[]): T {
-  const [first, ...others] = results;
-  if (first === undefined) throw new TypeError("there is no result");
-  const sums = Object.entries(first).map(([name, value]) => {
-    if (typeof value !== "number") return [name, value];
-    return [name, others.reduce((sum, other) => sum + Number(Reflect.get(other, name)), value)];
-  });
-  return Object.fromEntries(sums);
-}
-
 /** Compares what happened at the service and at the bank with the outcomes of the flows. */
-export function judge({ keys, outcomes, told, payments, bank }: Evidence): Verdict {
+export function judge({ keys, outcomes, told: reported, payments, bank }: Evidence): Verdict {
   const violations: string[] = [];
   const paymentsOf = groupBy(payments, ({ memo }) => memo);
   const entriesOf = groupBy(bank, ({ key }) => key);
+  const toldOf = groupBy(reported, ({ key }) => key);
   const count = { paid: 0, declined: 0, rejected: 0, held: 0 };
-  let unsettled = 0;
-  let heldWithPayment = 0;
+  let [unsettled, heldWithPayment, toldFalsely] = [0, 0, 0];
   for (const [index, key] of keys.entries()) {
     const outcome = outcomes[index];
     const own = paymentsOf.get(key) ?? [];
+    const facts: KeyFacts = { outcome, payments: own, entries: entriesOf.get(key) ?? [], told: toldOf.get(key) ?? [] };
     if (outcome === undefined) unsettled += 1;
     else {
       count[outcome.status] += 1;
       if (outcome.status === "held" && own.length > 0) heldWithPayment += 1;
-      violations.push(...brokenLaws(outcome, own, entriesOf.get(key) ?? []).map((law) => `${key}: ${law}`));
     }
+    const law = brokenLaw(toFacts(facts));
+    const falsely = facts.told.filter((one) => !isStillTrue(one, outcome)).map((one) => `told ${text(one)}`);
+    const broken = [...(law === undefined ? [] : [law]), ...wrongMoney(facts), ...falsely];
+    toldFalsely += falsely.length;
+    violations.push(...broken.map((what) => `${key}, ${text(outcome)}: ${what}`));
   }
-  const byKey = new Map(keys.map((key, index) => [key, outcomes[index]]));
-  for (const one of told) {
-    if (!isSame(one, byKey.get(one.key)))
-      violations.push(`${one.key}: told ${text(one)}, is ${text(byKey.get(one.key))}`);
-  }
+  const known = new Set(keys);
   for (const key of [...paymentsOf.keys(), ...entriesOf.keys()]) {
-    if (!byKey.has(key)) violations.push(`${key}: nobody asked for this payment`);
+    if (!known.has(key)) violations.push(`${key}: nobody asked for this payment`);
   }
   const paidTwice = Math.max(
     repeated(payments, ({ memo }) => memo),
@@ -104,47 +77,51 @@ export function judge({ keys, outcomes, told, payments, bank }: Evidence): Verdi
   );
   const released = new Set(bank.filter(({ kind }) => kind === "release").map(({ key }) => key));
   const releasedThoughPaid = [...released].filter((key) => paymentsOf.has(key)).length;
-  const broken = { paidTwice, takenTwice, releasedThoughPaid, unsettled, violations };
+  const broken = { paidTwice, takenTwice, releasedThoughPaid, unsettled, toldFalsely, violations };
   return { flows: keys.length, ...count, heldWithPayment, ...broken };
 }
 
-function brokenLaws(outcome: Outcome, payments: readonly Payment[], entries: readonly BankEntry[]): string[] {
-  const takes = entries.filter(({ kind }) => kind === "take");
-  const releases = entries.filter(({ kind }) => kind === "release");
-  const laws: Readonly<Record<Outcome["status"], readonly JudgedLaw[]>> = {
-    paid: [
-      [payments.length === 1, `paid, with ${payments.length} payments at the service`],
-      [payments[0]?.id === outcome.paymentId, "paid, with another payment"],
-      [payments[0]?.senderGatewayTransactionId === takes[0]?.transactionId, "paid with another transaction's money"],
-      [payments[0]?.senderAmount === takes[0]?.amount, "paid another amount than was taken"],
-      [takes.length === 1, `paid, with money taken ${takes.length} times`],
-      [releases.length === 0, "paid, and the money given back"],
-    ],
-    declined: [
-      [payments.length === 0, "declined, and paid"],
-      // Only a journal that lost the flow can decline one whose money was taken and given back.
-      [releases.length === takes.length, `declined, with ${takes.length} takes and ${releases.length} releases`],
-    ],
-    rejected: [
-      [payments.length === 0, "rejected, and paid"],
-      [releases.length === takes.length, `rejected, with ${takes.length} takes and ${releases.length} releases`],
-    ],
-    held: [
-      [payments.length <= 1, `held, with ${payments.length} payments at the service`],
-      [takes.length === 1, `held, with money taken ${takes.length} times`],
-      [releases.length === 0, "held, and the money given back"],
-    ],
-  };
-  const takenAs = takes[0]?.transactionId;
-  const isOwn = outcome.transactionId === undefined || outcome.transactionId === takenAs;
-  const all: readonly JudgedLaw[] = [...laws[outcome.status], [isOwn, "names another transaction"]];
-  return all.flatMap(([holds, otherwise]) => (holds ? [] : [otherwise]));
+/** What is known of one key. */
+interface KeyFacts {
+  readonly outcome: Outcome | undefined;
+  readonly payments: readonly Payment[];
+  readonly entries: readonly BankEntry[];
+  readonly told: readonly Outcome[];
 }
 
-type JudgedLaw = readonly [holds: boolean, otherwise: string];
+/** As the model's laws read it. The key's calls are repeated until they have an outcome, so `effect: "none"` says nothing here. */
+function toFacts({ outcome, payments, entries, told: reported }: KeyFacts): Facts {
+  const bank = { take: "taken", release: "released" } as const;
+  const last = entries.at(-1);
+  return {
+    payments: payments.length,
+    bank: last === undefined ? "untouched" : bank[last.kind],
+    phase: outcome?.status ?? "none",
+    told: reported.reduce((bits, { status }) => bits | (status === "held" ? 0 : told[status]), 0),
+    ...{ resends: 0, releases: 0, isBlind: false, isStale: false, isRestored: false, isOrdinary: false },
+  };
+}
 
-function isSame(one: Outcome, other: Outcome | undefined): boolean {
-  return one.status === other?.status && one.paymentId === other.paymentId && one.transactionId === other.transactionId;
+/** What the model has no words for: amounts and transactions. */
+function wrongMoney({ outcome, payments: [payment], entries: [taken] }: KeyFacts): string[] {
+  const broken: string[] = [];
+  if (payment !== undefined && payment.senderGatewayTransactionId !== taken?.transactionId) {
+    broken.push("paid with another transaction's money");
+  }
+  if (payment !== undefined && payment.senderAmount !== taken?.amount)
+    broken.push("paid another amount than was taken");
+  if (outcome?.status === "paid" && outcome.paymentId !== payment?.id) broken.push("names another payment");
+  if (outcome?.status === "held" && taken === undefined) broken.push("held without money");
+  if (outcome?.transactionId !== undefined && outcome.transactionId !== taken?.transactionId) {
+    broken.push("names another transaction");
+  }
+  return broken;
+}
+
+/** Outcomes are final, but for `held`: then the payment can be found. */
+function isStillTrue(one: Outcome, now: Outcome | undefined): boolean {
+  const isSame = one.status === now?.status && one.paymentId === now.paymentId;
+  return (isSame || (one.status === "held" && now?.status === "paid")) && one.transactionId === now.transactionId;
 }
 
 function text(outcome: Outcome | undefined): string {

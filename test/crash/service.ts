@@ -1,8 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { CrossBorderClient, generateSigningKeyPair, type Payment } from "cross-border-payments";
-import { type Sandbox, type SandboxRequest, type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
-import { payments as operations } from "../../src/resources/payments.js";
-import { pageOf } from "../../src/sandbox/list-page.js";
+import { type SandboxRequest, type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
 import { openCorridor } from "../support/corridor.js";
 import { sandboxToken } from "../support/sandbox-token.js";
 
@@ -20,15 +18,9 @@ export type ServiceFault =
 export interface ServiceOptions {
   /** What happens to the `attempt`th request of an operation for a key; lists have no key. */
   readonly fault: (operation: SandboxRequest["operation"], key: string, attempt: number) => ServiceFault;
-  /** Called with each fault before it happens. */
-  readonly onFault?: (operation: SandboxRequest["operation"], key: string, fault: ServiceFault) => void;
-  /** Called before and after each request is done. */
-  readonly onExchange?: (request: SandboxRequest, payments: readonly Payment[]) => void;
   readonly slowResponseMs: number;
   /** Called for each slow commit. */
   readonly slowCommitMs: () => number;
-  /** How long a key's payment is not listed yet after it was made. Default: not at all. */
-  readonly listedAfterMs?: (key: string) => number;
 }
 
 /** The sandbox over HTTP, with two gateways, an exchange rate, and faults. */
@@ -53,7 +45,7 @@ export class FaultyService implements AsyncDisposable {
     const keys = await generateSigningKeyPair();
     await using client = new CrossBorderClient({ ...server.clientOptions, signingKey: keys.privateKey });
     await openCorridor(client, keys.publicKeyBase64);
-    faults.begin(server.sandbox);
+    faults.begin();
     return new FaultyService(server, keys.privateKey, await sandboxToken(server.sandbox));
   }
 
@@ -74,25 +66,24 @@ class Faults {
   readonly #options: ServiceOptions;
   readonly #attempts = new Map<string, number>();
   readonly #pending = new WeakMap<SandboxRequest, ServiceFault>();
-  #sandbox: Sandbox | undefined;
+  #hasBegun = false;
 
   constructor(options: ServiceOptions) {
     this.#options = options;
   }
 
-  begin(sandbox: Sandbox): void {
-    this.#sandbox = sandbox;
+  begin(): void {
+    this.#hasBegun = true;
   }
 
   async before(request: SandboxRequest): Promise<Response | undefined> {
-    if (this.#sandbox === undefined || request.operation === "token") return undefined;
+    if (!this.#hasBegun || request.operation === "token") return undefined;
     const key = keyOf(request);
     const id = `${request.operation} ${key}`;
     const attempt = (this.#attempts.get(id) ?? 0) + 1;
     this.#attempts.set(id, attempt);
     const fault = this.#options.fault(request.operation, key, attempt);
     this.#pending.set(request, fault);
-    this.#options.onFault?.(request.operation, key, fault);
     switch (fault) {
       case "refuse":
         return refusal(400, "refused");
@@ -105,14 +96,10 @@ class Faults {
       case "slow-commit":
         await pause(this.#options.slowCommitMs());
     }
-    this.#options.onExchange?.(request, this.#sandbox.payments);
-    const { listedAfterMs } = this.#options;
-    if (listedAfterMs === undefined || request.operation !== "payments.list") return undefined;
-    return listedOf(this.#sandbox.payments, this.#isListed(listedAfterMs), request);
+    return undefined;
   }
 
   async after(request: SandboxRequest): Promise<Response | undefined> {
-    if (this.#sandbox !== undefined) this.#options.onExchange?.(request, this.#sandbox.payments);
     switch (this.#pending.get(request)) {
       case "lost":
         return Response.error();
@@ -123,18 +110,6 @@ class Faults {
     }
     return undefined;
   }
-
-  /** Whether a payment is listed by now. */
-  #isListed(listedAfterMs: (key: string) => number): (payment: Payment) => boolean {
-    return ({ createdAt, memo }) => Date.parse(createdAt) + listedAfterMs(memo) <= Date.now();
-  }
-}
-
-/** What a replica of the service's database responds that does not have the newest payments yet. */
-function listedOf(payments: readonly Payment[], isListed: (payment: Payment) => boolean, { query }: SandboxRequest) {
-  const rows = payments.filter(isListed).map((record) => ({ token: Number(record.pagingToken), record }));
-  const page = pageOf(rows, operations.list, new URLSearchParams(query), { maxSize: 100, defaultSize: 20 });
-  return Response.json(page.map(({ record }) => record));
 }
 
 function keyOf({ body }: SandboxRequest): string {

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { patienceMs } from "../support/patience.js";
-import type { StoredState } from "./stored-states.js";
 import type { Command, JournalPlace, Outcome, Report, WorkerSettings } from "./worker-messages.js";
 
 export interface WorkerStart {
@@ -9,8 +9,6 @@ export interface WorkerStart {
   readonly node: string;
   readonly script: string;
   readonly settings: WorkerSettings;
-  /** Further variables of its environment. */
-  readonly environment?: Readonly<Record<string, string>> | undefined;
   readonly onReport?: (report: Report) => void;
 }
 
@@ -23,9 +21,8 @@ export class WorkerProcess implements AsyncDisposable {
   #errors = "";
   #isOver = false;
 
-  constructor({ node, script, settings, environment, onReport }: WorkerStart) {
-    const env = { ...process.env, ...environment };
-    this.#child = fork(script, { execPath: node, execArgv: [], env, stdio: ["ignore", "ignore", "pipe", "ipc"] });
+  constructor({ node, script, settings, onReport }: WorkerStart) {
+    this.#child = fork(script, { execPath: node, execArgv: [], stdio: ["ignore", "ignore", "pipe", "ipc"] });
     this.#child.stderr?.on("data", (chunk: Buffer) => {
       this.#errors += chunk.toString();
     });
@@ -67,13 +64,6 @@ export class WorkerProcess implements AsyncDisposable {
     return this.until((report) => (isOf(report, type) ? report : undefined));
   }
 
-  /** How a flow ends. */
-  settled(key: string): Promise<Outcome> {
-    return this.until((report) =>
-      report.type === "settled" && report.outcome.key === key ? report.outcome : undefined,
-    );
-  }
-
   /** What `find` makes of the first report of which it makes something. Rejects when the worker ends before that. */
   until<T>(find: (report: Report) => T | undefined): Promise<T> {
     const found = new Promise<T>((resolve, reject) => {
@@ -98,16 +88,13 @@ export class WorkerProcess implements AsyncDisposable {
     return (await response).outcomes.map((outcome) => outcome ?? undefined);
   }
 
-  async listStates(journal: JournalPlace): Promise<readonly StoredState[]> {
-    const response = this.next("states-listed");
-    this.send({ type: "list-states", journal });
-    return (await response).states;
-  }
-
-  async listHeld(journal: JournalPlace): Promise<readonly string[]> {
-    const response = this.next("held-listed");
-    this.send({ type: "list-held", journal });
-    return (await response).keys;
+  /** Whether a signal has stopped the process. */
+  isHalted(): boolean {
+    try {
+      return / T /.test(readFileSync(`/proc/${this.#child.pid}/stat`, "utf8"));
+    } catch {
+      return false;
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -72,14 +72,14 @@ async function openFlow(settings: EngineWorkerSettings): Promise<PaymentFlow> {
   });
 }
 
-/** Reports requests that pay, and those that look a payment up; the one for the newest payment alone is no look. */
+/** Reports requests that pay, and those that look a payment up. */
 function reporting(dispatcher: Dispatcher): Pick<Dispatcher, "dispatch"> {
   return {
     dispatch(options, handler) {
-      const [path = "", query = ""] = options.path.split("?");
+      const [path = ""] = options.path.split("?");
       if (path.endsWith("/payments")) {
         if (options.method === "POST") void report({ type: "at", point: "send" });
-        else if (new URLSearchParams(query).get("_size") !== "1") void report({ type: "at", point: "look" });
+        else void report({ type: "at", point: "look" });
       }
       return dispatcher.dispatch(options, handler);
     },

@@ -1,3 +1,4 @@
+import type { FlowFunds } from "cross-border-payments/flow";
 import pg from "pg";
 import type { BankEntry } from "../crash/bank.js";
 
@@ -17,7 +18,8 @@ export class Ledger implements AsyncDisposable {
   async create(): Promise<void> {
     await this.#pool.query(
       `CREATE TABLE ledger (position bigserial, kind text NOT NULL, key text NOT NULL, intent_id text NOT NULL,
-         amount text NOT NULL, transaction_id text NOT NULL, PRIMARY KEY (key, intent_id, kind))`,
+         amount text NOT NULL, transaction_id text NOT NULL,
+         taken_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (key, intent_id, kind))`,
     );
   }
 
@@ -27,10 +29,7 @@ export class Ledger implements AsyncDisposable {
     intentId,
     amount,
     tookMs,
-  }: Pick<BankEntry, "key" | "intentId" | "amount"> & { readonly tookMs: number }): Promise<{
-    senderGatewayTransactionId: string;
-    replayed: boolean;
-  } | null> {
+  }: Pick<BankEntry, "key" | "intentId" | "amount"> & { readonly tookMs: number }): Promise<FlowFunds | null> {
     const inserted = await this.#pool.query<{ id: string }>(
       `WITH taken AS (
          INSERT INTO ledger (kind, key, intent_id, amount, transaction_id) VALUES ('take', $1, $2, $3, 'T-' || gen_random_uuid())
@@ -40,13 +39,15 @@ export class Ledger implements AsyncDisposable {
     );
     const [taken] = inserted.rows;
     if (taken !== undefined) return { senderGatewayTransactionId: taken.id, replayed: false };
-    const { rows } = await this.#pool.query<{ kind: BankEntry["kind"]; id: string }>(
-      "SELECT kind, transaction_id AS id FROM ledger WHERE key = $1 AND intent_id = $2",
+    const { rows } = await this.#pool.query<{ kind: BankEntry["kind"]; id: string; at: Date }>(
+      "SELECT kind, transaction_id AS id, taken_at AS at FROM ledger WHERE key = $1 AND intent_id = $2",
       [key, intentId],
     );
     const known = rows.find(({ kind }) => kind === "take");
     if (known === undefined) throw new Error(`the ledger lost the money of ${key}`);
-    return rows.length > 1 ? null : { senderGatewayTransactionId: known.id, replayed: true };
+    return rows.length > 1
+      ? null
+      : { senderGatewayTransactionId: known.id, replayed: true, takenAtMs: known.at.getTime() };
   }
 
   async release(key: string, transactionId: string): Promise<void> {

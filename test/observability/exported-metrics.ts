@@ -40,7 +40,7 @@ export async function exportMetrics(): Promise<string> {
       .run("stuck", request)
       .catch(() => {});
   }
-  vi.spyOn(fixture.journal, "backlog").mockRejectedValueOnce(new Error("the database is away"));
+  vi.spyOn(fixture.journal, "list").mockRejectedValueOnce(new Error("the database is away"));
   await flow.gauges();
   observeGauges(api, flow, { meter });
   const server = createServer((asked, response) => exporter.getMetricsRequestHandler(asked, response));

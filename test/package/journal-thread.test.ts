@@ -13,7 +13,7 @@ const node = nodeWithSqlite(process.env.CBP_NODE);
 
 /** Writes one flow, and closes nothing: the journal's thread must not keep the process alive. */
 const work = `SqliteJournal.open(process.argv[2]).then((journal) =>
-  journal.begin("k", { service: "s", gateway: "g" }, { phase: "paid", settled: true, data: "{}", evidence: "{}" },
+  journal.begin("k", { service: "s", gateway: "g" }, { phase: "paid", settled: true, data: "{}" },
     { owner: "o", leaseMs: 1000, nonce: "n" })).then(({ created }) => console.log("created", created));`;
 const esModule = `import { SqliteJournal } from "cross-border-payments/journal/sqlite"; ${work}`;
 const commonJs = `const { SqliteJournal } = require("cross-border-payments/journal/sqlite"); ${work}`;

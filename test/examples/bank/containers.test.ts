@@ -60,7 +60,7 @@ describe.skipIf(postgresUrl === "")(`the bank's image${skipped}`, () => {
     );
     expect(await only.end("SIGTERM")).toBe(0);
     expect(await check()).toEqual({ code: 1, error: "" });
-    for (const name of ["payments.create", "flow step claimed", "bank"]) {
+    for (const name of ["payments.create", "flow.confirm", "bank"]) {
       expect(received.get("/v1/traces")).toContain(name);
     }
     expect(shared.leaks()).toEqual([]);
