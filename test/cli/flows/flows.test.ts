@@ -280,7 +280,7 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     await expect.poll(async () => (await fixture.flow.status("held-1"))?.owner).toBe("cross-border");
     child.kill("SIGINT");
     expect(await closed).toBe(130);
-    expect(said).toContain("It is held, and waits for resolve");
+    expect(said).toContain("Call resolve.");
     const [after] = await fixture.rows();
     // Whose lease it was last, and how long that was, stays to be seen.
     const free = { epoch: 0, nonce: "", owner: "", lease_nonce: "", lease_ms: 0 };
