@@ -1,4 +1,5 @@
 export type { GetOptions } from "./api/api-client.js";
+export type { Optional } from "./api/fields.js";
 export type { ListQuery, SortTerm, SortTerms } from "./api/list-query.js";
 export type { ApiPromise, RequestOptions, ResponseInfo, WithResponse } from "./api/request-options.js";
 export type { ParametersOf } from "./api/resource.js";

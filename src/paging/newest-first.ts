@@ -157,15 +157,18 @@ class Reading<Item extends DatedRecord> {
     oldestMs = Number.NEGATIVE_INFINITY,
   ): AsyncGenerator<readonly Item[], boolean, undefined> {
     const shown = new Set(page.map(keyOf));
+    const isWhole = oldestMs === Number.NEGATIVE_INFINITY;
+    // Of a page that is the whole list, only newer records can have come since. Others were made before, clocks aside.
+    const settledMs = isWhole ? Math.max(this.#settledMs, ...page.slice(0, 1).map(createdMsOf)) : this.#settledMs;
     // All but the last record lie on one side of it or the other.
-    let isShownAgain = page.length === 1 || oldestMs > Number.NEGATIVE_INFINITY;
+    let isShownAgain = page.length === 1 || !isWhole;
     for (const paging of checks) {
       const records = (paging._after ?? paging._before) === undefined ? undefined : await this.#ask(paging);
       if (records === undefined) return false;
       const missed = records.filter((record) => !shown.has(keyOf(record)));
       if (missed.length > 0) yield missed;
       const newer = missed.filter((record) => !(createdMsOf(record) <= oldestMs));
-      const isSettled = (record: Item) => !(createdMsOf(record) > this.#settledMs);
+      const isSettled = (record: Item) => !(createdMsOf(record) > settledMs);
       if (newer.length >= page.length || newer.some(isSettled)) return false;
       isShownAgain ||= missed.length < records.length;
     }

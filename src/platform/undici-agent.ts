@@ -30,6 +30,10 @@ export interface UndiciAgent {
   close(): Promise<void>;
 }
 
+/** Bun answers the bare name with a module of its own, which has no pools. */
+const loadUndici = (): Promise<UndiciParts> =>
+  process.versions.bun === undefined ? import("undici") : import("undici/index.js");
+
 /**
  * Opens the connections of a client: for each origin, a pool for reads and a pool for writes.
  *
@@ -38,7 +42,7 @@ export interface UndiciAgent {
  */
 export async function openAgent(
   { connections, connectTimeoutMs, tls }: AgentOptions,
-  load: () => Promise<UndiciParts> = () => import("undici"),
+  load: () => Promise<UndiciParts> = loadUndici,
 ): Promise<UndiciAgent> {
   const { Client, Pool, buildConnector } = await load();
   const common = {

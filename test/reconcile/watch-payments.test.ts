@@ -212,7 +212,7 @@ const worlds = fc
         { maxLength: 3 },
       ),
     }),
-    { maxLength: 250, size: "max" },
+    { maxLength: 100, size: "max" },
   )
   .map((list) => {
     let createdMs = startMs;
@@ -282,7 +282,7 @@ it("hands out every payment and its last status, whatever is listed late, fails,
       const expected = service.all().map((payment) => [String(payment.id), payment.receiverGatewayStatus] as const);
       expect(stored).toEqual(new Map(expected));
     }),
-    { numRuns: runs(150) },
+    { numRuns: runs(60) },
   );
 });
 
@@ -301,6 +301,6 @@ it("hands out every payment that is listed in time, however few it remembers", a
           .sort(),
       );
     }),
-    { numRuns: runs(100) },
+    { numRuns: runs(60) },
   );
 });

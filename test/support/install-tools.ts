@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -18,7 +18,13 @@ export function installTools(folder: string, name: string): string {
   mkdirSync(fresh, { recursive: true });
   for (const file of ["package.json", "package-lock.json"]) copyFileSync(join(folder, file), join(fresh, file));
   npm(fresh, "ci");
-  renameSync(fresh, tools);
+  try {
+    renameSync(fresh, tools);
+  } catch (error) {
+    if (!existsSync(tools)) throw error;
+    // Another process was faster.
+    rmSync(fresh, { recursive: true });
+  }
   return tools;
 }
 

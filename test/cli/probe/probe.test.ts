@@ -399,7 +399,7 @@ describe("a service that is not as described", () => {
     writeFileSync(fixture.file("config.json"), JSON.stringify({ ...config, password: "wrong" }));
     const { code, stderr } = await fixture.probe(quick);
     expect(code).toBe(3);
-    expect(stderr).toContain("no access token");
+    expect(stderr).toContain("Login failed");
   });
 });
 
