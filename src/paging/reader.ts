@@ -160,8 +160,7 @@ export class ListReader<Item> {
     let page = this.#distinct(await (ahead ?? this.#request(this.#boundAt(token))));
     for (let attempt = 0; ; attempt++) {
       const verdict = this.#judge(page, items, isFirst, isOverlap);
-      const isPatient = attempt < (this.#query.isFiltered ? 1 : waitsMs.length);
-      if (verdict === "more" || (verdict === "gap" && !isPatient)) return page;
+      if (verdict === "more" || (verdict === "gap" && this.#query.isFiltered && attempt > 0)) return page;
       if (verdict === "end" || verdict === "repeated") return verdict;
       if (verdict === "unproved" && attempt === 0 && isFirst && this.#query.sort === undefined) {
         const other = await this.#turned(items, token, isOverlap);
