@@ -8,6 +8,7 @@ export { type FundsTaken, JournalError } from "../errors/errors.js";
 export type { DecisionEvent, FlowEvent, FlowEvents, FlowPhase } from "../events/flow-event.js";
 export type { CircuitBreakerOptions } from "./circuit-breaker.js";
 export type { FlowCipher } from "./codec.js";
+export type { Action, Decision, Fact, Funds, Phase } from "./core/state.js";
 export { FlowPausedError } from "./flow-paused-error.js";
 export type { FlowFunds, ReleaseFundsByKey, TakeFundsByKey } from "./funds.js";
 export type { FlowGauges, StoredGauges, WaitingPhase, WorkGauges } from "./gauges.js";
@@ -55,6 +56,7 @@ export type {
   RejectedFlow,
   ResolveAction,
   ServiceFact,
+  Settled,
 } from "./outcome.js";
 export { PaymentFlow } from "./payment-flow.js";
 export type { FlowCounts, FlowDetails, FlowListItem, FlowStatus, HistoryStep, WaitingSince } from "./status.js";

@@ -70,7 +70,7 @@ export interface HeldFlow extends Settled {
   readonly proposal?: FlowDecision;
 }
 
-interface Settled {
+export interface Settled {
   readonly key: string;
   /** What operators decided, if anything. */
   readonly decisions: readonly FlowDecision[];
