@@ -163,7 +163,16 @@ export interface Rejected {
 
 export type Outcome = Held | Paid | Declined | Rejected;
 export type Flow = Quoted | FundsRequested | Claimed | Unknown | Refused | Outcome;
-export type Phase = Flow["phase"];
+export type Phase =
+  | "quoted"
+  | "funds-requested"
+  | "claimed"
+  | "unknown"
+  | "refused"
+  | "held"
+  | "paid"
+  | "declined"
+  | "rejected";
 
 // What comes in: calls, what they may rely on, and events.
 
