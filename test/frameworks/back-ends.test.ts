@@ -143,10 +143,10 @@ describe.each(Object.keys(frameworks))("the back end with %s", (framework) => {
     await until(async () => (await olga.ask("/desk")).body.includes("held"));
     const why = "the service's support says that it never came: 4711";
     const proposed = await olga.decide("order-1", "propose", { action: "release", why });
-    expect(proposed.body).toContain("You proposed this: another person approves it.");
+    expect(proposed.body).toContain("You proposed this. Another person must approve it.");
     expect((await petra.ask("/desk?flow=order-1", { do: "approve" }, "https://evil.example")).status).toBe(403);
     const decided = await petra.decide("order-1", "approve", {});
-    expect(decided.body).toContain("Rejected: ");
+    expect(decided.body).toContain("Rejected by the operator");
     expect(await process.request("GET", "/orders/order-1")).toMatchObject({ body: { status: "rejected" } });
     expect(await backEnd.balance()).toBe("1000.00");
     expect(await process.terminate()).toBe(0);
