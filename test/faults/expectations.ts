@@ -114,6 +114,15 @@ export const expectations = {
   "not the record, but all of a token": { ...passing("UnexpectedResponseError"), update: well(), ...tokens(well()) },
   "another payment": { ...all(well()), payment: unusable, ...tokens(well()) },
   "a page": { ...passing("UnexpectedResponseError"), ...away("token_endpoint_failing") },
+  "a page, broken off": { ...passing("UnexpectedResponseError"), ...away("token_endpoint_unreachable") },
+  "record unreadable": {
+    read: ends("UnexpectedResponseError", "none", most),
+    update: well(),
+    create: done,
+    intent: ends("UnexpectedResponseError", "done", most),
+    payment: done,
+    ...tokens(token("token_response_unreadable", 1)),
+  },
   "record broken": {
     read: ends("UnexpectedResponseError", "none", most),
     update: well(),
