@@ -6,6 +6,7 @@ import { clock } from "../timing/clock.js";
 import { parseCreatedAt } from "../timing/created-at.js";
 import { isRefusedQuestion } from "../wire/status.js";
 import { Listing } from "./listing.js";
+import { textOf } from "./reader.js";
 
 /** What a reading by time needs of a record. */
 export interface DatedRecord {
@@ -211,10 +212,4 @@ export function createdMsOf({ createdAt }: Pick<DatedRecord, "createdAt">): numb
 /** What tells one record from the others. */
 export function keyOf({ id, pagingToken }: Pick<DatedRecord, "id" | "pagingToken">): string | undefined {
   return textOf(id) ?? textOf(pagingToken);
-}
-
-/** An id or token as text: a service may send whole numbers. */
-export function textOf(value: unknown): string | undefined {
-  if (Number.isSafeInteger(value)) return String(value);
-  return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -396,8 +396,8 @@ function fieldOf(item: unknown, field: string): unknown {
   return (item as Readonly<Record<string, unknown>>)[field];
 }
 
-/** A token or id as text: a string that isn't empty, or a whole number. */
-function textOf(value: unknown): string | undefined {
-  if (typeof value === "number") return String(value);
+/** A token or id as text: a string that isn't empty, or a whole number that JavaScript holds exactly. */
+export function textOf(value: unknown): string | undefined {
+  if (Number.isSafeInteger(value)) return String(value);
   return typeof value === "string" && value !== "" ? value : undefined;
 }

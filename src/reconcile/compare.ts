@@ -1,5 +1,6 @@
 import { equalAmounts } from "../money.js";
-import { createdMsOf, keyOf, textOf } from "../paging/newest-first.js";
+import { createdMsOf, keyOf } from "../paging/newest-first.js";
+import { textOf } from "../paging/reader.js";
 import type { Payment } from "../resources/payments.js";
 import { type BookedEntry, type ComparedField, comparedFields, isAmount } from "./own-entry.js";
 import { isWithin, type Period } from "./read-payments.js";

@@ -1,5 +1,6 @@
 import { PagingError } from "../errors/errors.js";
-import { createdMsOf, textOf } from "../paging/newest-first.js";
+import { createdMsOf } from "../paging/newest-first.js";
+import { textOf } from "../paging/reader.js";
 import { type Payment, payments } from "../resources/payments.js";
 
 interface Remembered {
