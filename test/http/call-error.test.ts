@@ -236,34 +236,34 @@ describe("the message of a failed call", () => {
 describe("the facts of a response on its error", () => {
   const said = { error: "busy", message: ["a", "b"] };
 
-  it.each<[string, PromiseLike<unknown>, object]>([
+  it.each<[string, () => PromiseLike<unknown>, object]>([
     [
       "an ApiError",
-      calls.read(scriptedClient([json(said, 400)]).client),
+      () => calls.read(scriptedClient([json(said, 400)]).client),
       { status: 400, serviceCode: "busy", serviceMessage: "a; b" },
     ],
     [
       "an UnexpectedResponseError",
-      calls.create(scriptedClient([json(said)]).client),
+      () => calls.create(scriptedClient([json(said)]).client),
       { status: 200, serviceCode: "busy", serviceMessage: "a; b" },
     ],
     [
       "a TimeoutError",
-      calls.read(scriptedClient([{ text: "{", broken: "timeout" }]).client),
+      () => calls.read(scriptedClient([{ text: "{", broken: "timeout" }]).client),
       { name: "TimeoutError", status: 200 },
     ],
     [
       "an OutcomeUnknownError, of the last response",
-      calls.update(scriptedClient([{ status: 503 }, unsent]).client),
+      () => calls.update(scriptedClient([{ status: 503 }, unsent]).client),
       { name: "OutcomeUnknownError", status: 503 },
     ],
     [
       "problem+json",
-      calls.read(scriptedClient([json({ title: "t", detail: "d" }, 400)]).client),
+      () => calls.read(scriptedClient([json({ title: "t", detail: "d" }, 400)]).client),
       { status: 400, serviceMessage: "d" },
     ],
   ])("are there for %s", async (_, call, facts) => {
-    const error = await errorOf(call);
+    const error = await errorOf(call());
     expect(error).toMatchObject(facts);
     expect(Object.keys(error)).not.toContain("serviceMessage");
   });
