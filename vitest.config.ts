@@ -60,7 +60,7 @@ const system = [
 const timers = [
   "test/auth/{end-session,shared-session,store-entry,token-endpoint,token-manager}.test.ts",
   "test/http/{call,check-health,http-client-endings,http-client-methods}.test.ts",
-  "test/timing/deadline.test.ts",
+  "test/core/deadline.test.ts",
 ];
 /** Tests that measure the memory of their process, which they need for themselves. */
 const alone = ["test/sandbox/login.test.ts", "test/wire/{body-chunks,compression}.test.ts"];

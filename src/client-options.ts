@@ -2,13 +2,8 @@ import { maxRetriesOption, requestOptions, timeoutMsOption } from "./api/request
 import { type AuthOptions, parseAuthOptions, tokenLeewayOption } from "./auth/auth-options.js";
 import { tokenSourceKey } from "./auth/token-source.js";
 import { isTokenStore, type TokenStore } from "./auth/token-store.js";
-import { describeValue, looksLikeName } from "./errors/describe-value.js";
-import { ConfigError } from "./errors/errors.js";
-import { type ClientEvents, readClientHooks } from "./events/client-events.js";
-import { isLogger, type Logger } from "./events/logger.js";
-import { type Telemetry, telemetryParts } from "./events/telemetry.js";
-import { checkHeaders } from "./http/headers.js";
-import type { ValidationMode } from "./http/read-response.js";
+import { describeValue, looksLikeName } from "./core/describe.js";
+import { ConfigError } from "./core/errors.js";
 import {
   isBoolean,
   isFunction,
@@ -17,7 +12,12 @@ import {
   parseOptions,
   type WithDefaults,
   withDefaults,
-} from "./options/option-table.js";
+} from "./core/parse.js";
+import { type ClientEvents, readClientHooks } from "./events/client-events.js";
+import { isLogger, type Logger } from "./events/logger.js";
+import { type Telemetry, telemetryParts } from "./events/telemetry.js";
+import { checkHeaders } from "./http/headers.js";
+import type { ValidationMode } from "./http/read-response.js";
 import { isOperationName, type OperationName } from "./resources/catalogue.js";
 import type { SigningKey } from "./signing/keys.js";
 import type { RequestSigner } from "./signing/signer.js";

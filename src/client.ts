@@ -2,7 +2,6 @@ import { type ApiClient, apiClientKey } from "./api/api-client.js";
 import type { ApiPromise, RequestOptions } from "./api/request-options.js";
 import { callerTokenSource } from "./auth/caller-token-source.js";
 import { LateTokenManager } from "./auth/late-token-manager.js";
-import type { TokenEvent } from "./auth/token-event.js";
 import { type TokenSource, tokenSourceKey } from "./auth/token-source.js";
 import {
   type ClientOptions,
@@ -12,6 +11,7 @@ import {
   type SharedOptions,
 } from "./client-options.js";
 import { openChannels } from "./events/channels.js";
+import type { TokenEvent } from "./events/client-events.js";
 import { defaultLogger, logListener } from "./events/logger.js";
 import { createReporter, type Reporter } from "./events/reporter.js";
 import { telemetryParts } from "./events/telemetry.js";

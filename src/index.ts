@@ -14,7 +14,6 @@ export type {
   UserAuth,
 } from "./auth/auth-options.js";
 export type { UserClaims } from "./auth/openid-grant.js";
-export type { TokenEvent } from "./auth/token-event.js";
 export type { StoredToken, TokenStore } from "./auth/token-store.js";
 export { CrossBorderClient } from "./client.js";
 export type { ClientOptions, SharedOptions } from "./client-options.js";
@@ -49,7 +48,7 @@ export {
   type TokenErrorDetails,
   UnexpectedResponseError,
   UnprocessableEntityError,
-} from "./errors/errors.js";
+} from "./core/errors.js";
 export type {
   ClientEvents,
   FailureEvent,
@@ -57,6 +56,7 @@ export type {
   ResponseEvent,
   RetryEvent,
   SuccessEvent,
+  TokenEvent,
 } from "./events/client-events.js";
 export type { Logger } from "./events/logger.js";
 export type { Telemetry } from "./events/telemetry.js";
@@ -71,7 +71,7 @@ export { type BegunLogin, ServerLogin, type ServerLoginOptions, type ServerSessi
 export { exactExchangeRate, exchangeRate, type IntentAmounts, type RateOptions, type Rounding } from "./money.js";
 export type { Listing } from "./paging/listing.js";
 export type { Page } from "./paging/page.js";
-export type { KeyObjectLike } from "./platform/key-object.js";
+export type { KeyObjectLike } from "./platform/platform.js";
 export { describedVersion, type OperationName, operationNames } from "./resources/catalogue.js";
 export type { Deposit, DepositFields, DepositFilter, Deposits } from "./resources/deposits.js";
 export type {

@@ -1,5 +1,5 @@
-import { InvalidArgumentError } from "./errors/errors.js";
-import { type CheckTable, isWholeFrom, parseOptions } from "./options/option-table.js";
+import { InvalidArgumentError } from "./core/errors.js";
+import { type CheckTable, isWholeFrom, parseOptions } from "./core/parse.js";
 
 /** How a digit that does not fit is rounded: as in `java.math.RoundingMode`, in lower case. */
 export type Rounding = "up" | "down" | "ceiling" | "floor" | "half-up" | "half-down" | "half-even";

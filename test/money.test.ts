@@ -1,7 +1,7 @@
 import { Big } from "big.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InvalidArgumentError } from "../src/errors/errors.js";
+import { InvalidArgumentError } from "../src/core/errors.js";
 import {
   compare,
   type Decimal,

@@ -1,6 +1,6 @@
 import type { TokenHold } from "../auth/token-hold.js";
+import type { Timestamp } from "../core/clock.js";
 import type { Reporter } from "../events/reporter.js";
-import type { Timestamp } from "../timing/timestamp.js";
 import type { Operation, TypedOperation } from "./operation.js";
 import type { ApiPromise, RequestOptions } from "./request-options.js";
 

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "../errors/errors.js";
+import { InvalidArgumentError } from "../core/errors.js";
 import {
   isBoolean,
   isFunction,
@@ -7,7 +7,7 @@ import {
   isText,
   type OptionTable,
   parseOptions,
-} from "../options/option-table.js";
+} from "../core/parse.js";
 import type { Operation } from "./operation.js";
 
 /** `field.asc` or `field.desc`, for the record's fields and the token that stands for its place in the list. */

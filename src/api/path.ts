@@ -1,5 +1,5 @@
-import { describeValue } from "../errors/describe-value.js";
-import { InvalidArgumentError } from "../errors/errors.js";
+import { describeValue } from "../core/describe.js";
+import { InvalidArgumentError } from "../core/errors.js";
 
 /** A path with parameters, such as `/payments/{paymentId}`, taken apart once. */
 export interface PathTemplate {

@@ -1,5 +1,5 @@
-import { InvalidArgumentError } from "../errors/errors.js";
-import { isPlainObject, type Option, type OptionTable, parseOptions } from "../options/option-table.js";
+import { InvalidArgumentError } from "../core/errors.js";
+import { isPlainObject, type Option, type OptionTable, parseOptions } from "../core/parse.js";
 import type { AnyOperation } from "./operation.js";
 
 /** What every method takes as its last argument. */

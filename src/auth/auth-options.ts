@@ -1,6 +1,6 @@
-import { describeValue } from "../errors/describe-value.js";
-import { ConfigError } from "../errors/errors.js";
-import { type Check, type CheckTable, isBoolean, isFunction, isText, parseOptions } from "../options/option-table.js";
+import { describeValue } from "../core/describe.js";
+import { ConfigError } from "../core/errors.js";
+import { type Check, type CheckTable, isBoolean, isFunction, isText, parseOptions } from "../core/parse.js";
 import { type BaseUrl, parseBaseUrl } from "../wire/base-url.js";
 import { type OpenTokenSource, tokenSourceKey } from "./token-source.js";
 

@@ -1,7 +1,6 @@
-import { describeThrown } from "../errors/describe-thrown.js";
-import { describeValue } from "../errors/describe-value.js";
-import { TokenError } from "../errors/errors.js";
-import type { Deadline } from "../timing/deadline.js";
+import type { Deadline } from "../core/deadline.js";
+import { describeThrown, describeValue } from "../core/describe.js";
+import { TokenError } from "../core/errors.js";
 import type { AccessTokenAuth, AccessTokenContext } from "./auth-options.js";
 import { isBearerToken, type TokenSource } from "./token-source.js";
 

@@ -1,8 +1,8 @@
-import { ConfigError, TokenError, type TokenErrorCode } from "../errors/errors.js";
-import { Ended } from "../timing/deadline.js";
+import { Ended } from "../core/deadline.js";
+import { ConfigError, TokenError, type TokenErrorCode } from "../core/errors.js";
+import type { TokenEvent } from "../events/client-events.js";
 import { provesNothing } from "../wire/status.js";
 import { closingHint, describeProxyRefusal, type ProxyRefusal, WireFailure } from "../wire/wire-failure.js";
-import type { TokenEvent } from "./token-event.js";
 
 /** How a token is requested. The names are the values of `grant_type`. */
 export type Grant = TokenEvent["grant"];

@@ -1,6 +1,5 @@
-import { clock } from "../timing/clock.js";
-import type { Deadline } from "../timing/deadline.js";
-import { later, leftMs, now, type Timestamp } from "../timing/timestamp.js";
+import { clock, later, leftMs, now, type Timestamp } from "../core/clock.js";
+import type { Deadline } from "../core/deadline.js";
 import type { GrantFailure, GrantReaction } from "./grant-failure.js";
 
 /** A time in which the token endpoint is left alone. There is no timer while nobody waits for its end. */

@@ -1,5 +1,5 @@
 import { outliveRequest } from "#platform";
-import { later, leftMs, now, type Timestamp } from "../timing/timestamp.js";
+import { later, leftMs, now, type Timestamp } from "../core/clock.js";
 
 /**
  * One piece of work at a time, whose result all calls share that ask for it meanwhile. It belongs to none of them: a call that ends

@@ -1,4 +1,4 @@
-import type { Deadline } from "../timing/deadline.js";
+import type { Deadline } from "../core/deadline.js";
 import type { GrantFailure } from "./grant-failure.js";
 import { loaded, loadOpenIdGrant } from "./loaded.js";
 import type { Granted } from "./token-endpoint.js";

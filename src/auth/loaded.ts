@@ -1,5 +1,5 @@
-import { TokenError } from "../errors/errors.js";
-import { loadedLate } from "../errors/loaded-late.js";
+import { TokenError } from "../core/errors.js";
+import { loadedLate } from "../core/lazy-load.js";
 
 /** openid-client, and what calls it. */
 export function loadOpenIdGrant(): Promise<typeof import("#login")> {

@@ -1,4 +1,4 @@
-import { later, leftMs, now, type Timestamp } from "../timing/timestamp.js";
+import { later, leftMs, now, type Timestamp } from "../core/clock.js";
 import { type Grant, type GrantFailure, isDeadGrant } from "./grant-failure.js";
 import type { LastToken } from "./shared-session.js";
 import type { Granted } from "./token-endpoint.js";

@@ -1,6 +1,5 @@
+import { clock, now } from "../core/clock.js";
 import { uniqueId } from "../platform/unique-id.js";
-import { clock } from "../timing/clock.js";
-import { now } from "../timing/timestamp.js";
 import type { PasswordAuth, SessionAuth } from "./auth-options.js";
 import { type Grant, type GrantFailure, isDeadGrant, mayBeSpent, reactionTo } from "./grant-failure.js";
 import { noteRefusal } from "./hold.js";

@@ -1,4 +1,4 @@
-import { later, now } from "../timing/timestamp.js";
+import { later, now } from "../core/clock.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
 import { isNotedRefusal, type NotedRefusal } from "./hold.js";
 import type { Granted } from "./token-endpoint.js";

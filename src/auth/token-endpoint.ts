@@ -1,9 +1,8 @@
 import { encodeBase64, sha256 } from "#platform";
+import { now, type Timestamp } from "../core/clock.js";
+import { Deadline, Ended } from "../core/deadline.js";
+import { type Followed, follow, type Part, serverAttributes, type Tracing } from "../events/tracing.js";
 import { encodeHex } from "../platform/hex.js";
-import { Deadline, Ended } from "../timing/deadline.js";
-import { now, type Timestamp } from "../timing/timestamp.js";
-import { serverAttributes } from "../tracing/server-attributes.js";
-import { type Followed, follow, type Part, type Tracing } from "../tracing/tracing.js";
 import type { BaseUrl } from "../wire/base-url.js";
 import type { Transport, WireRequest, WireResponse } from "../wire/transport.js";
 import { reasonOf } from "../wire/wire-failure.js";

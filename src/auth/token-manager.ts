@@ -1,7 +1,8 @@
-import { ConfigError, TokenError } from "../errors/errors.js";
-import { Deadline, Ended } from "../timing/deadline.js";
-import { later, leftMs, now, type Timestamp } from "../timing/timestamp.js";
-import type { Tracing } from "../tracing/tracing.js";
+import { later, leftMs, now, type Timestamp } from "../core/clock.js";
+import { Deadline, Ended } from "../core/deadline.js";
+import { ConfigError, TokenError } from "../core/errors.js";
+import type { TokenEvent } from "../events/client-events.js";
+import type { Tracing } from "../events/tracing.js";
 import type { Transport } from "../wire/transport.js";
 import type { PasswordAuth, SessionAuth } from "./auth-options.js";
 import {
@@ -17,7 +18,6 @@ import { JointWork } from "./joint-work.js";
 import { OwnSession } from "./own-session.js";
 import { type SharedResult, SharedSession, type TokenNeed } from "./shared-session.js";
 import { type Granted, type GrantResult, TokenEndpoint } from "./token-endpoint.js";
-import type { TokenEvent } from "./token-event.js";
 import type { TokenHold } from "./token-hold.js";
 import type { TokenSource } from "./token-source.js";
 import type { TokenStore } from "./token-store.js";

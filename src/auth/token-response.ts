@@ -1,7 +1,7 @@
 import { encodeBase64 } from "#platform";
-import { isShowable, redactText } from "../errors/redact.js";
-import { clock } from "../timing/clock.js";
-import { parseRetryAfterMs } from "../timing/retry-after.js";
+import { clock } from "../core/clock.js";
+import { isShowable, redactText } from "../core/redact.js";
+import { parseRetryAfterMs } from "../core/retry.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
 import type { WireResponse } from "../wire/transport.js";
 import { classifyGrantResponse, type GrantFailure, isDeadGrant } from "./grant-failure.js";

@@ -1,4 +1,4 @@
-import { later, leftMs, type Timestamp } from "../timing/timestamp.js";
+import { later, leftMs, type Timestamp } from "../core/clock.js";
 
 export interface Token {
   readonly value: string;

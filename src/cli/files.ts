@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import { TextDecoder } from "node:util";
-import { InvalidArgumentError } from "../errors/errors.js";
+import { InvalidArgumentError } from "../core/errors.js";
 import type { Terminal } from "./terminal.js";
 
 /** The bytes of a file; `-` is what comes by `stdin`. */

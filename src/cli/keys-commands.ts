@@ -1,5 +1,5 @@
 import { access, open, rm, stat } from "node:fs/promises";
-import { InvalidArgumentError } from "../errors/errors.js";
+import { InvalidArgumentError } from "../core/errors.js";
 import {
   generateSigningKeyPair,
   parsePublicKey,

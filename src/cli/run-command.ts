@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
-import { CrossBorderError } from "../errors/errors.js";
-import { didYouMean, nearest } from "../errors/nearest.js";
-import { redactText } from "../errors/redact.js";
+import { didYouMean, nearest } from "../core/describe.js";
+import { CrossBorderError } from "../core/errors.js";
+import { redactText } from "../core/redact.js";
 import { Interrupted } from "./ask-secret.js";
 import { type Command, type ExitCode, exitCodes, type Given, UsageError } from "./command.js";
 import { helpOf, overview } from "./help.js";

@@ -1,4 +1,4 @@
-import { ApiError, TokenError } from "../errors/errors.js";
+import { ApiError, TokenError } from "../core/errors.js";
 import { printable } from "./printable.js";
 import { clipped } from "./text-width.js";
 

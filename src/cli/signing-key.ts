@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "../errors/errors.js";
+import { InvalidArgumentError } from "../core/errors.js";
 import { fromEnvironment } from "../settings/settings-file.js";
 import type { SigningKey } from "../signing/keys.js";
 import type { Terminal } from "./terminal.js";

@@ -1,9 +1,9 @@
-import { ConfigError } from "../errors/errors.js";
+import { ConfigError } from "../core/errors.js";
+import { type CheckTable, isFunction, isText, parseOptions } from "../core/parse.js";
 import { readHooks } from "../events/hooks.js";
 import type { FlowApproval, FlowResolution } from "../flows/operate.js";
 import type { HeldFlow, ResolveAction } from "../flows/outcome.js";
 import type { FlowCounts, FlowDetails, WaitingSince } from "../flows/status.js";
-import { type CheckTable, isFunction, isText, parseOptions } from "../options/option-table.js";
 import { uniqueId } from "../platform/unique-id.js";
 
 /** What the desk needs of a `PaymentFlow`, whether that was imported or required. */

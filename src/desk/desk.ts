@@ -1,11 +1,11 @@
-import { CrossBorderError, InvalidArgumentError } from "../errors/errors.js";
+import { clock } from "../core/clock.js";
+import { CrossBorderError, InvalidArgumentError } from "../core/errors.js";
 import { foldedName } from "../flows/core/operators.js";
 import { FlowPausedError } from "../flows/flow-paused-error.js";
 import type { FlowResolution } from "../flows/operate.js";
 import type { FlowDetails } from "../flows/status.js";
 import { uniqueId } from "../platform/unique-id.js";
 import type { Payment } from "../resources/payments.js";
-import { clock } from "../timing/clock.js";
 import { type CheckedDeskOptions, type OperatorDeskOptions, readDeskOptions } from "./desk-options.js";
 import { FormTokens } from "./form-token.js";
 import { html } from "./html.js";

@@ -1,4 +1,4 @@
-import { clock } from "../timing/clock.js";
+import { clock } from "../core/clock.js";
 
 /** Ties forms to whom they were made for: another site's page has none of theirs, and another user's is none. */
 export class FormTokens {

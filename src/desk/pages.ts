@@ -1,4 +1,4 @@
-import { counted } from "../errors/counted.js";
+import { counted } from "../core/describe.js";
 import { isSamePerson } from "../flows/core/operators.js";
 import { decisionEffects } from "../flows/core/reasons.js";
 import { maxWhy } from "../flows/operate.js";

@@ -1,5 +1,4 @@
-import type { TokenEvent } from "../auth/token-event.js";
-import type { Effect, ErrorCode } from "../errors/errors.js";
+import type { Effect, ErrorCode } from "../core/errors.js";
 import { readHooks } from "./hooks.js";
 
 /** A field of a response that is not what the description says. The record is returned as it came. */
@@ -111,4 +110,16 @@ const hooks = [
  */
 export function readClientHooks(on: ClientEvents): ClientEvents {
   return readHooks(on, hooks);
+}
+
+/** A token was obtained from the token endpoint. */
+export interface TokenEvent {
+  readonly grant: "password" | "refresh_token";
+  /** Its lifetime, counted from before the request; absent where the response gave none. */
+  readonly expiresInMs?: number;
+  /**
+   * With a `tokenStore` only: whether the token lies there for the other processes. Where it is false time and again, the store
+   * can't be used.
+   */
+  readonly shared?: boolean;
 }

@@ -1,4 +1,4 @@
-import type { Effect, ErrorCode } from "../errors/errors.js";
+import type { Effect, ErrorCode } from "../core/errors.js";
 import { readHooks } from "./hooks.js";
 
 /** How far a flow has got. */

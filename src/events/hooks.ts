@@ -1,5 +1,5 @@
-import { describeValue, looksLikeName } from "../errors/describe-value.js";
-import { ConfigError } from "../errors/errors.js";
+import { describeValue, looksLikeName } from "../core/describe.js";
+import { ConfigError } from "../core/errors.js";
 
 /**
  * The hooks of an option `on` as they are now. They are read once: a getter or a proxy can't disturb the work that they report.

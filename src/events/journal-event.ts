@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../errors/errors.js";
+import type { ErrorCode } from "../core/errors.js";
 
 /** A journal has done what a flow asked it for, or failed to. */
 export interface JournalEvent {

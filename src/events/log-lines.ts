@@ -1,4 +1,4 @@
-import { CrossBorderError } from "../errors/errors.js";
+import { CrossBorderError } from "../core/errors.js";
 import type { MismatchEvent, RetryEvent, SuccessEvent } from "./client-events.js";
 import type { FlowEvent } from "./flow-event.js";
 import type { EventName, Reported } from "./reporter.js";

@@ -1,4 +1,4 @@
-import { ConfigError } from "../errors/errors.js";
+import { ConfigError } from "../core/errors.js";
 import { type LoggedName, type LogLevel, levelOf, toLogLine } from "./log-lines.js";
 import type { Listener, Reported } from "./reporter.js";
 

@@ -1,6 +1,4 @@
-import type { TokenEvent } from "../auth/token-event.js";
 import type { Channel } from "../platform/platform.js";
-import { type Followed, follow, type Part, type Tracing } from "../tracing/tracing.js";
 import type {
   ClientEvents,
   FailureEvent,
@@ -8,10 +6,12 @@ import type {
   ResponseEvent,
   RetryEvent,
   SuccessEvent,
+  TokenEvent,
 } from "./client-events.js";
 import type { DecisionEvent, FlowEvent } from "./flow-event.js";
 import { callHook } from "./hooks.js";
 import type { JournalEvent } from "./journal-event.js";
+import { type Followed, follow, type Part, type Tracing } from "./tracing.js";
 
 /** What a client and its flows report. No event contains a secret, a body or an account. */
 export interface Reported {

@@ -1,5 +1,5 @@
-import type { Tracing } from "../tracing/tracing.js";
 import type { Listener } from "./reporter.js";
+import type { Tracing } from "./tracing.js";
 
 /** Where a telemetry has what a client needs of it, in every copy of this package. */
 export const telemetryKey: unique symbol = Symbol.for("cross-border-payments.telemetry") as never;

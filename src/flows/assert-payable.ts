@@ -1,6 +1,6 @@
 import type { ApiClient } from "../api/api-client.js";
 import type { RequestOptions } from "../api/request-options.js";
-import { CrossBorderError } from "../errors/errors.js";
+import { CrossBorderError } from "../core/errors.js";
 import { type PaymentIntent, type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 import { payments } from "../resources/payments.js";
 import { paymentInput } from "./payment-from-intent.js";

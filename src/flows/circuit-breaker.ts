@@ -1,6 +1,6 @@
-import { counted } from "../errors/counted.js";
-import { CrossBorderError } from "../errors/errors.js";
-import { clock } from "../timing/clock.js";
+import { clock } from "../core/clock.js";
+import { counted } from "../core/describe.js";
+import { CrossBorderError } from "../core/errors.js";
 
 /** When the money of new payments is no longer asked for, and for how long. */
 export interface CircuitBreakerOptions {

@@ -1,4 +1,4 @@
-import { CrossBorderError } from "../errors/errors.js";
+import { CrossBorderError } from "../core/errors.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
 import { type HistoryStep, withStep } from "./core/history.js";
 import type { Flow, Phase } from "./core/state.js";

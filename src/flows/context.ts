@@ -1,8 +1,8 @@
 import { type ApiClient, apiClientOf } from "../api/api-client.js";
-import { ConfigError } from "../errors/errors.js";
+import { ConfigError } from "../core/errors.js";
+import { assertOptions, withDefaults } from "../core/parse.js";
 import { readFlowHooks } from "../events/flow-event.js";
 import type { Reporter } from "../events/reporter.js";
-import { assertOptions, withDefaults } from "../options/option-table.js";
 import { uniqueId } from "../platform/unique-id.js";
 import { payments } from "../resources/payments.js";
 import { CircuitBreaker } from "./circuit-breaker.js";

@@ -1,4 +1,4 @@
-import { isPlain, propertyOf } from "../options/properties.js";
+import { isPlain, propertyOf } from "../core/parse.js";
 import { type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 
 /**

@@ -1,7 +1,6 @@
-import { InvalidArgumentError } from "../errors/errors.js";
+import { clock, now, type Timestamp } from "../core/clock.js";
+import { InvalidArgumentError } from "../core/errors.js";
 import { uniqueId } from "../platform/unique-id.js";
-import { clock } from "../timing/clock.js";
-import { now, type Timestamp } from "../timing/timestamp.js";
 import { isOpenPhase, type StoredFlow, stepTo } from "./codec.js";
 import type { FlowContext } from "./context.js";
 import { next, resume, start } from "./core/next.js";

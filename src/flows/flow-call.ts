@@ -1,6 +1,6 @@
-import { AbortedError } from "../errors/errors.js";
-import { clock } from "../timing/clock.js";
-import { Deadline, Ended } from "../timing/deadline.js";
+import { clock } from "../core/clock.js";
+import { Deadline, Ended } from "../core/deadline.js";
+import { AbortedError } from "../core/errors.js";
 import { WaitTooLong } from "./responses.js";
 import type { Slots } from "./slots.js";
 

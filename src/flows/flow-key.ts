@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "../errors/errors.js";
+import { InvalidArgumentError } from "../core/errors.js";
 
 /** Bytes of UTF-8. */
 const longestKey = 1024;

@@ -1,6 +1,6 @@
-import { describeThrown } from "../errors/describe-thrown.js";
-import { CrossBorderError, type SentRequest } from "../errors/errors.js";
-import { hide } from "../errors/hide.js";
+import { describeThrown } from "../core/describe.js";
+import { CrossBorderError, type SentRequest } from "../core/errors.js";
+import { hide } from "../core/redact.js";
 import type { FlowPhase } from "../events/flow-event.js";
 
 /**

@@ -1,9 +1,9 @@
 import { failedStatuses } from "../api/fields.js";
-import { CrossBorderError } from "../errors/errors.js";
+import { clock } from "../core/clock.js";
+import { CrossBorderError } from "../core/errors.js";
 import type { FlowEvent } from "../events/flow-event.js";
 import type { Reporter } from "../events/reporter.js";
 import { payments } from "../resources/payments.js";
-import { clock } from "../timing/clock.js";
 import type { Failure, Flow, Held, Paid, Resolution, Words } from "./core/state.js";
 
 /** Reports what becomes of a flow in one call. */

@@ -1,5 +1,5 @@
-import { describeValue } from "../errors/describe-value.js";
-import { type FundsTaken, InvalidArgumentError } from "../errors/errors.js";
+import { describeValue } from "../core/describe.js";
+import { type FundsTaken, InvalidArgumentError } from "../core/errors.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { Funds } from "./core/state.js";
 import type { FlowRefusal } from "./outcome.js";

@@ -1,8 +1,8 @@
 import type { TokenHold } from "../auth/token-hold.js";
-import { JournalError } from "../errors/errors.js";
+import { clock } from "../core/clock.js";
+import { Deadline, Ended } from "../core/deadline.js";
+import { JournalError } from "../core/errors.js";
 import type { FlowPhase } from "../events/flow-event.js";
-import { clock } from "../timing/clock.js";
-import { Deadline, Ended } from "../timing/deadline.js";
 import type { FlowContext } from "./context.js";
 import type { PhaseCount } from "./journal.js";
 import { type FlowCounts, isIn, type StoredFlows, toCounts } from "./status.js";

@@ -4,7 +4,7 @@
  * @module
  */
 export type { TokenHold } from "../auth/token-hold.js";
-export { type FundsTaken, JournalError } from "../errors/errors.js";
+export { type FundsTaken, JournalError } from "../core/errors.js";
 export type { DecisionEvent, FlowEvent, FlowEvents, FlowPhase } from "../events/flow-event.js";
 export type { CircuitBreakerOptions } from "./circuit-breaker.js";
 export type { FlowCipher } from "./codec.js";

@@ -1,7 +1,7 @@
 import type { ApiClient } from "../api/api-client.js";
 import { parseRequestOptions, type RequestOptions } from "../api/request-options.js";
-import { loadedLate } from "../errors/loaded-late.js";
-import { traceFrom } from "../errors/trace-from.js";
+import { traceFrom } from "../core/errors.js";
+import { loadedLate } from "../core/lazy-load.js";
 import { type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 import { copyRequest } from "./copy-request.js";
 import type { PayOutcome, TakeFunds } from "./pay.js";

@@ -1,6 +1,5 @@
-import { InvalidArgumentError, JournalError } from "../errors/errors.js";
-import { clock, sleep, type Timer } from "../timing/clock.js";
-import { later, now, surelyLeftMs, type Timestamp } from "../timing/timestamp.js";
+import { clock, later, now, sleep, surelyLeftMs, type Timer, type Timestamp } from "../core/clock.js";
+import { InvalidArgumentError, JournalError } from "../core/errors.js";
 import type { Journal, JournalEntry, LeaseId } from "./journal.js";
 
 /** Waits between the copies of what a journal is asked for. */

@@ -1,6 +1,6 @@
-import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
-import { type CheckTable, isFunction, parseOptions } from "../options/option-table.js";
-import { clock } from "../timing/clock.js";
+import { clock } from "../core/clock.js";
+import { ConfigError, InvalidArgumentError } from "../core/errors.js";
+import { type CheckTable, isFunction, parseOptions } from "../core/parse.js";
 import { compareKeys } from "./flow-key.js";
 import {
   type FlowScope,

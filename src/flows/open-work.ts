@@ -1,7 +1,6 @@
-import { CrossBorderError } from "../errors/errors.js";
-import { Alarm } from "../timing/alarm.js";
-import { clock } from "../timing/clock.js";
-import { onAbort } from "../timing/on-abort.js";
+import { clock } from "../core/clock.js";
+import { Alarm, onAbort } from "../core/deadline.js";
+import { CrossBorderError } from "../core/errors.js";
 
 /** What was still at work when `close` stopped waiting. */
 export interface CloseReport {

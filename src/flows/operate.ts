@@ -1,14 +1,7 @@
-import { InvalidArgumentError } from "../errors/errors.js";
-import {
-  type CheckTable,
-  isBoolean,
-  isPlainObject,
-  isPositiveInteger,
-  isText,
-  parseOptions,
-} from "../options/option-table.js";
+import { clock } from "../core/clock.js";
+import { InvalidArgumentError } from "../core/errors.js";
+import { type CheckTable, isBoolean, isPlainObject, isPositiveInteger, isText, parseOptions } from "../core/parse.js";
 import type { Payment } from "../resources/payments.js";
-import { clock } from "../timing/clock.js";
 import { matchPayment } from "./core/match.js";
 import type { Decision, Resolution } from "./core/state.js";
 import { FlowPausedError } from "./flow-paused-error.js";

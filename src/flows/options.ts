@@ -1,8 +1,6 @@
 import { apiClientOf } from "../api/api-client.js";
 import type { RequestOptions } from "../api/request-options.js";
-import { InvalidArgumentError } from "../errors/errors.js";
-import { traceFrom } from "../errors/trace-from.js";
-import type { FlowEvents, FlowPhase } from "../events/flow-event.js";
+import { InvalidArgumentError, traceFrom } from "../core/errors.js";
 import {
   isFunction,
   isPlainObject,
@@ -13,7 +11,8 @@ import {
   parseOptions,
   type WithDefaults,
   withDefaults,
-} from "../options/option-table.js";
+} from "../core/parse.js";
+import type { FlowEvents, FlowPhase } from "../events/flow-event.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 import type { CircuitBreakerOptions } from "./circuit-breaker.js";
 import { allPhases, type FlowCipher } from "./codec.js";

@@ -1,8 +1,7 @@
-import { InvalidArgumentError } from "../errors/errors.js";
+import { clock, type Timestamp } from "../core/clock.js";
+import { InvalidArgumentError } from "../core/errors.js";
 import { type PaymentIntentRequest, PaymentIntents } from "../resources/payment-intents.js";
 import { payments } from "../resources/payments.js";
-import { clock } from "../timing/clock.js";
-import type { Timestamp } from "../timing/timestamp.js";
 import { assertPayable } from "./assert-payable.js";
 import type { FlowContext } from "./context.js";
 import { isAnother } from "./core/match.js";

@@ -1,9 +1,9 @@
 import type { ApiClient } from "../api/api-client.js";
 import type { RequestOptions } from "../api/request-options.js";
-import { AbortedError, CrossBorderError, type FundsTaken, InvalidArgumentError } from "../errors/errors.js";
+import { AbortedError, CrossBorderError, type FundsTaken, InvalidArgumentError } from "../core/errors.js";
+import type { Part } from "../events/tracing.js";
 import { type PaymentIntent, type PaymentIntentRequest, PaymentIntents } from "../resources/payment-intents.js";
 import { isSettledBadly, type Payment, payments } from "../resources/payments.js";
-import type { Part } from "../tracing/tracing.js";
 import { assertPayable } from "./assert-payable.js";
 import { frozenCopy, readFundsTaken } from "./funds.js";
 import { paymentInput } from "./payment-from-intent.js";

@@ -1,6 +1,5 @@
-import { describeValue } from "../errors/describe-value.js";
-import { InvalidArgumentError } from "../errors/errors.js";
-import { traceFrom } from "../errors/trace-from.js";
+import { describeValue } from "../core/describe.js";
+import { InvalidArgumentError, traceFrom } from "../core/errors.js";
 import { type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 import { type FlowContext, toFlowContext } from "./context.js";
 import { copyRequest } from "./copy-request.js";

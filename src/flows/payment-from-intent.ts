@@ -1,5 +1,5 @@
 import type { CallInput } from "../api/api-client.js";
-import { InvalidArgumentError } from "../errors/errors.js";
+import { InvalidArgumentError } from "../core/errors.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { PaymentRequest } from "../resources/payments.js";
 

@@ -1,6 +1,6 @@
-import { ApiError, CrossBorderError } from "../errors/errors.js";
-import { clock } from "../timing/clock.js";
-import { longestAskedMs } from "../timing/retry-after.js";
+import { clock } from "../core/clock.js";
+import { ApiError, CrossBorderError } from "../core/errors.js";
+import { longestAskedMs } from "../core/retry.js";
 import type { Failure, Refusal, Response, Words } from "./core/state.js";
 
 /** A wait that the call has no patience for. */

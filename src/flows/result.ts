@@ -1,4 +1,4 @@
-import { CrossBorderError, type ErrorCode, InvalidArgumentError } from "../errors/errors.js";
+import { CrossBorderError, type ErrorCode, InvalidArgumentError } from "../core/errors.js";
 import type { Reporter } from "../events/reporter.js";
 import { openReason, refusals } from "./core/reasons.js";
 import type { Failure, Flow } from "./core/state.js";

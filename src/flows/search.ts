@@ -1,4 +1,4 @@
-import { AbortedError, InvalidArgumentError } from "../errors/errors.js";
+import { AbortedError, InvalidArgumentError } from "../core/errors.js";
 import { newestFirst, type ReadingEnd } from "../paging/newest-first.js";
 import { payments } from "../resources/payments.js";
 import type { FlowContext } from "./context.js";

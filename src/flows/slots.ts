@@ -1,4 +1,4 @@
-import { clock } from "../timing/clock.js";
+import { clock } from "../core/clock.js";
 
 /** How many flows may be busy at a time. One that waits makes room for another. */
 export class Slots {

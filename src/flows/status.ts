@@ -1,4 +1,4 @@
-import { CrossBorderError, InvalidArgumentError } from "../errors/errors.js";
+import { CrossBorderError, InvalidArgumentError } from "../core/errors.js";
 import type { FlowPhase } from "../events/flow-event.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import { allPhases, type StoredFlow } from "./codec.js";

@@ -1,6 +1,6 @@
-import { CrossBorderError } from "../errors/errors.js";
+import { clock } from "../core/clock.js";
+import { CrossBorderError } from "../core/errors.js";
 import type { Reporter } from "../events/reporter.js";
-import { clock } from "../timing/clock.js";
 import type { Journal } from "./journal.js";
 
 /** The journal, which reports how long it takes for each thing that it is asked for, if anybody wants to know. */

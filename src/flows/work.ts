@@ -1,7 +1,7 @@
+import { now } from "../core/clock.js";
+import { Deadline } from "../core/deadline.js";
+import { nextDelayMs } from "../core/retry.js";
 import { uniqueId } from "../platform/unique-id.js";
-import { nextDelayMs } from "../timing/backoff.js";
-import { Deadline } from "../timing/deadline.js";
-import { now } from "../timing/timestamp.js";
 import type { FlowContext } from "./context.js";
 import { type Driven, Driver } from "./driver.js";
 import { FlowCall } from "./flow-call.js";

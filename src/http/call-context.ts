@@ -1,7 +1,7 @@
 import type { TokenSource } from "../auth/token-source.js";
 import type { Reporter } from "../events/reporter.js";
+import type { Attributes } from "../events/tracing.js";
 import type { Signer } from "../signing/signer.js";
-import type { Attributes } from "../tracing/tracing.js";
 import type { Transport } from "../wire/transport.js";
 import type { InFlight } from "./in-flight.js";
 import type { RequestSettings } from "./prepare-request.js";

@@ -1,6 +1,7 @@
 import type { AnyOperation } from "../api/operation.js";
-import { type CallProblem, callText } from "../errors/call-texts.js";
-import { describeThrown } from "../errors/describe-thrown.js";
+import { type CallProblem, callText } from "../core/call-texts.js";
+import { Ended } from "../core/deadline.js";
+import { describeThrown } from "../core/describe.js";
 import {
   AbortedError,
   ApiError,
@@ -14,10 +15,8 @@ import {
   type SignedText,
   TimeoutError,
   UnexpectedResponseError,
-} from "../errors/errors.js";
-import { hide } from "../errors/hide.js";
-import { isShowable } from "../errors/redact.js";
-import { Ended } from "../timing/deadline.js";
+} from "../core/errors.js";
+import { hide, isShowable } from "../core/redact.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
 import { describeProxyRefusal, type WireFailure } from "../wire/wire-failure.js";
 import { errorMessageOf, type OperationKind, worseEffect } from "./decision.js";

@@ -1,11 +1,11 @@
 import { confidentialValues } from "../api/fields.js";
 import type { AnyOperation } from "../api/operation.js";
 import type { ResponseInfo } from "../api/request-options.js";
-import type { CrossBorderError } from "../errors/errors.js";
-import { isShowable } from "../errors/redact.js";
+import { clock } from "../core/clock.js";
+import type { CrossBorderError } from "../core/errors.js";
+import { isShowable } from "../core/redact.js";
 import type { FailureEvent } from "../events/client-events.js";
 import type { Reporter } from "../events/reporter.js";
-import { clock } from "../timing/clock.js";
 import type { WireResponse } from "../wire/transport.js";
 import type { CallContext } from "./call-context.js";
 import { type CallFacts, showableReason, toError } from "./call-error.js";

@@ -1,13 +1,11 @@
 import type { CallInput, SignedRequest } from "../api/api-client.js";
 import type { AnyOperation } from "../api/operation.js";
 import type { RequestOptions } from "../api/request-options.js";
-import type { CrossBorderError, Effect } from "../errors/errors.js";
-import { traceFrom } from "../errors/trace-from.js";
-import { nextDelayMs } from "../timing/backoff.js";
-import { clock } from "../timing/clock.js";
-import { Deadline } from "../timing/deadline.js";
-import type { Timestamp } from "../timing/timestamp.js";
-import type { Part, Tracing } from "../tracing/tracing.js";
+import { clock, type Timestamp } from "../core/clock.js";
+import { Deadline } from "../core/deadline.js";
+import { type CrossBorderError, type Effect, traceFrom } from "../core/errors.js";
+import { nextDelayMs } from "../core/retry.js";
+import type { Part, Tracing } from "../events/tracing.js";
 import type { WireRequest, WireResponse } from "../wire/transport.js";
 import type { CallContext } from "./call-context.js";
 import { CallReport } from "./call-report.js";

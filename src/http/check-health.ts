@@ -1,3 +1,4 @@
+import { clock } from "../core/clock.js";
 import {
   AbortedError,
   ApiError,
@@ -5,8 +6,7 @@ import {
   InvalidArgumentError,
   TimeoutError,
   TokenError,
-} from "../errors/errors.js";
-import { clock } from "../timing/clock.js";
+} from "../core/errors.js";
 import type { Call } from "./call.js";
 import { classifyResponse, type FailureClass } from "./decision.js";
 

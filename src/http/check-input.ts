@@ -1,10 +1,9 @@
 import { type FieldKind, type FieldTable, fieldKinds, kindOfField } from "../api/fields.js";
 import type { BodyFields, Operation } from "../api/operation.js";
-import { describeValue, looksLikeName } from "../errors/describe-value.js";
-import { InvalidArgumentError } from "../errors/errors.js";
-import { nearest } from "../errors/nearest.js";
+import { describeValue, looksLikeName, nearest } from "../core/describe.js";
+import { InvalidArgumentError } from "../core/errors.js";
+import { canBeRead, isPlain, propertyOf } from "../core/parse.js";
 import { amountOf, decimalNumeral, isExactNumber } from "../money.js";
-import { canBeRead, isPlain, propertyOf } from "../options/properties.js";
 import { publicKeyFault } from "../signing/read-key.js";
 import { copyJson, InputFault } from "./json-value.js";
 

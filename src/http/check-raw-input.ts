@@ -1,6 +1,6 @@
 import type { RawOperation } from "../api/operation.js";
-import { describeValue, looksLikeName } from "../errors/describe-value.js";
-import { InvalidArgumentError } from "../errors/errors.js";
+import { describeValue, looksLikeName } from "../core/describe.js";
+import { InvalidArgumentError } from "../core/errors.js";
 import type { QueryValues } from "./check-input.js";
 import { copyJson, InputFault } from "./json-value.js";
 

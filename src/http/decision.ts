@@ -1,6 +1,6 @@
 import type { AnyOperation, RawOperation } from "../api/operation.js";
-import type { Effect } from "../errors/errors.js";
-import { Ended } from "../timing/deadline.js";
+import { Ended } from "../core/deadline.js";
+import type { Effect } from "../core/errors.js";
 import { parseJsonObject, parseObject } from "../wire/parse-json-object.js";
 import { provesNothing } from "../wire/status.js";
 import type { BrokenBody, WireResponse } from "../wire/transport.js";

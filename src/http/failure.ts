@@ -1,6 +1,6 @@
-import { clock } from "../timing/clock.js";
-import { Ended } from "../timing/deadline.js";
-import { parseRetryAfterMs } from "../timing/retry-after.js";
+import { clock } from "../core/clock.js";
+import { Ended } from "../core/deadline.js";
+import { parseRetryAfterMs } from "../core/retry.js";
 import type { BrokenBody, WireResponse } from "../wire/transport.js";
 import { WireFailure } from "../wire/wire-failure.js";
 import { classifyBroken, classifyFailure, type FailureClass } from "./decision.js";

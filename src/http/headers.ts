@@ -1,6 +1,5 @@
-import { counted } from "../errors/counted.js";
-import { looksLikeName } from "../errors/describe-value.js";
-import { InvalidArgumentError } from "../errors/errors.js";
+import { counted, looksLikeName } from "../core/describe.js";
+import { InvalidArgumentError } from "../core/errors.js";
 
 /**
  * A caller's own headers, in lower case.

@@ -1,4 +1,4 @@
-import { describeValue, looksLikeName } from "../errors/describe-value.js";
+import { describeValue, looksLikeName } from "../core/describe.js";
 
 /** Why an input is refused: the path of a value, what it must be, and what it is. */
 export class InputFault extends Error {}

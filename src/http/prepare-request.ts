@@ -2,7 +2,7 @@ import { encodeUtf8 } from "#platform";
 import type { CallInput, SignedRequest } from "../api/api-client.js";
 import type { AnyOperation, Operation, RawOperation } from "../api/operation.js";
 import { encodeQuery, fillPath } from "../api/path.js";
-import { InvalidArgumentError } from "../errors/errors.js";
+import { InvalidArgumentError } from "../core/errors.js";
 import { checkBody, checkQuery, type QueryValues } from "./check-input.js";
 import { checkRawBody, checkRawQuery } from "./check-raw-input.js";
 

@@ -1,8 +1,8 @@
 import type { CallMethod, Operation, RawOperation } from "../api/operation.js";
 import { fillPath, parsePathTemplate } from "../api/path.js";
 import type { ParametersOf } from "../api/resource.js";
-import { InvalidArgumentError } from "../errors/errors.js";
-import { isBoolean, isPlainObject, type OptionTable, parseOptions } from "../options/option-table.js";
+import { InvalidArgumentError } from "../core/errors.js";
+import { isBoolean, isPlainObject, type OptionTable, parseOptions } from "../core/parse.js";
 
 /**
  * A call of a path that the description does not have: with an id for each parameter of the path. Of a path that is not known when the

@@ -1,4 +1,4 @@
-import { clock } from "../timing/clock.js";
+import { clock } from "../core/clock.js";
 
 /**
  * Bounds the retries of a whole client, so that a long outage doesn't multiply its requests. Each retry takes one; each success

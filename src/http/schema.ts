@@ -1,10 +1,9 @@
 import type { $ZodType } from "zod/v4/core";
 import { type FieldKind, type FieldTable, fieldKinds, kindOfField } from "../api/fields.js";
 import type { AnyOperation, Operation } from "../api/operation.js";
-import { describeThrown } from "../errors/describe-thrown.js";
-import { describeValue, looksLikeName } from "../errors/describe-value.js";
-import { ConfigError } from "../errors/errors.js";
-import { loadedLate } from "../errors/loaded-late.js";
+import { describeThrown, describeValue, looksLikeName } from "../core/describe.js";
+import { ConfigError } from "../core/errors.js";
+import { loadedLate } from "../core/lazy-load.js";
 import { decimalNumeral } from "../money.js";
 import type { Zod } from "./compiled-schemas.js";
 

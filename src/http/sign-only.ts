@@ -1,9 +1,9 @@
 import type { AnyOperation } from "../api/operation.js";
 import type { RequestOptions } from "../api/request-options.js";
-import { ConfigError } from "../errors/errors.js";
+import { Deadline } from "../core/deadline.js";
+import { ConfigError } from "../core/errors.js";
+import { follow, type Part, type Tracing } from "../events/tracing.js";
 import type { Signer } from "../signing/signer.js";
-import { Deadline } from "../timing/deadline.js";
-import { follow, type Part, type Tracing } from "../tracing/tracing.js";
 import type { CallContext } from "./call-context.js";
 import { CallReport } from "./call-report.js";
 import { failureOfThrown } from "./failure.js";

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "../errors/errors.js";
+import { InvalidArgumentError } from "../core/errors.js";
 import { assertFlowKey } from "../flows/flow-key.js";
 import type { FlowScope, JournalEntry, JournalState, LeaseRequest, StateId } from "../flows/journal.js";
 

@@ -1,4 +1,4 @@
-import { ConfigError } from "../errors/errors.js";
+import { ConfigError } from "../core/errors.js";
 
 /** The version of the tables of this release. */
 export const newest = 4;

@@ -1,4 +1,4 @@
-import { CrossBorderError, JournalError } from "../errors/errors.js";
+import { CrossBorderError, JournalError } from "../core/errors.js";
 import type { Row } from "./entry-of-row.js";
 
 type Stored = "nothing" | "unknown";

@@ -1,4 +1,6 @@
-import { ConfigError, JournalError } from "../errors/errors.js";
+import { sleep } from "../core/clock.js";
+import { ConfigError, JournalError } from "../core/errors.js";
+import { type CheckTable, isBoolean, isPositiveInteger, parseOptions } from "../core/parse.js";
 import { assertFlowKey } from "../flows/flow-key.js";
 import {
   type FlowScope,
@@ -15,8 +17,6 @@ import {
   type ScopeFilter,
   type StateId,
 } from "../flows/journal.js";
-import { type CheckTable, isBoolean, isPositiveInteger, parseOptions } from "../options/option-table.js";
-import { sleep } from "../timing/clock.js";
 import { lastKey, optionalEntry, type Row, storedEntry, toCount, toEntry } from "./entry-of-row.js";
 import {
   assertDuration,

@@ -1,4 +1,4 @@
-import { ConfigError } from "../errors/errors.js";
+import { ConfigError } from "../core/errors.js";
 
 const identifier = /^[A-Za-z_][A-Za-z0-9_]{0,39}$/;
 

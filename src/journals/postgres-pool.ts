@@ -1,5 +1,5 @@
 import type { Pool, PoolClient, QueryResult } from "pg";
-import { ConfigError, JournalError } from "../errors/errors.js";
+import { ConfigError, JournalError } from "../core/errors.js";
 import { sha256Hex } from "../verification/fingerprint.js";
 import { onConnection, outsideTransactions, type PostgresPool } from "./postgres-connection.js";
 import { sqlStateOf } from "./postgres-failure.js";

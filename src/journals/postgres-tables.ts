@@ -1,6 +1,6 @@
-import { ConfigError } from "../errors/errors.js";
-import { type CheckTable, parseOptions } from "../options/option-table.js";
-import { sleep } from "../timing/clock.js";
+import { sleep } from "../core/clock.js";
+import { ConfigError } from "../core/errors.js";
+import { type CheckTable, parseOptions } from "../core/parse.js";
 import { assertKnownVersion, earlier, newest, openFlow } from "./journal-version.js";
 import { onConnection, type PostgresConnection, type PostgresPool } from "./postgres-connection.js";
 import { sqlStateOf } from "./postgres-failure.js";

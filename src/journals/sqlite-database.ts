@@ -1,6 +1,6 @@
-import { ConfigError } from "../errors/errors.js";
-import { type CheckTable, isBoolean, isWholeFrom, parseOptions } from "../options/option-table.js";
-import { clock, sleep } from "../timing/clock.js";
+import { clock, sleep } from "../core/clock.js";
+import { ConfigError } from "../core/errors.js";
+import { type CheckTable, isBoolean, isWholeFrom, parseOptions } from "../core/parse.js";
 import { assertKnownVersion, earlier, newest, openFlow } from "./journal-version.js";
 import type { SqliteConnection } from "./sqlite-connection.js";
 import { sqliteResult } from "./sqlite-failure.js";

@@ -1,4 +1,4 @@
-import { CrossBorderError, JournalError } from "../errors/errors.js";
+import { CrossBorderError, JournalError } from "../core/errors.js";
 import { fileReplaced, inTransaction, replacedAtCommit } from "./sqlite-engine.js";
 
 /** `code` of the error of an operation whose thread is gone. Its `stored` says whether the thread can have had it. */

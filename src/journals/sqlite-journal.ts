@@ -1,4 +1,4 @@
-import { ConfigError, JournalError } from "../errors/errors.js";
+import { ConfigError, JournalError } from "../core/errors.js";
 import { assertFlowKey } from "../flows/flow-key.js";
 import {
   type FlowScope,

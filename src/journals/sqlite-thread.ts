@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers";
 import type { Worker } from "node:worker_threads";
-import { describeThrown } from "../errors/describe-thrown.js";
-import { ConfigError } from "../errors/errors.js";
+import { describeThrown } from "../core/describe.js";
+import { ConfigError } from "../core/errors.js";
 import type { SqliteConnection } from "./sqlite-connection.js";
 import type { SqliteOperation, SqliteReply } from "./sqlite-engine.js";
 import { sqliteFailure, threadEnded } from "./sqlite-failure.js";

@@ -2,7 +2,7 @@ import { authorizationAddress } from "../auth/auth-options.js";
 import { loaded, loadOpenIdGrant } from "../auth/loaded.js";
 import type { LoginChecks } from "../auth/openid-grant.js";
 import type { TokenEndpointOptions } from "../auth/token-endpoint.js";
-import { ConfigError } from "../errors/errors.js";
+import { ConfigError } from "../core/errors.js";
 import type { Transport } from "../wire/transport.js";
 import type { CodeExchange, LoggedIn } from "./code-exchange.js";
 import type { LoginSettings } from "./login-options.js";

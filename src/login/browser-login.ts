@@ -1,7 +1,7 @@
 import type { UserAuth } from "../auth/auth-options.js";
 import type { LoginChecks, UserClaims } from "../auth/openid-grant.js";
 import { type OpenTokenSource, tokenSourceKey } from "../auth/token-source.js";
-import { ConfigError } from "../errors/errors.js";
+import { ConfigError } from "../core/errors.js";
 import { fetchTransport } from "../wire/fetch-transport.js";
 import type { Transport } from "../wire/transport.js";
 import { Authorization } from "./authorization.js";

@@ -1,7 +1,7 @@
 import { type GrantFailure, toTokenError } from "../auth/grant-failure.js";
 import type { LoginChecks, UserClaims } from "../auth/openid-grant.js";
 import { type Granted, TokenEndpoint, type TokenEndpointOptions } from "../auth/token-endpoint.js";
-import { TokenError } from "../errors/errors.js";
+import { TokenError } from "../core/errors.js";
 import type { Transport } from "../wire/transport.js";
 import { issuerMismatch, nobody } from "./login-error.js";
 import type { LoginSettings } from "./login-options.js";

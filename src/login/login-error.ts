@@ -1,4 +1,4 @@
-import { TokenError, type TokenErrorCode } from "../errors/errors.js";
+import { TokenError, type TokenErrorCode } from "../core/errors.js";
 
 /** The beginning of each message. */
 export const nobody = "nobody is logged in";

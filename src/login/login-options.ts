@@ -5,7 +5,7 @@ import {
   parseIdentityProviderOptions,
   realmAddress,
 } from "../auth/auth-options.js";
-import { type CheckTable, isBoolean } from "../options/option-table.js";
+import { type CheckTable, isBoolean } from "../core/parse.js";
 import { parseBaseUrl } from "../wire/base-url.js";
 
 /** A login by the authorization code grant (Interface description 0.0.1, "Authentication"), with PKCE. */

@@ -1,4 +1,4 @@
-import { ConfigError } from "../errors/errors.js";
+import { ConfigError } from "../core/errors.js";
 
 export interface BrowserPage {
   readonly location: { readonly href: string; assign(url: string): void; reload(): void };

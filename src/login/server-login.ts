@@ -2,9 +2,9 @@ import { type IdentityProviderAuth, tokenLeewayOption, type UserAuth } from "../
 import type { UserClaims } from "../auth/openid-grant.js";
 import { type OpenTokenSource, tokenSourceKey } from "../auth/token-source.js";
 import { isTokenStore, type TokenStore } from "../auth/token-store.js";
-import { describeValue } from "../errors/describe-value.js";
-import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
-import { type CheckTable, isFunction } from "../options/option-table.js";
+import { describeValue } from "../core/describe.js";
+import { ConfigError, InvalidArgumentError } from "../core/errors.js";
+import { type CheckTable, isFunction } from "../core/parse.js";
 import { type AppInfo, parseAppInfo } from "../wire/app-info.js";
 import type { FetchLike } from "../wire/fetch-transport.js";
 import { openTransport } from "../wire/open-transport.js";

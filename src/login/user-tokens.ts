@@ -1,10 +1,10 @@
 import type { GrantFailure } from "../auth/grant-failure.js";
 import { JointWork } from "../auth/joint-work.js";
 import { LateTokenManager } from "../auth/late-token-manager.js";
-import type { TokenEvent } from "../auth/token-event.js";
 import type { TokenManagerOptions } from "../auth/token-manager.js";
 import type { OpenTokenSource } from "../auth/token-source.js";
-import { TokenError } from "../errors/errors.js";
+import { TokenError } from "../core/errors.js";
+import type { TokenEvent } from "../events/client-events.js";
 import { loginError } from "./login-error.js";
 
 /** The tokens of one user, for all clients that act for them. It starts out with none. */

@@ -1,10 +1,10 @@
 import type { BatchObservableResult } from "@opentelemetry/api";
 import { apiClientOf } from "../api/api-client.js";
-import { describeValue } from "../errors/describe-value.js";
-import { ConfigError } from "../errors/errors.js";
+import { describeValue } from "../core/describe.js";
+import { ConfigError } from "../core/errors.js";
+import { type CheckTable, isFunction, isPlainObject, parseOptions } from "../core/parse.js";
 import type { FlowClient } from "../flows/options.js";
 import type { PaymentFlow } from "../flows/payment-flow.js";
-import { type CheckTable, isFunction, isPlainObject, parseOptions } from "../options/option-table.js";
 import { gauges, type Reading } from "./gauges.js";
 import { meterOf, type OpenTelemetryApi } from "./open-telemetry.js";
 

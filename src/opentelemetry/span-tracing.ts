@@ -1,7 +1,6 @@
 import type { Span, Tracer } from "@opentelemetry/api";
-import { CrossBorderError } from "../errors/errors.js";
-import { traceHeaders } from "../tracing/trace-headers.js";
-import type { Attributes, Followed, Tracing } from "../tracing/tracing.js";
+import { CrossBorderError } from "../core/errors.js";
+import { type Attributes, type Followed, type Tracing, traceHeaders } from "../events/tracing.js";
 
 /** `@opentelemetry/api`, which the caller brings. */
 export type Api = typeof import("@opentelemetry/api");

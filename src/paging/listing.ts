@@ -7,9 +7,8 @@ import {
   type RequestOptions,
   type WithResponse,
 } from "../api/request-options.js";
-import { InvalidArgumentError, PagingError } from "../errors/errors.js";
-import { traceFrom } from "../errors/trace-from.js";
-import { Deadline } from "../timing/deadline.js";
+import { Deadline } from "../core/deadline.js";
+import { InvalidArgumentError, PagingError, traceFrom } from "../core/errors.js";
 import type { Page } from "./page.js";
 import { ListReader, type ListSource } from "./reader.js";
 

@@ -1,9 +1,9 @@
 import type { ApiClient, PagingValues } from "../api/api-client.js";
 import type { TypedOperation } from "../api/operation.js";
 import type { RequestOptions } from "../api/request-options.js";
-import { ApiError, PagingError, UnexpectedResponseError } from "../errors/errors.js";
-import { clock } from "../timing/clock.js";
-import { parseCreatedAt } from "../timing/created-at.js";
+import { clock } from "../core/clock.js";
+import { parseCreatedAt } from "../core/created-at.js";
+import { ApiError, PagingError, UnexpectedResponseError } from "../core/errors.js";
 import { isRefusedQuestion } from "../wire/status.js";
 import { Listing } from "./listing.js";
 import { textOf } from "./reader.js";

@@ -1,4 +1,4 @@
-import type { PagingError } from "../errors/errors.js";
+import type { PagingError } from "../core/errors.js";
 
 /** Which way a list is read: up asks with `_after`, down with `_before`. */
 export type Direction = "up" | "down";

@@ -1,4 +1,4 @@
-import { ApiError, type ErrorCode, PagingError } from "../errors/errors.js";
+import { ApiError, type ErrorCode, PagingError } from "../core/errors.js";
 import { isRefusedQuestion } from "../wire/status.js";
 import { type Direction, Page } from "./page.js";
 

@@ -1,8 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { setImmediate } from "node:timers";
-import type { KeyObjectLike } from "./key-object.js";
 import { limitConcurrency } from "./limit-concurrency.js";
-import type { Channel, KeyPairDer, Platform, PrivateKey, PublicKey } from "./platform.js";
+import type { Channel, KeyObjectLike, KeyPairDer, Platform, PrivateKey, PublicKey } from "./platform.js";
 import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "./rsa-der.js";
 
 export { readTlsMaterial } from "./tls-material.js";

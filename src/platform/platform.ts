@@ -1,5 +1,4 @@
 import type { Decompression } from "./decompression.js";
-import type { KeyObjectLike } from "./key-object.js";
 import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "./rsa-der.js";
 import type { TlsMaterial, TlsOptions } from "./tls-material.js";
 import type { AgentOptions, UndiciAgent } from "./undici-agent.js";
@@ -72,4 +71,12 @@ export interface Platform {
   /** A channel for the diagnostics of the process. On the web there are none. */
   readonly openChannel: ((name: string) => Channel) | undefined;
   generateKeyPair(bits: number): Promise<KeyPairDer>;
+}
+
+/** A `KeyObject` of `node:crypto`, as far as this package needs it. */
+export interface KeyObjectLike {
+  readonly type: "private" | "public" | "secret";
+  readonly asymmetricKeyType?: string | undefined;
+  readonly asymmetricKeyDetails?: { readonly modulusLength?: number | undefined } | undefined;
+  export(options: { readonly format: "der"; readonly type: "pkcs8" | "spki" }): Uint8Array;
 }

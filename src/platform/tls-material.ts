@@ -1,4 +1,4 @@
-import { ConfigError } from "../errors/errors.js";
+import { ConfigError } from "../core/errors.js";
 import { certificateInPem, privateKeyInPem, tidyPem } from "./pem.js";
 
 /**

@@ -1,6 +1,5 @@
-import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
-import type { KeyObjectLike } from "./key-object.js";
-import type { KeyPairDer, Platform, PrivateKey, PublicKey } from "./platform.js";
+import { ConfigError, InvalidArgumentError } from "../core/errors.js";
+import type { KeyObjectLike, KeyPairDer, Platform, PrivateKey, PublicKey } from "./platform.js";
 import { type OtherKeyDer, type RsaPrivateKeyDer, type RsaPublicKeyDer, readPkcs8, readSpki } from "./rsa-der.js";
 
 export { encodeBase64 } from "./base64.js";

@@ -1,7 +1,7 @@
 import type { ApiClient } from "../api/api-client.js";
+import { Deadline } from "../core/deadline.js";
 import { createdMsOf, keyOf } from "../paging/newest-first.js";
 import type { Payment } from "../resources/payments.js";
-import { Deadline } from "../timing/deadline.js";
 import { type ListPaymentsOptions, type ListSettings, toListSettings } from "./options.js";
 import { isWithin, type PaymentsClient, readPayments, requireApiClient } from "./read-payments.js";
 

@@ -1,7 +1,8 @@
 import type { ApiClient } from "../api/api-client.js";
 import { type RequestOptions, requestOptions } from "../api/request-options.js";
-import { describeValue } from "../errors/describe-value.js";
-import { InvalidArgumentError } from "../errors/errors.js";
+import { clock } from "../core/clock.js";
+import { describeValue } from "../core/describe.js";
+import { InvalidArgumentError } from "../core/errors.js";
 import {
   isBoolean,
   isPositiveInteger,
@@ -10,8 +11,7 @@ import {
   type OptionTable,
   parseOptions,
   withDefaults,
-} from "../options/option-table.js";
-import { clock } from "../timing/clock.js";
+} from "../core/parse.js";
 import type { Period } from "./read-payments.js";
 import { WatchState } from "./watch-state.js";
 

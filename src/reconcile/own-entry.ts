@@ -1,7 +1,7 @@
-import { describeName, describeValue } from "../errors/describe-value.js";
-import { InvalidArgumentError } from "../errors/errors.js";
+import { describeName, describeValue } from "../core/describe.js";
+import { InvalidArgumentError } from "../core/errors.js";
+import { isPlain, propertyOf } from "../core/parse.js";
 import { decimalNumeral } from "../money.js";
-import { isPlain, propertyOf } from "../options/properties.js";
 import type { Payment } from "../resources/payments.js";
 import { parseTime } from "./options.js";
 

@@ -1,5 +1,7 @@
 import { type ApiClient, apiClientOf } from "../api/api-client.js";
 import type { RequestOptions } from "../api/request-options.js";
+import { clock } from "../core/clock.js";
+import { type Deadline, Ended } from "../core/deadline.js";
 import {
   AbortedError,
   ApiError,
@@ -10,13 +12,10 @@ import {
   TimeoutError,
   TokenError,
   UnexpectedResponseError,
-} from "../errors/errors.js";
+} from "../core/errors.js";
+import { type Backoff, longestAskedMs, nextDelayMs } from "../core/retry.js";
 import { newestFirst } from "../paging/newest-first.js";
 import { type Payment, payments } from "../resources/payments.js";
-import { type Backoff, nextDelayMs } from "../timing/backoff.js";
-import { clock } from "../timing/clock.js";
-import { type Deadline, Ended } from "../timing/deadline.js";
-import { longestAskedMs } from "../timing/retry-after.js";
 import { isPassingStatus } from "../wire/status.js";
 
 /**

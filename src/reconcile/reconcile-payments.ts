@@ -1,9 +1,9 @@
 import type { ApiClient } from "../api/api-client.js";
-import { describeValue } from "../errors/describe-value.js";
-import { InvalidArgumentError } from "../errors/errors.js";
+import { Deadline } from "../core/deadline.js";
+import { describeValue } from "../core/describe.js";
+import { InvalidArgumentError } from "../core/errors.js";
 import { createdMsOf } from "../paging/newest-first.js";
 import type { Payment } from "../resources/payments.js";
-import { Deadline } from "../timing/deadline.js";
 import { Comparison, type Discrepancy } from "./compare.js";
 import { maxRetries } from "./list-payments.js";
 import { type ReconcileOptions, type ReconcileSettings, toReconcileSettings } from "./options.js";

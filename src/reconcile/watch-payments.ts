@@ -1,8 +1,8 @@
 import type { ApiClient } from "../api/api-client.js";
+import { clock } from "../core/clock.js";
+import { Deadline } from "../core/deadline.js";
 import { createdMsOf, keyOf } from "../paging/newest-first.js";
 import type { Payment } from "../resources/payments.js";
-import { clock } from "../timing/clock.js";
-import { Deadline } from "../timing/deadline.js";
 import { toWatchSettings, type WatchOptions, type WatchSettings } from "./options.js";
 import { type PaymentsClient, readPayments, requireApiClient } from "./read-payments.js";
 

@@ -1,4 +1,4 @@
-import { PagingError } from "../errors/errors.js";
+import { PagingError } from "../core/errors.js";
 import { createdMsOf } from "../paging/newest-first.js";
 import { textOf } from "../paging/reader.js";
 import { type Payment, payments } from "../resources/payments.js";

@@ -1,4 +1,4 @@
-import { ConfigError } from "../errors/errors.js";
+import { ConfigError } from "../core/errors.js";
 
 /**
  * An address without the sandbox's own path, which may stand at its end or not.

@@ -5,7 +5,7 @@ import {
   isPlainObject,
   isPositiveInteger,
   isWholeFrom,
-} from "../options/option-table.js";
+} from "../core/parse.js";
 import { isOperationName, type OperationName } from "../resources/catalogue.js";
 
 /** How a service can differ from the sandbox where the description leaves it open. Each can be written as JSON. */

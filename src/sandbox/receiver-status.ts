@@ -1,5 +1,5 @@
-import { describeValue } from "../errors/describe-value.js";
-import { InvalidArgumentError } from "../errors/errors.js";
+import { describeValue } from "../core/describe.js";
+import { InvalidArgumentError } from "../core/errors.js";
 import type { Payment, PaymentStatus } from "../resources/payments.js";
 import type { Service } from "./service.js";
 

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { ConfigError } from "../errors/errors.js";
-import { decimalNumeral } from "../money.js";
+import { ConfigError } from "../core/errors.js";
 import {
   assertOptions,
   type CheckTable,
@@ -9,7 +8,8 @@ import {
   isPlainObject,
   isWholeFrom,
   parseOptions,
-} from "../options/option-table.js";
+} from "../core/parse.js";
+import { decimalNumeral } from "../money.js";
 import { isOperationName, type OperationName, operations } from "../resources/catalogue.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 import { assertQuirks, type SandboxQuirks } from "./quirks.js";

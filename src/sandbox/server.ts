@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { ConfigError } from "../errors/errors.js";
+import { ConfigError } from "../core/errors.js";
 import {
   assertOptions,
   type CheckTable,
@@ -9,7 +9,7 @@ import {
   isPositiveInteger,
   isText,
   isWholeFrom,
-} from "../options/option-table.js";
+} from "../core/parse.js";
 import type { SigningKey } from "../signing/keys.js";
 import type { ConsoleRequest, SandboxConsole } from "./console/console.js";
 import { allowOrigin, isPreflight, preflightResponse } from "./cross-origin.js";

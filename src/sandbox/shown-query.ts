@@ -1,5 +1,5 @@
 import type { FieldTable } from "../api/fields.js";
-import { looksLikeName } from "../errors/describe-value.js";
+import { looksLikeName } from "../core/describe.js";
 
 /** What paging and order are asked for by. */
 export const pagingParameters: ReadonlySet<string> = new Set(["_size", "_before", "_after", "_sort"]);

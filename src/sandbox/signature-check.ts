@@ -1,5 +1,5 @@
 import type { Operation } from "../api/operation.js";
-import { CrossBorderError } from "../errors/errors.js";
+import { CrossBorderError } from "../core/errors.js";
 import { operations } from "../resources/catalogue.js";
 import type { PaymentGateway } from "../resources/payment-gateways.js";
 import { verifySignature } from "../signing/verify-signature.js";

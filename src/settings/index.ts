@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { ClientOptions } from "../client-options.js";
-import { ConfigError } from "../errors/errors.js";
-import { type CheckTable, isText, parseOptions } from "../options/option-table.js";
+import { ConfigError } from "../core/errors.js";
+import { type CheckTable, isText, parseOptions } from "../core/parse.js";
 import { readConnection } from "./connection.js";
 import { authOf, type SettingName, type Settings, settingNames, settingTable, variableOf } from "./setting-table.js";
 import { fromEnvironment, readSettingsFile } from "./settings-file.js";

@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 import { rootCertificates } from "node:tls";
 import type { Dispatcher, Pool } from "undici";
-import { ConfigError } from "../errors/errors.js";
+import { ConfigError } from "../core/errors.js";
 import { addressTimeoutMs } from "../platform/undici-agent.js";
 import type { TlsMaterial } from "../wire/tls-options.js";
 import type { Settings } from "./setting-table.js";

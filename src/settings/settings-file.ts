@@ -1,8 +1,8 @@
 import { readFile, stat } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { describeName } from "../errors/describe-value.js";
-import { ConfigError } from "../errors/errors.js";
+import { describeName } from "../core/describe.js";
+import { ConfigError } from "../core/errors.js";
 import { parseObject } from "../wire/parse-json-object.js";
 import { type SettingName, type Settings, settingNames, settingTable } from "./setting-table.js";
 

@@ -1,8 +1,7 @@
 import { encodeBase64, generateKeyPair } from "#platform";
-import { ConfigError, InvalidArgumentError } from "../errors/errors.js";
-import type { KeyObjectLike } from "../platform/key-object.js";
+import { ConfigError, InvalidArgumentError } from "../core/errors.js";
 import { isPem, readPemBlocks, tidyPem, writePem } from "../platform/pem.js";
-import type { PrivateKey, PublicKey } from "../platform/platform.js";
+import type { KeyObjectLike, PrivateKey, PublicKey } from "../platform/platform.js";
 import { readSpki } from "../platform/rsa-der.js";
 import { keyRefusal, keyText, leastBits, privateKeyFound, readPublicKey, readSigningKey } from "./read-key.js";
 

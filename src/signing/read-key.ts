@@ -1,10 +1,9 @@
 import { decryptPem, importPrivateKey, importPublicKey, isKeyObject } from "#platform";
-import { describeValue } from "../errors/describe-value.js";
+import { describeValue } from "../core/describe.js";
 import { decodeBase64 } from "../platform/base64.js";
 import { readSequence } from "../platform/der.js";
-import type { KeyObjectLike } from "../platform/key-object.js";
 import { isPem, type PemBlock, readPemBlocks, tidyPem } from "../platform/pem.js";
-import type { PrivateKey, PublicKey } from "../platform/platform.js";
+import type { KeyObjectLike, PrivateKey, PublicKey } from "../platform/platform.js";
 import {
   type OtherKeyDer,
   type RsaPrivateKeyDer,

@@ -1,5 +1,5 @@
 import { encodeBase64 } from "#platform";
-import { InvalidArgumentError } from "../errors/errors.js";
+import { InvalidArgumentError } from "../core/errors.js";
 import { type SigningKey, wantedSigningKey } from "./keys.js";
 import { keyRefusal, readSigningKey } from "./read-key.js";
 import { signedText } from "./signed-text.js";

@@ -1,6 +1,6 @@
 import { encodeUtf8 } from "#platform";
-import { describeValue } from "../errors/describe-value.js";
-import { InvalidArgumentError } from "../errors/errors.js";
+import { describeValue } from "../core/describe.js";
+import { InvalidArgumentError } from "../core/errors.js";
 
 /**
  * The bytes that are signed: the path without host, immediately followed by the raw body (Interface description 0.0.1,

@@ -1,11 +1,9 @@
 import { encodeBase64, sha256 } from "#platform";
-import { describeThrown } from "../errors/describe-thrown.js";
-import { describeValue } from "../errors/describe-value.js";
-import { ConfigError, type SignedText, SigningError } from "../errors/errors.js";
+import { describeThrown, describeValue } from "../core/describe.js";
+import { ConfigError, type SignedText, SigningError } from "../core/errors.js";
 import { decodeBase64 } from "../platform/base64.js";
 import { encodeHex } from "../platform/hex.js";
-import type { KeyObjectLike } from "../platform/key-object.js";
-import type { PrivateKey, PublicKey } from "../platform/platform.js";
+import type { KeyObjectLike, PrivateKey, PublicKey } from "../platform/platform.js";
 import { parseSigningKey, type SigningKey, wantedPublicKey } from "./keys.js";
 import { keyRefusal, readPublicKey } from "./read-key.js";
 import { signedText } from "./signed-text.js";

@@ -1,8 +1,8 @@
 import { encodeBase64 } from "#platform";
-import { describeValue } from "../errors/describe-value.js";
-import { InvalidArgumentError } from "../errors/errors.js";
+import { describeValue } from "../core/describe.js";
+import { InvalidArgumentError } from "../core/errors.js";
 import { decodeBase64 } from "../platform/base64.js";
-import type { KeyObjectLike } from "../platform/key-object.js";
+import type { KeyObjectLike } from "../platform/platform.js";
 import { parsePublicKey } from "./keys.js";
 import { signedText } from "./signed-text.js";
 

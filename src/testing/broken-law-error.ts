@@ -1,4 +1,4 @@
-import { docsPage } from "../errors/doc-url.js";
+import { docsPage } from "../core/describe.js";
 
 /** A function or a class of yours breaks a law that it must keep. `cause` is what was found. */
 export class BrokenLawError extends Error {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
+import { clock, sleep } from "../core/clock.js";
 import type { JournalEntry } from "../flows/journal.js";
-import { clock, sleep } from "../timing/clock.js";
 import {
   abandon,
   assertSame,

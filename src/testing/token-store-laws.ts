@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { TokenStore } from "../auth/token-store.js";
-import { sleep } from "../timing/clock.js";
+import { sleep } from "../core/clock.js";
 import { pick, times } from "./law-fixture.js";
 
 /** What a law is checked with. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { InvalidArgumentError } from "../errors/errors.js";
+import { clock } from "../core/clock.js";
+import { InvalidArgumentError } from "../core/errors.js";
+import { assertOptions, type CheckTable, isFunction, isPlainObject } from "../core/parse.js";
 import { type FlowFunds, type ReleaseFundsByKey, readFlowFunds, type TakeFundsByKey } from "../flows/funds.js";
-import { assertOptions, type CheckTable, isFunction, isPlainObject } from "../options/option-table.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
-import { clock } from "../timing/clock.js";
 import { Laws } from "./broken-law-error.js";
 import { times } from "./law-fixture.js";
 

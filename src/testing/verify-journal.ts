@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { InvalidArgumentError } from "../errors/errors.js";
+import { clock } from "../core/clock.js";
+import { InvalidArgumentError } from "../core/errors.js";
+import { assertOptions, type CheckTable, isFunction, isPositiveInteger } from "../core/parse.js";
 import type { Journal } from "../flows/journal.js";
-import { assertOptions, type CheckTable, isFunction, isPositiveInteger } from "../options/option-table.js";
-import { clock } from "../timing/clock.js";
 import { Laws } from "./broken-law-error.js";
 import { laws } from "./journal-laws.js";
 import { assertSame, begin, defined, done, lease, open } from "./law-fixture.js";

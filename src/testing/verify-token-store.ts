@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isTokenStore, type TokenStore } from "../auth/token-store.js";
-import { InvalidArgumentError } from "../errors/errors.js";
-import { assertOptions, type CheckTable, isFunction, isPositiveInteger } from "../options/option-table.js";
+import { InvalidArgumentError } from "../core/errors.js";
+import { assertOptions, type CheckTable, isFunction, isPositiveInteger } from "../core/parse.js";
 import { Laws } from "./broken-law-error.js";
 import { tokenStoreLaws } from "./token-store-laws.js";
 

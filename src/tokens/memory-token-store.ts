@@ -1,5 +1,5 @@
 import type { StoredToken, TokenStore } from "../auth/token-store.js";
-import { clock } from "../timing/clock.js";
+import { clock } from "../core/clock.js";
 
 /** A token store in memory: one session for several clients of one process, and for tests. Nothing is encrypted. */
 export class MemoryTokenStore implements TokenStore {

@@ -1,5 +1,7 @@
 import type { StoredToken, TokenStore } from "../auth/token-store.js";
-import { ConfigError } from "../errors/errors.js";
+import { clock } from "../core/clock.js";
+import { ConfigError } from "../core/errors.js";
+import { type CheckTable, isFunction, parseOptions } from "../core/parse.js";
 import { outsideTransactions, type PostgresPool } from "../journals/postgres-connection.js";
 import {
   isRolledBack,
@@ -8,8 +10,6 @@ import {
   sqlStateOf,
   tokenStoreFailure,
 } from "../journals/postgres-failure.js";
-import { type CheckTable, isFunction, parseOptions } from "../options/option-table.js";
-import { clock } from "../timing/clock.js";
 import { EncryptedTexts } from "./encrypted-texts.js";
 import { type TokenTable, tokenStatements, tokenTableOf, tokenTableText } from "./postgres-token-table.js";
 import type { TokenEncryptionKey } from "./token-cipher.js";

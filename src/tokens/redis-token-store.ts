@@ -1,6 +1,6 @@
 import type { StoredToken, TokenStore } from "../auth/token-store.js";
-import { ConfigError } from "../errors/errors.js";
-import { type CheckTable, isFunction, parseOptions } from "../options/option-table.js";
+import { ConfigError } from "../core/errors.js";
+import { type CheckTable, isFunction, parseOptions } from "../core/parse.js";
 import { EncryptedTexts } from "./encrypted-texts.js";
 import { maxStoredLength, type TokenEncryptionKey } from "./token-cipher.js";
 

@@ -1,6 +1,6 @@
 import { encodeBase64 } from "#platform";
-import { counted } from "../errors/counted.js";
-import { ConfigError } from "../errors/errors.js";
+import { counted } from "../core/describe.js";
+import { ConfigError } from "../core/errors.js";
 
 /** 32 random bytes, as they are or in Base64: `openssl rand -base64 32` prints some. The same for all processes of a fleet. */
 export type TokenEncryptionKey = string | Uint8Array;

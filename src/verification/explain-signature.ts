@@ -1,4 +1,4 @@
-import { counted } from "../errors/counted.js";
+import { counted } from "../core/describe.js";
 import { parsePublicKey } from "../signing/keys.js";
 import { signedText } from "../signing/signed-text.js";
 import { sha256Hex } from "./fingerprint.js";

@@ -1,4 +1,4 @@
-import { counted } from "../errors/counted.js";
+import { counted } from "../core/describe.js";
 import { decodeSignature } from "../signing/verify-signature.js";
 import { finding, type SignatureFinding } from "./signature-finding.js";
 

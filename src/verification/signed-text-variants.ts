@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { percentEncoded } from "../api/path.js";
-import { looksLikeName } from "../errors/describe-value.js";
+import { looksLikeName } from "../core/describe.js";
 
 /** What may have been signed in place of a part of the text. */
 export interface Variant<Value> {

@@ -1,9 +1,9 @@
 import type { Operation } from "../api/operation.js";
-import { describeValue } from "../errors/describe-value.js";
-import { InvalidArgumentError } from "../errors/errors.js";
+import { describeValue } from "../core/describe.js";
+import { InvalidArgumentError } from "../core/errors.js";
+import { assertOptions, type CheckTable, isBoolean } from "../core/parse.js";
 import { equalAmounts, isExactNumber } from "../money.js";
-import { assertOptions, type CheckTable, isBoolean } from "../options/option-table.js";
-import type { KeyObjectLike } from "../platform/key-object.js";
+import type { KeyObjectLike } from "../platform/platform.js";
 import { type Deposit, type DepositFields, deposits } from "../resources/deposits.js";
 import { type Payment, type PaymentRequest, payments } from "../resources/payments.js";
 import { parsePublicKey } from "../signing/keys.js";

@@ -1,5 +1,5 @@
-import { ConfigError } from "../errors/errors.js";
-import { type CheckTable, parseOptions } from "../options/option-table.js";
+import { ConfigError } from "../core/errors.js";
+import { type CheckTable, parseOptions } from "../core/parse.js";
 import type { Transport } from "./transport.js";
 import { version } from "./version.js";
 

@@ -1,5 +1,5 @@
-import { describeValue } from "../errors/describe-value.js";
-import { ConfigError } from "../errors/errors.js";
+import { describeValue } from "../core/describe.js";
+import { ConfigError } from "../core/errors.js";
 
 /** An address in two parts, so that paths are joined by hand: a URL parser would drop the base path. */
 export interface BaseUrl {

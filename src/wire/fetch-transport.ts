@@ -1,5 +1,5 @@
-import { ConfigError } from "../errors/errors.js";
-import type { Deadline } from "../timing/deadline.js";
+import type { Deadline } from "../core/deadline.js";
+import { ConfigError } from "../core/errors.js";
 import { BodyChunks } from "./body-chunks.js";
 import type { BrokenBody, Transport, WireRequest, WireResponse } from "./transport.js";
 import { isStatus, reasonOf, WireFailure } from "./wire-failure.js";

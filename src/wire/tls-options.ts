@@ -1,6 +1,6 @@
 import { readTlsMaterial } from "#platform";
-import { ConfigError } from "../errors/errors.js";
-import { type CheckTable, isText, parseOptions } from "../options/option-table.js";
+import { ConfigError } from "../core/errors.js";
+import { type CheckTable, isText, parseOptions } from "../core/parse.js";
 import { certificateInPem, privateKeyInPem } from "../platform/pem.js";
 import type { TlsMaterial, TlsOptions } from "../platform/tls-material.js";
 

@@ -1,4 +1,4 @@
-import type { Deadline, EndKind } from "../timing/deadline.js";
+import type { Deadline, EndKind } from "../core/deadline.js";
 
 /** One request as it goes over the wire, byte for byte. */
 export interface WireRequest {

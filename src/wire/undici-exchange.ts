@@ -1,9 +1,9 @@
 import { decompression } from "#platform";
-import { describeThrown } from "../errors/describe-thrown.js";
-import { ConfigError } from "../errors/errors.js";
+import type { Deadline, EndKind } from "../core/deadline.js";
+import { describeThrown } from "../core/describe.js";
+import { ConfigError } from "../core/errors.js";
 import type { Decoder } from "../platform/decompression.js";
 import type { Dispatcher, UndiciAgent } from "../platform/undici-agent.js";
-import type { Deadline, EndKind } from "../timing/deadline.js";
 import { BodyChunks } from "./body-chunks.js";
 import { parseContentCodings } from "./content-codings.js";
 import { isPassingStatus } from "./status.js";

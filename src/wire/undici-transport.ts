@@ -1,10 +1,10 @@
 import { decompression, openAgent } from "#platform";
-import { describeThrown } from "../errors/describe-thrown.js";
-import { ConfigError } from "../errors/errors.js";
-import { loadedLate } from "../errors/loaded-late.js";
+import { clock } from "../core/clock.js";
+import type { Deadline } from "../core/deadline.js";
+import { describeThrown } from "../core/describe.js";
+import { ConfigError } from "../core/errors.js";
+import { loadedLate } from "../core/lazy-load.js";
 import type { AgentOptions, UndiciAgent } from "../platform/undici-agent.js";
-import { clock } from "../timing/clock.js";
-import type { Deadline } from "../timing/deadline.js";
 import type { Transport, WireRequest, WireResponse } from "./transport.js";
 import type { Route } from "./undici-exchange.js";
 import { WireFailure } from "./wire-failure.js";

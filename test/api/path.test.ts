@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { encodeId, encodeQuery, fillPath, parsePathTemplate } from "../../src/api/path.js";
-import { InvalidArgumentError } from "../../src/errors/errors.js";
+import { InvalidArgumentError } from "../../src/core/errors.js";
 
 const origin = "https://service.test";
 const nasty = [

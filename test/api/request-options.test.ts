@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseRequestOptions } from "../../src/api/request-options.js";
-import { InvalidArgumentError } from "../../src/errors/errors.js";
+import { InvalidArgumentError } from "../../src/core/errors.js";
 import { operations } from "../../src/resources/catalogue.js";
 
 const rows = [...operations.values()];

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 
 /** What has a time of its own: the sandbox (its option `now`), and what a person or a socket waits for while a simulation replaces the clock. */
 const allowed = [
-  /^timing\/clock\.ts$/,
+  /^core\/clock\.ts$/,
   /^sandbox\//,
   /^cli\/sandbox\//,
   /^cli\/interruption\.ts$/,
@@ -13,7 +13,7 @@ const allowed = [
 
 const bypasses = /\b(?:Date\.now\(|performance\.now\(|new Date\(\)|(?<!\.)set(?:Timeout|Interval)\()/;
 
-it("takes the time from the clock of src/timing", () => {
+it("takes the time from the clock of src/core", () => {
   const sources = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
   const found = sources.filter((file) => bypasses.test(readFileSync(join("src", file), "utf8")));
   expect(found.filter((file) => !allowed.some((one) => one.test(file)))).toEqual([]);

@@ -9,7 +9,7 @@ import {
   tokenLeewayOption,
 } from "../../src/auth/auth-options.js";
 import { tokenSourceKey } from "../../src/auth/token-source.js";
-import { ConfigError } from "../../src/errors/errors.js";
+import { ConfigError } from "../../src/core/errors.js";
 
 const complete: PasswordAuth = {
   authUrl: "https://id.example",

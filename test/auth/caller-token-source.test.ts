@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { expect, it, vi } from "vitest";
 import type { AccessTokenContext } from "../../src/auth/auth-options.js";
 import { callerTokenSource } from "../../src/auth/caller-token-source.js";
-import { Deadline, Ended } from "../../src/timing/deadline.js";
+import { Deadline, Ended } from "../../src/core/deadline.js";
 import { failure, handled, settle, withFakeTimeAndNothingUnhandled } from "./manager-fixture.js";
 
 withFakeTimeAndNothingUnhandled();

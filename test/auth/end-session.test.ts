@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import type { Granted } from "../../src/auth/token-endpoint.js";
-import { now } from "../../src/timing/timestamp.js";
+import { now } from "../../src/core/clock.js";
 import { granted, maybeSent, notSent, type Reply, refusal, responded } from "./fake-token-endpoint.js";
 import { type Fleet, fleetOf, givenFleet, type Member } from "./fleet-fixture.js";
 import {

@@ -1,4 +1,4 @@
-import { type Deadline, Ended } from "../../src/timing/deadline.js";
+import { type Deadline, Ended } from "../../src/core/deadline.js";
 import type { Transport, WireRequest, WireResponse } from "../../src/wire/transport.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 

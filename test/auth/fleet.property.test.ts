@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it, vi } from "vitest";
 import type { SessionAuth } from "../../src/auth/auth-options.js";
-import { TokenError } from "../../src/errors/errors.js";
-import { Ended } from "../../src/timing/deadline.js";
+import { Ended } from "../../src/core/deadline.js";
+import { TokenError } from "../../src/core/errors.js";
 import { seededRandom } from "../faults/seeded-random.js";
 import { runs } from "../support/thorough.js";
 import { type Fleet, fleetOf, type Member, type StoreFault } from "./fleet-fixture.js";

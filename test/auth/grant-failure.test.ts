@@ -12,7 +12,7 @@ import {
   toRejectedError,
   toTokenError,
 } from "../../src/auth/grant-failure.js";
-import { ConfigError, type TokenErrorCode } from "../../src/errors/errors.js";
+import { ConfigError, type TokenErrorCode } from "../../src/core/errors.js";
 
 const failure: GrantFailure = { class: "throttled", status: 429, retryAfterMs: 1000 };
 

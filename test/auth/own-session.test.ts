@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { OwnSession } from "../../src/auth/own-session.js";
-import { now } from "../../src/timing/timestamp.js";
+import { now } from "../../src/core/clock.js";
 
 it.each<[string, (session: OwnSession) => void]>([
   ["nothing happened", () => {}],

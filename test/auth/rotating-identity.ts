@@ -1,4 +1,4 @@
-import type { Deadline } from "../../src/timing/deadline.js";
+import type { Deadline } from "../../src/core/deadline.js";
 import type { Transport, WireRequest, WireResponse } from "../../src/wire/transport.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 import { bodyText, responded } from "./fake-token-endpoint.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { TokenError } from "../../src/errors/errors.js";
+import { TokenError } from "../../src/core/errors.js";
 import { FakeTokenEndpoint, granted, refusal, responded } from "./fake-token-endpoint.js";
 import { type FaultyStore, type Fleet, fleetOf, givenFleet, type Member, type StoreFault } from "./fleet-fixture.js";
 import {

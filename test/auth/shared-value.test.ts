@@ -9,7 +9,7 @@ import {
   writeSharedValue,
 } from "../../src/auth/shared-value.js";
 import type { Granted } from "../../src/auth/token-endpoint.js";
-import { now } from "../../src/timing/timestamp.js";
+import { now } from "../../src/core/clock.js";
 import { withFakeTime } from "./manager-fixture.js";
 
 withFakeTime();

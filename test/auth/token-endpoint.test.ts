@@ -2,10 +2,10 @@ import { inspect } from "node:util";
 import { expect, it, vi } from "vitest";
 import type { PasswordAuth } from "../../src/auth/auth-options.js";
 import { type GrantResult, TokenEndpoint } from "../../src/auth/token-endpoint.js";
-import { Deadline, Ended } from "../../src/timing/deadline.js";
+import { Deadline, Ended } from "../../src/core/deadline.js";
 import type { Transport } from "../../src/wire/transport.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
-import { RecordedTracing } from "../tracing/recorded-tracing.js";
+import { RecordedTracing } from "../events/recorded-tracing.js";
 import {
   bodyText,
   FakeTokenEndpoint,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it, vi } from "vitest";
-import { TokenError } from "../../src/errors/errors.js";
-import { Deadline, Ended } from "../../src/timing/deadline.js";
+import { Deadline, Ended } from "../../src/core/deadline.js";
+import { TokenError } from "../../src/core/errors.js";
 import { granted, maybeSent, notSent, type Reply, refusal, responded, untrusted } from "./fake-token-endpoint.js";
 import { fakeTime, type ManagerFixture, managerFixture, pass, settle, withFakeTime } from "./manager-fixture.js";
 

@@ -1,9 +1,9 @@
 import { inspect } from "node:util";
 import { expect, it, vi } from "vitest";
 import { TokenManager } from "../../src/auth/token-manager.js";
-import { ConfigError } from "../../src/errors/errors.js";
-import { Deadline, Ended } from "../../src/timing/deadline.js";
-import { now } from "../../src/timing/timestamp.js";
+import { now } from "../../src/core/clock.js";
+import { Deadline, Ended } from "../../src/core/deadline.js";
+import { ConfigError } from "../../src/core/errors.js";
 import { openRefusals } from "../http/statuses.js";
 import {
   FakeTokenEndpoint,

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { exitCodes } from "../../src/cli/command.js";
 import { commands } from "../../src/cli/commands.js";
 import { overview } from "../../src/cli/help.js";
-import { docUrlOf } from "../../src/errors/doc-url.js";
+import { docUrlOf } from "../../src/core/describe.js";
 import { command } from "../support/program.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 import { isThorough } from "../support/thorough.js";

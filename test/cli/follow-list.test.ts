@@ -5,7 +5,7 @@ import { follow, outageReports } from "../../src/cli/lists/follow.js";
 import type { ListedRecord } from "../../src/cli/lists/formats.js";
 import { fits } from "../../src/cli/lists/list-commands.js";
 import type { Terminal } from "../../src/cli/terminal.js";
-import { type ErrorCode, PagingError } from "../../src/errors/errors.js";
+import { type ErrorCode, PagingError } from "../../src/core/errors.js";
 
 /** A service whose records come in turns, one turn before each reading; after the last one the follower is stopped. */
 interface Service {

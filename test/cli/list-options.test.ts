@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { parseListOptions, type Values } from "../../src/cli/lists/list-options.js";
 import { hasList, sources } from "../../src/cli/lists/sources.js";
 import type { Terminal } from "../../src/cli/terminal.js";
-import { clock, setClock } from "../../src/timing/clock.js";
+import { clock, setClock } from "../../src/core/clock.js";
 
 function parse(values: Values, { of = "payments", width }: { of?: string; width?: number } = {}) {
   const source = sources.filter(hasList).find(({ name }) => name === of);

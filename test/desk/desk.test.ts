@@ -1,8 +1,8 @@
 import http2 from "node:http2";
 import { deskListener, operatorDesk } from "cross-border-payments/desk";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { clock } from "../../src/core/clock.js";
 import { resolutionOptions } from "../../src/flows/operate.js";
-import { clock } from "../../src/timing/clock.js";
 import { request } from "../flows/flow-fixture.js";
 import { originOf } from "../support/origin-of.js";
 import { deskFixture } from "./desk-fixture.js";

@@ -132,7 +132,7 @@ describe("lines", () => {
 
   it("do not give the status of a token endpoint for that of the service", async () => {
     const { written, logger } = fakeLogger();
-    const { TokenError } = await import("../../src/errors/errors.js");
+    const { TokenError } = await import("../../src/core/errors.js");
     const refuse = () => Promise.reject(new TokenError("no token", { code: "login_refused", status: 401 }));
     await settled(calls.read(logged([json({})], logger, { tokens: { current: refuse, renew: refuse } }).client));
     expect(written).toMatchObject([{ level: "debug", fields: { "error.type": "login_refused" } }]);

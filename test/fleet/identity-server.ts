@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { Deadline } from "../../src/timing/deadline.js";
+import { Deadline } from "../../src/core/deadline.js";
 import { RotatingIdentity } from "../auth/rotating-identity.js";
 import { originOf } from "../support/origin-of.js";
 

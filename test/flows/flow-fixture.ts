@@ -1,7 +1,7 @@
 import { type ClientOptions, CrossBorderClient, type PaymentIntentRequest } from "cross-border-payments";
 import { type FlowFunds, MemoryJournal, PaymentFlow, type PaymentFlowOptions } from "cross-border-payments/flow";
 import { createSandbox, type Sandbox, type SandboxOptions } from "cross-border-payments/sandbox";
-import { clock } from "../../src/timing/clock.js";
+import { clock } from "../../src/core/clock.js";
 import { intentRequest } from "../support/corridor.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { stretched } from "../support/patience.js";

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from "cross-border-payments";
 import { FlowPausedError, type Journal, type PaymentFlowOptions } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
 import { apiClientOf } from "../../src/api/api-client.js";
-import { ConnectionError } from "../../src/errors/errors.js";
+import { ConnectionError } from "../../src/core/errors.js";
 import { type FlowFixture, flowFixture, request } from "./flow-fixture.js";
 
 /** What the service makes of a request: nothing that it does itself, or a response in place of its own. */

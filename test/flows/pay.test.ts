@@ -9,11 +9,11 @@ import {
   InvalidArgumentError,
   OutcomeUnknownError,
   SigningError,
-} from "../../src/errors/errors.js";
+} from "../../src/core/errors.js";
 import { latePay as pay } from "../../src/flows/late-pay.js";
 import type { TakeFunds } from "../../src/flows/pay.js";
+import { RecordedTracing } from "../events/recorded-tracing.js";
 import { errorOf } from "../support/error-of.js";
-import { RecordedTracing } from "../tracing/recorded-tracing.js";
 import { flowFixture, request } from "./flow-fixture.js";
 import { gatewayClient, intent, intentRequest } from "./gateway-client.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { InvalidArgumentError } from "../../src/errors/errors.js";
+import { InvalidArgumentError } from "../../src/core/errors.js";
 import { paymentFromIntent } from "../../src/flows/payment-from-intent.js";
 import type { PaymentIntent } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";

@@ -1,17 +1,11 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { withoutConsequence } from "../../src/errors/call-texts.js";
-import {
-  ConnectionError,
-  OutcomeUnknownError,
-  SigningError,
-  TimeoutError,
-  TokenError,
-} from "../../src/errors/errors.js";
+import { withoutConsequence } from "../../src/core/call-texts.js";
+import { Ended } from "../../src/core/deadline.js";
+import { ConnectionError, OutcomeUnknownError, SigningError, TimeoutError, TokenError } from "../../src/core/errors.js";
 import type { HttpClient, HttpClientOptions } from "../../src/http/http-client.js";
 import { deposits } from "../../src/resources/deposits.js";
 import { payments } from "../../src/resources/payments.js";
-import { Ended } from "../../src/timing/deadline.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 import {
   broken,

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { Ended } from "../../src/core/deadline.js";
 import { createReporter } from "../../src/events/reporter.js";
+import type { Tracing } from "../../src/events/tracing.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
-import { Ended } from "../../src/timing/deadline.js";
-import type { Tracing } from "../../src/tracing/tracing.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
-import { RecordedTracing } from "../tracing/recorded-tracing.js";
+import { RecordedTracing } from "../events/recorded-tracing.js";
 import {
   calls,
   json,

@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { BadRequestError, ConfigError, OutcomeUnknownError, SigningError } from "../../src/errors/errors.js";
+import { later, now } from "../../src/core/clock.js";
+import { BadRequestError, ConfigError, OutcomeUnknownError, SigningError } from "../../src/core/errors.js";
 import { createReporter } from "../../src/events/reporter.js";
 import type { HttpClient, HttpClientOptions } from "../../src/http/http-client.js";
 import { SchemaLoader } from "../../src/http/schema.js";
@@ -9,7 +10,6 @@ import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { paymentGateways } from "../../src/resources/payment-gateways.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
-import { later, now } from "../../src/timing/timestamp.js";
 import {
   broken,
   calls,

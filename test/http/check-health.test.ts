@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { RequestOptions } from "../../src/api/request-options.js";
-import { ConfigError, InvalidArgumentError, SigningError, TokenError } from "../../src/errors/errors.js";
+import { ConfigError, InvalidArgumentError, SigningError, TokenError } from "../../src/core/errors.js";
 import type { HealthReport } from "../../src/http/check-health.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
 import { SchemaLoader } from "../../src/http/schema.js";

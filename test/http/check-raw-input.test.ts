@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RawOperation } from "../../src/api/operation.js";
 import { parsePathTemplate } from "../../src/api/path.js";
-import { InvalidArgumentError } from "../../src/errors/errors.js";
+import { InvalidArgumentError } from "../../src/core/errors.js";
 import { checkRawBody, textsIn } from "../../src/http/check-raw-input.js";
 import { thrownBy } from "../signing/test-keys.js";
 

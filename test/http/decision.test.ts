@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../src/api/operation.js";
-import type { Effect } from "../../src/errors/errors.js";
+import { Ended, type EndKind } from "../../src/core/deadline.js";
+import type { Effect } from "../../src/core/errors.js";
 import {
   classifyBroken,
   classifyFailure,
@@ -16,7 +17,6 @@ import {
 import { catalogue } from "../../src/resources/catalogue.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
-import { Ended, type EndKind } from "../../src/timing/deadline.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 import { passingRefusals, provingNothing } from "./statuses.js";
 

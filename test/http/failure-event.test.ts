@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { ConfigError, SigningError, TokenError } from "../../src/errors/errors.js";
+import { Ended } from "../../src/core/deadline.js";
+import { ConfigError, SigningError, TokenError } from "../../src/core/errors.js";
 import type { FailureEvent } from "../../src/events/client-events.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
 import { Schemas } from "../../src/http/schema.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
-import { Ended } from "../../src/timing/deadline.js";
 import { broken, calls, errorOf, json, payment, type Step, scriptedClient, unsent } from "./scripted-transport.js";
 
 const withId = { "x-request-id": "r-7" };

@@ -1,10 +1,10 @@
 import { inspect } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { InvalidArgumentError, SigningError } from "../../src/errors/errors.js";
+import { later, now, type Timestamp } from "../../src/core/clock.js";
+import { InvalidArgumentError, SigningError } from "../../src/core/errors.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { payments } from "../../src/resources/payments.js";
-import { later, now, type Timestamp } from "../../src/timing/timestamp.js";
 import { undiciTransport } from "../../src/wire/undici-transport.js";
 import { startWireServer, type WireScript, wireResponse } from "../wire/wire-server.js";
 import {

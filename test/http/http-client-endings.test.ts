@@ -1,11 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import {
-  AbortedError,
-  OutcomeUnknownError,
-  RateLimitError,
-  ServerError,
-  TimeoutError,
-} from "../../src/errors/errors.js";
+import { AbortedError, OutcomeUnknownError, RateLimitError, ServerError, TimeoutError } from "../../src/core/errors.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
 import { SchemaLoader } from "../../src/http/schema.js";
 import {

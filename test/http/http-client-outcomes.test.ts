@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RequestOptions } from "../../src/api/request-options.js";
+import { later, now } from "../../src/core/clock.js";
+import { Ended } from "../../src/core/deadline.js";
 import {
   AbortedError,
   ApiError,
@@ -18,14 +20,12 @@ import {
   TokenError,
   UnexpectedResponseError,
   UnprocessableEntityError,
-} from "../../src/errors/errors.js";
+} from "../../src/core/errors.js";
 import type { HttpClient } from "../../src/http/http-client.js";
 import { RetryBudget } from "../../src/http/retry-budget.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
-import { Ended } from "../../src/timing/deadline.js";
-import { later, now } from "../../src/timing/timestamp.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 import {
   broken,

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { describe, expect, it, vi } from "vitest";
 import type { Operation, TypedOperation } from "../../src/api/operation.js";
 import type { RequestOptions } from "../../src/api/request-options.js";
-import { ApiError, ConfigError, InvalidArgumentError, UnexpectedResponseError } from "../../src/errors/errors.js";
+import { ApiError, ConfigError, InvalidArgumentError, UnexpectedResponseError } from "../../src/core/errors.js";
 import { deposits } from "../../src/resources/deposits.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { CrossBorderError, type Effect } from "../../src/errors/errors.js";
+import { Ended } from "../../src/core/deadline.js";
+import { CrossBorderError, type Effect } from "../../src/core/errors.js";
 import { RetryBudget } from "../../src/http/retry-budget.js";
-import { Ended } from "../../src/timing/deadline.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 import { runs } from "../support/thorough.js";
 import { calls, json, ownError, payment, paymentRecord, type Step, scriptedClient } from "./scripted-transport.js";

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
-import { InvalidArgumentError, OutcomeUnknownError } from "../../src/errors/errors.js";
+import { later, now } from "../../src/core/clock.js";
+import { InvalidArgumentError, OutcomeUnknownError } from "../../src/core/errors.js";
 import type { RawRequest } from "../../src/http/raw-request.js";
 import { payments } from "../../src/resources/payments.js";
-import { later, now } from "../../src/timing/timestamp.js";
 import { broken, calls, errorOf, json, payment, scriptedClient } from "./scripted-transport.js";
 
 describe("a request without a description", () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { InvalidArgumentError } from "../../src/errors/errors.js";
+import { InvalidArgumentError } from "../../src/core/errors.js";
 import type { RawRequest } from "../../src/http/raw-request.js";
 import { operations } from "../../src/resources/catalogue.js";
 import { errorOf, json, scriptedClient } from "./scripted-transport.js";

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ConfigError, InvalidArgumentError, OutcomeUnknownError } from "../../src/errors/errors.js";
+import { ConfigError, InvalidArgumentError, OutcomeUnknownError } from "../../src/core/errors.js";
 import type { RawRequest } from "../../src/http/raw-request.js";
 import { operations } from "../../src/resources/catalogue.js";
 import { runs } from "../support/thorough.js";

@@ -1,5 +1,5 @@
 /** Reads one large response, and prints what it cost besides `JSON.parse`. Started by `response-costs.test.ts` with a limited heap. */
-import { ApiError } from "../../src/errors/errors.js";
+import { ApiError } from "../../src/core/errors.js";
 import { toError } from "../../src/http/call-error.js";
 import { readResponse } from "../../src/http/read-response.js";
 import { SchemaLoader } from "../../src/http/schema.js";

@@ -1,14 +1,14 @@
 import { vi } from "vitest";
 import type { FieldKind, FieldTable } from "../../src/api/fields.js";
 import type { RequestOptions } from "../../src/api/request-options.js";
-import { CrossBorderError } from "../../src/errors/errors.js";
+import type { Deadline, Ended } from "../../src/core/deadline.js";
+import { CrossBorderError } from "../../src/core/errors.js";
 import { createReporter } from "../../src/events/reporter.js";
 import { HttpClient, type HttpClientOptions } from "../../src/http/http-client.js";
 import { RetryBudget } from "../../src/http/retry-budget.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { type PaymentIntentRequest, paymentIntents } from "../../src/resources/payment-intents.js";
 import { type PaymentRequest, payments } from "../../src/resources/payments.js";
-import type { Deadline, Ended } from "../../src/timing/deadline.js";
 import type { Transport, WireRequest, WireResponse } from "../../src/wire/transport.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 import { signingKeysOf } from "../support/key-pairs.js";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ConfigError } from "../../src/errors/errors.js";
+import { ConfigError } from "../../src/core/errors.js";
 import { assertPrimary, isOfOneStatement, isRolledBack, postgresFailure } from "../../src/journals/postgres-failure.js";
 
 const driverError = (code: unknown) => Object.assign(new Error("of CH9300762011623852957"), { code });

@@ -1,6 +1,6 @@
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
-import { ConfigError } from "../../src/errors/errors.js";
+import { ConfigError } from "../../src/core/errors.js";
 import { sqliteFailure, sqliteResult } from "../../src/journals/sqlite-failure.js";
 
 const driverError = (properties: object) => Object.assign(new Error("of CH9300762011623852957"), properties);

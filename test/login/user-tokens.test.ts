@@ -1,9 +1,9 @@
 import { afterEach, expect, it, vi } from "vitest";
 import { LateTokenManager } from "../../src/auth/late-token-manager.js";
-import type { TokenEvent } from "../../src/auth/token-event.js";
-import { TokenError } from "../../src/errors/errors.js";
+import { Deadline } from "../../src/core/deadline.js";
+import { TokenError } from "../../src/core/errors.js";
+import type { TokenEvent } from "../../src/events/client-events.js";
 import { UserTokens } from "../../src/login/user-tokens.js";
-import { Deadline } from "../../src/timing/deadline.js";
 import { fetchTransport } from "../../src/wire/fetch-transport.js";
 
 afterEach(() => void vi.restoreAllMocks());

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { ListQuery } from "../../src/api/list-query.js";
 import type { RequestOptions } from "../../src/api/request-options.js";
 import { resource } from "../../src/api/resource.js";
-import { InvalidArgumentError, PagingError } from "../../src/errors/errors.js";
+import { InvalidArgumentError, PagingError } from "../../src/core/errors.js";
 import { type Listing, listRecords } from "../../src/paging/listing.js";
 import { ListService, type Row, rowsUpTo } from "./list-service.js";
 

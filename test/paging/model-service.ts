@@ -1,4 +1,4 @@
-import { type ApiError, BadRequestError } from "../../src/errors/errors.js";
+import { type ApiError, BadRequestError } from "../../src/core/errors.js";
 import type { ListSource, PageRequest } from "../../src/paging/reader.js";
 
 export interface ModelRecord {

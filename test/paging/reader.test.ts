@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { PagingError } from "../../src/errors/errors.js";
+import { PagingError } from "../../src/core/errors.js";
 import { ListReader, type ReaderQuery } from "../../src/paging/reader.js";
 import { type Defect, kindsOfTokens, type ModelOptions, type ModelRecord, ModelService } from "./model-service.js";
 

@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { ConfigError, InvalidArgumentError } from "../../src/errors/errors.js";
+import { ConfigError, InvalidArgumentError } from "../../src/core/errors.js";
 import * as node from "../../src/platform/node.js";
 import type { Platform } from "../../src/platform/platform.js";
 import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "../../src/platform/rsa-der.js";

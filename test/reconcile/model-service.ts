@@ -1,11 +1,11 @@
 import { onTestFinished } from "vitest";
 import { type ApiClient, apiClientKey, type CallInput, type PagingValues } from "../../src/api/api-client.js";
 import type { ApiPromise, RequestOptions } from "../../src/api/request-options.js";
-import { AbortedError, ApiError, ConnectionError } from "../../src/errors/errors.js";
+import { setClock } from "../../src/core/clock.js";
+import { AbortedError, ApiError, ConnectionError } from "../../src/core/errors.js";
 import { toApiPromise } from "../../src/http/api-promise.js";
 import type { PaymentsClient } from "../../src/reconcile/read-payments.js";
 import type { Payment } from "../../src/resources/payments.js";
-import { setClock } from "../../src/timing/clock.js";
 import { fakeApiClient } from "../paging/fake-api-client.js";
 
 /** What services do differently. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { runInNewContext } from "node:vm";
 import { listPayments, reconcilePayments, watchPayments } from "cross-border-payments/reconcile";
 import { expect, it } from "vitest";
-import type { Option } from "../../src/options/option-table.js";
+import type { Option } from "../../src/core/parse.js";
 import {
   listPaymentsOptions,
   reconcileOptions,

@@ -9,7 +9,7 @@ import {
   TokenError,
   type TokenErrorCode,
   UnexpectedResponseError,
-} from "../../src/errors/errors.js";
+} from "../../src/core/errors.js";
 import { retryDelayMs } from "../../src/reconcile/read-payments.js";
 
 const response = (status: number) => ({ status, headers: {}, text: "" });

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { type PaymentEvent, type WatchOptions, watchPayments } from "cross-border-payments/reconcile";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { TokenError } from "../../src/errors/errors.js";
+import { TokenError } from "../../src/core/errors.js";
 import type { Payment } from "../../src/resources/payments.js";
 import { runs } from "../support/thorough.js";
 import { type ModelPayment, ModelService, ordinaryServices, refusal, startMs } from "./model-service.js";

@@ -1,7 +1,7 @@
 import { http } from "msw";
 import { setupServer } from "msw/node";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { ConfigError } from "../../src/errors/errors.js";
+import { ConfigError } from "../../src/core/errors.js";
 import { operations } from "../../src/resources/catalogue.js";
 import { createSandbox, mswHandlers } from "../../src/sandbox/index.js";
 

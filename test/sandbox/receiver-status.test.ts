@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { InvalidArgumentError } from "../../src/errors/errors.js";
+import { InvalidArgumentError } from "../../src/core/errors.js";
 import { intentRequest, keysOf, openFixture, paymentOf, registerGateways, registerRate } from "./sandbox-fixture.js";
 
 const keys = keysOf("gateway");

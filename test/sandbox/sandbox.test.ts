@@ -1,6 +1,6 @@
 import { CrossBorderClient } from "cross-border-payments";
 import { expect, it, vi } from "vitest";
-import { ConfigError } from "../../src/errors/errors.js";
+import { ConfigError } from "../../src/core/errors.js";
 import { createSandbox, type SandboxOptions, type SandboxRequest } from "../../src/sandbox/index.js";
 import { host, login, openFixture } from "./sandbox-fixture.js";
 

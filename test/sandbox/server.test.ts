@@ -1,7 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { expect, it } from "vitest";
-import { ConfigError } from "../../src/errors/errors.js";
+import { ConfigError } from "../../src/core/errors.js";
 import { startSandbox } from "../../src/sandbox/index.js";
 import { keysOf, login, signatureOf } from "./sandbox-fixture.js";
 

@@ -8,7 +8,7 @@ import {
 } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ConfigError, InvalidArgumentError } from "../../src/errors/errors.js";
+import { ConfigError, InvalidArgumentError } from "../../src/core/errors.js";
 import { derTags, writeElement } from "../../src/platform/der.js";
 import { writePem } from "../../src/platform/pem.js";
 import type { SigningKey } from "../../src/signing/keys.js";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
-import { SigningError } from "../../src/errors/errors.js";
+import { SigningError } from "../../src/core/errors.js";
 import { createSigner } from "../../src/signing/signer.js";
 import { verifySignature } from "../../src/signing/verify-signature.js";
 import { keyPairOf } from "../support/key-pairs.js";

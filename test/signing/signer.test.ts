@@ -1,10 +1,10 @@
 import * as crypto from "node:crypto";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { ConfigError, InvalidArgumentError, SigningError } from "../../src/errors/errors.js";
+import { Deadline } from "../../src/core/deadline.js";
+import { ConfigError, InvalidArgumentError, SigningError } from "../../src/core/errors.js";
 import { publicKeyToBase64 } from "../../src/signing/keys.js";
 import type { RequestSigner, SigningContext } from "../../src/signing/signer.js";
-import { Deadline } from "../../src/timing/deadline.js";
 import { keyPairOf } from "../support/key-pairs.js";
 import { platforms, signingOn } from "./signing-on.js";
 import { base64, expectToTellNothingOf, pkcs8, rejectionOf, rsaKeyPair, spki } from "./test-keys.js";

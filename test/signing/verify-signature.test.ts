@@ -1,6 +1,6 @@
 import { sign } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { InvalidArgumentError } from "../../src/errors/errors.js";
+import { InvalidArgumentError } from "../../src/core/errors.js";
 import { publicKeyToBase64 } from "../../src/signing/keys.js";
 import type { SignatureToVerify } from "../../src/signing/verify-signature.js";
 import { keyPairOf } from "../support/key-pairs.js";

@@ -1,6 +1,6 @@
 import { verifyTokenStore } from "cross-border-payments/testing";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { clock } from "../../src/timing/clock.js";
+import { clock } from "../../src/core/clock.js";
 import { MemoryTokenStore } from "../../src/tokens/memory-token-store.js";
 
 function clockAt(startMs: number) {

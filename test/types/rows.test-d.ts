@@ -3,7 +3,7 @@ import { describe, expectTypeOf, it } from "vitest";
 import type { ApiClient } from "../../src/api/api-client.js";
 import type { TypedOperation } from "../../src/api/operation.js";
 import { resource } from "../../src/api/resource.js";
-import type { OptionTable } from "../../src/options/option-table.js";
+import type { OptionTable } from "../../src/core/parse.js";
 import { deposits } from "../../src/resources/deposits.js";
 import { payments } from "../../src/resources/payments.js";
 import { createHandlers, type Handlers } from "../../src/sandbox/handlers.js";

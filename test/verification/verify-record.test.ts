@@ -1,7 +1,7 @@
 import { type KeyObject, sign } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InvalidArgumentError } from "../../src/errors/errors.js";
+import { InvalidArgumentError } from "../../src/core/errors.js";
 import type { Deposit } from "../../src/resources/deposits.js";
 import type { Payment } from "../../src/resources/payments.js";
 import { publicKeyToBase64 } from "../../src/signing/keys.js";

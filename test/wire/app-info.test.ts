@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it, vi } from "vitest";
-import { ConfigError } from "../../src/errors/errors.js";
-import { Deadline } from "../../src/timing/deadline.js";
+import { Deadline } from "../../src/core/deadline.js";
+import { ConfigError } from "../../src/core/errors.js";
 import { parseAppInfo, withUserAgent } from "../../src/wire/app-info.js";
 import { openTransport } from "../../src/wire/open-transport.js";
 import type { Transport, WireRequest } from "../../src/wire/transport.js";

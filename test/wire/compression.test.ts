@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import zlib from "node:zlib";
 import { Agent, interceptors } from "undici";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { Deadline } from "../../src/timing/deadline.js";
+import { Deadline } from "../../src/core/deadline.js";
 import type { WireRequest, WireResponse } from "../../src/wire/transport.js";
 import { type UndiciTransportOptions, undiciTransport } from "../../src/wire/undici-transport.js";
 import { startWireServer, wireResponse } from "./wire-server.js";

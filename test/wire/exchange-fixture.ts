@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
-import { Deadline, Ended } from "../../src/timing/deadline.js";
-import type { Timestamp } from "../../src/timing/timestamp.js";
+import type { Timestamp } from "../../src/core/clock.js";
+import { Deadline, Ended } from "../../src/core/deadline.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 
 /** A deadline that is finished when the test is. */

@@ -1,7 +1,7 @@
 import { runInNewContext } from "node:vm";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { later, now, type Timestamp } from "../../src/timing/timestamp.js";
+import { later, now, type Timestamp } from "../../src/core/clock.js";
 import { type FetchLike, fetchTransport } from "../../src/wire/fetch-transport.js";
 import type { WireRequest, WireResponse } from "../../src/wire/transport.js";
 import { until } from "../support/eventually.js";

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { Deadline } from "../../src/timing/deadline.js";
+import { Deadline } from "../../src/core/deadline.js";
 import type { FetchLike } from "../../src/wire/fetch-transport.js";
 import type { TransportOptions } from "../../src/wire/open-transport.js";
 import type { WireRequest } from "../../src/wire/transport.js";

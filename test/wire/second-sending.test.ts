@@ -2,7 +2,7 @@ import { createSecureServer, constants as http2 } from "node:http2";
 import type { Socket } from "node:net";
 import { Agent, type Dispatcher, interceptors } from "undici";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { Deadline } from "../../src/timing/deadline.js";
+import { Deadline } from "../../src/core/deadline.js";
 import type { WireRequest, WireResponse } from "../../src/wire/transport.js";
 import { type DispatcherLike, undiciTransport } from "../../src/wire/undici-transport.js";
 import type { WireFailure } from "../../src/wire/wire-failure.js";

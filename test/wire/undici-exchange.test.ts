@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import type { Dispatcher } from "undici";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { Deadline } from "../../src/timing/deadline.js";
+import { Deadline } from "../../src/core/deadline.js";
 import type { WireRequest } from "../../src/wire/transport.js";
 import { exchange, type Route } from "../../src/wire/undici-exchange.js";
 import { eventually } from "../support/eventually.js";

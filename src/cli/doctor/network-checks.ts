@@ -3,10 +3,10 @@ import { type IncomingHttpHeaders, request as requestPlain } from "node:http";
 import { request as requestByTls } from "node:https";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectByTls, rootCertificates, type TLSSocket } from "node:tls";
-import { counted } from "../../errors/counted.js";
+import { clock } from "../../core/clock.js";
+import { counted } from "../../core/describe.js";
 import { addressTimeoutMs } from "../../platform/undici-agent.js";
 import type { Connection } from "../../settings/connection.js";
-import { clock } from "../../timing/clock.js";
 import { codeOf, failed, ok, type Result, warning } from "./finding.js";
 
 /** How the checks reach an address: as the client does. */

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "../../errors/errors.js";
+import { InvalidArgumentError } from "../../core/errors.js";
 import type { FlowContext } from "../../flows/context.js";
 import type { Flow, Resolution } from "../../flows/core/state.js";
 import { Driver } from "../../flows/driver.js";

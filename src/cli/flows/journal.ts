@@ -1,6 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { CrossBorderClient } from "../../client.js";
-import { ConfigError } from "../../errors/errors.js";
+import { ConfigError } from "../../core/errors.js";
 import { type FlowContext, toOperatorContext } from "../../flows/context.js";
 import type { Journal } from "../../flows/index.js";
 import { PostgresJournal } from "../../journals/postgres-journal.js";

@@ -1,5 +1,5 @@
+import { InvalidArgumentError } from "../../core/errors.js";
 import { decisionText, proposalOf } from "../../desk/history-texts.js";
-import { InvalidArgumentError } from "../../errors/errors.js";
 import { readApproval, readProposal } from "../../flows/operate.js";
 import type { FlowDecision } from "../../flows/outcome.js";
 import type { FlowDetails } from "../../flows/status.js";

@@ -1,5 +1,6 @@
+import { clock } from "../../core/clock.js";
+import { counted } from "../../core/describe.js";
 import { instant } from "../../desk/history-texts.js";
-import { counted } from "../../errors/counted.js";
 import {
   finalPhases,
   type Journal,
@@ -7,7 +8,6 @@ import {
   type PruneReport,
   type ScopeFilter,
 } from "../../flows/journal.js";
-import { clock } from "../../timing/clock.js";
 import { command, exitCodes, UsageError } from "../command.js";
 import { parseDuration } from "../duration.js";
 import { print, printJson } from "../terminal.js";

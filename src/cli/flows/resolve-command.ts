@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "../../errors/errors.js";
+import { InvalidArgumentError } from "../../core/errors.js";
 import { decisionEffects } from "../../flows/core/reasons.js";
 import { type FlowResolution, readResolution } from "../../flows/operate.js";
 import type { ResolveAction } from "../../flows/outcome.js";

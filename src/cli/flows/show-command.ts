@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "../../errors/errors.js";
+import { InvalidArgumentError } from "../../core/errors.js";
 import { type FlowDetails, readDetails } from "../../flows/status.js";
 import { command, exitCodes } from "../command.js";
 import { printJson } from "../terminal.js";

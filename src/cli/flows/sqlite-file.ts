@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
-import { ConfigError, type CrossBorderError } from "../../errors/errors.js";
+import { ConfigError, type CrossBorderError } from "../../core/errors.js";
 import type { Journal } from "../../flows/index.js";
 import { sqliteFailure } from "../../journals/sqlite-failure.js";
 import { type SqliteDatabase, SqliteJournal, type SqliteJournalOptions } from "../../journals/sqlite-journal.js";

@@ -1,8 +1,8 @@
-import { ApiError, PagingError } from "../../errors/errors.js";
+import { clock } from "../../core/clock.js";
+import { Deadline } from "../../core/deadline.js";
+import { ApiError, PagingError } from "../../core/errors.js";
 import type { ClientEvents } from "../../events/client-events.js";
 import { retryDelayMs } from "../../reconcile/read-payments.js";
-import { clock } from "../../timing/clock.js";
-import { Deadline } from "../../timing/deadline.js";
 import { isPassingStatus, isRefusedQuestion } from "../../wire/status.js";
 import type { Terminal } from "../terminal.js";
 import type { ListedRecord } from "./formats.js";

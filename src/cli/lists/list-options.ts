@@ -1,7 +1,7 @@
 import type { FieldTable } from "../../api/fields.js";
 import type { SortTerm } from "../../api/list-query.js";
-import { didYouMean, nearest } from "../../errors/nearest.js";
-import { clock } from "../../timing/clock.js";
+import { clock } from "../../core/clock.js";
+import { didYouMean, nearest } from "../../core/describe.js";
 import { type CommandOption, type CommandOptions, UsageError } from "../command.js";
 import { parseDuration } from "../duration.js";
 import { parseInstant } from "../instant.js";

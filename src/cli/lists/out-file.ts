@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, ftruncateSync, openSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { InvalidArgumentError } from "../../errors/errors.js";
+import { InvalidArgumentError } from "../../core/errors.js";
 
 /** A file that gets its name when it is whole. Until then its text is in a file beside it, which only its owner can read. */
 export class OutFile {

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "../../errors/errors.js";
+import { InvalidArgumentError } from "../../core/errors.js";
 import { parseObject } from "../../wire/parse-json-object.js";
 import type { Value } from "./answer.js";
 import type { Question } from "./question.js";

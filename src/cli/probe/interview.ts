@@ -1,4 +1,4 @@
-import { CrossBorderError } from "../../errors/errors.js";
+import { CrossBorderError } from "../../core/errors.js";
 import { codeOf } from "../doctor/finding.js";
 import type { Answer } from "./answer.js";
 import { NoAnswer } from "./no-answer.js";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { counted } from "../../errors/counted.js";
+import { counted } from "../../core/describe.js";
 import { operations } from "../../resources/catalogue.js";
 import type { Answer } from "./answer.js";
 import { NoAnswer } from "./no-answer.js";

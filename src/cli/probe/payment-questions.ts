@@ -1,5 +1,5 @@
-import { counted } from "../../errors/counted.js";
-import { clock } from "../../timing/clock.js";
+import { clock } from "../../core/clock.js";
+import { counted } from "../../core/describe.js";
 import { betweenClocks, clocksOf, hasMoved, partOf, rangeOf } from "./clocks.js";
 import { knownFilters, roundedUp, sort } from "./list-questions.js";
 import { NoAnswer } from "./no-answer.js";

@@ -1,13 +1,13 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { parseAuthOptions } from "../../auth/auth-options.js";
-import { counted } from "../../errors/counted.js";
-import { InvalidArgumentError } from "../../errors/errors.js";
+import { clock } from "../../core/clock.js";
+import { counted } from "../../core/describe.js";
+import { InvalidArgumentError } from "../../core/errors.js";
 import { decimalNumeral } from "../../money.js";
 import { type PaymentIntentRequest, paymentIntents } from "../../resources/payment-intents.js";
 import { readConnection } from "../../settings/connection.js";
 import { authOf } from "../../settings/setting-table.js";
 import { parseSigningKey } from "../../signing/keys.js";
-import { clock } from "../../timing/clock.js";
 import { parseBaseUrl } from "../../wire/base-url.js";
 import { openTransport } from "../../wire/open-transport.js";
 import { parseObject } from "../../wire/parse-json-object.js";

@@ -1,9 +1,9 @@
 import { type GrantFailure, toTokenError } from "../../auth/grant-failure.js";
 import { type Granted, type GrantResult, TokenEndpoint, type TokenEndpointOptions } from "../../auth/token-endpoint.js";
-import { isShowable } from "../../errors/redact.js";
-import { clock } from "../../timing/clock.js";
-import { Deadline } from "../../timing/deadline.js";
-import { parseRetryAfterMs } from "../../timing/retry-after.js";
+import { clock } from "../../core/clock.js";
+import { Deadline } from "../../core/deadline.js";
+import { isShowable } from "../../core/redact.js";
+import { parseRetryAfterMs } from "../../core/retry.js";
 import type { BaseUrl } from "../../wire/base-url.js";
 import { parseObject } from "../../wire/parse-json-object.js";
 import type { Transport, WireRequest, WireResponse } from "../../wire/transport.js";

@@ -1,4 +1,4 @@
-import { counted } from "../../errors/counted.js";
+import { counted } from "../../core/describe.js";
 import { printable, toJson } from "../printable.js";
 import { readVersion } from "../version.js";
 import type { Settings, Value } from "./answer.js";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { clock } from "../../timing/clock.js";
-import { Deadline, Ended } from "../../timing/deadline.js";
+import { clock } from "../../core/clock.js";
+import { Deadline, Ended } from "../../core/deadline.js";
 import { openSocket } from "../doctor/network-checks.js";
 import type { Answer } from "./answer.js";
 import { betweenClocks, clocksOf, hasMoved, partOf, rangeOf } from "./clocks.js";

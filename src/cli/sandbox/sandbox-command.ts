@@ -1,6 +1,6 @@
 import type { SandboxOptions, SandboxServer } from "#sandbox";
-import { counted } from "../../errors/counted.js";
-import { InvalidArgumentError } from "../../errors/errors.js";
+import { counted } from "../../core/describe.js";
+import { InvalidArgumentError } from "../../core/errors.js";
 import { parseObject } from "../../wire/parse-json-object.js";
 import { command, exitCodes } from "../command.js";
 import { readText } from "../files.js";

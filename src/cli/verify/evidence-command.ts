@@ -1,5 +1,5 @@
+import { InvalidArgumentError } from "../../core/errors.js";
 import { decisionsOf } from "../../desk/history-texts.js";
-import { InvalidArgumentError } from "../../errors/errors.js";
 import { parsePublicKey, writePem } from "../../signing/keys.js";
 import { signedText } from "../../signing/signed-text.js";
 import { fingerprintOf, sha256Hex } from "../../verification/fingerprint.js";

@@ -1,5 +1,5 @@
-import { counted } from "../../errors/counted.js";
-import { InvalidArgumentError } from "../../errors/errors.js";
+import { counted } from "../../core/describe.js";
+import { InvalidArgumentError } from "../../core/errors.js";
 import { parsePublicKey } from "../../signing/keys.js";
 import {
   type SignedDeposit,

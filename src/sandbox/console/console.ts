@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { pageText } from "#console-page";
-import { CrossBorderError } from "../../errors/errors.js";
+import { CrossBorderError } from "../../core/errors.js";
 import type { SigningKey } from "../../signing/keys.js";
 import { parseBody } from "../request-body.js";
 import { jsonResponse, refusalResponse, SandboxRefusal } from "../responses.js";

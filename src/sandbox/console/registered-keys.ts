@@ -1,4 +1,4 @@
-import { CrossBorderError } from "../../errors/errors.js";
+import { CrossBorderError } from "../../core/errors.js";
 import type { PaymentGateway } from "../../resources/payment-gateways.js";
 import { fingerprintOf } from "../../verification/fingerprint.js";
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import { expect, it } from "vitest";
-import { ConfigError } from "../../../src/errors/errors.js";
+import { ConfigError } from "../../../src/core/errors.js";
 import { whyRefused } from "../../../src/sandbox/console/own-page-only.js";
 import { type SandboxServer, startSandbox } from "../../../src/sandbox/index.js";
 

@@ -1,0 +1,82 @@
+/** What timers return, and what stops them. */
+export type Timer = unknown;
+
+/** Where all code of calls and flows gets its time from. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  wallMs(): number;
+  /** Milliseconds since some point in the past; it never goes back. */
+  monotonicMs(): number;
+  setTimer(work: () => void, ms: number): Timer;
+  clearTimer(timer: Timer): void;
+  /** Lets the process end although the timer is still running. */
+  unrefTimer(timer: Timer): void;
+}
+
+const systemClock: Clock = {
+  wallMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  setTimer: (work, ms) => setTimeout(work, ms),
+  clearTimer: (timer) => clearTimeout(timer as NodeJS.Timeout | undefined),
+  unrefTimer(timer) {
+    // Not every platform's timers can be told to let the process end.
+    if (typeof timer === "object" && timer !== null) (timer as NodeJS.Timeout).unref?.();
+  },
+};
+
+let current = systemClock;
+
+/** The clock of this process, or of the process that is being simulated. */
+export const clock: Clock = {
+  wallMs: () => current.wallMs(),
+  monotonicMs: () => current.monotonicMs(),
+  setTimer: (work, ms) => current.setTimer(work, ms),
+  clearTimer: (timer) => current.clearTimer(timer),
+  unrefTimer: (timer) => current.unrefTimer(timer),
+};
+
+/** Replaces the clock, for simulations; `undefined` brings the system's clock back. */
+export function setClock(replacement: Clock | undefined): void {
+  current = replacement ?? systemClock;
+}
+
+/** Waits. */
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.setTimer(resolve, ms);
+  });
+}
+
+/**
+ * A point in time on both clocks. The wall clock continues while the machine sleeps, the monotonic one can't be set back: whatever
+ * has an end is over as soon as either clock says so.
+ */
+export interface Timestamp {
+  readonly wallMs: number;
+  readonly monotonicMs: number;
+}
+
+export function now(): Timestamp {
+  return { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
+}
+
+export function later(timestamp: Timestamp, ms: number): Timestamp {
+  return { wallMs: timestamp.wallMs + ms, monotonicMs: timestamp.monotonicMs + ms };
+}
+
+/** Milliseconds from `at` to `until`, by whichever clock has less; 0 or below once it has passed. */
+export function leftMs(until: Timestamp, at: Timestamp): number {
+  return Math.min(until.wallMs - at.wallMs, until.monotonicMs - at.monotonicMs);
+}
+
+/** Clocks are corrected by less than this all the time. */
+const correctionMs = 1000;
+
+/**
+ * As `leftMs`, for what must not happen too late: nothing is left where the wall clock was set back meanwhile, since that is the only
+ * clock on which it shows that a machine was suspended.
+ */
+export function surelyLeftMs(until: Timestamp, at: Timestamp): number {
+  const setBackMs = until.wallMs - at.wallMs - (until.monotonicMs - at.monotonicMs);
+  return setBackMs > correctionMs ? 0 : leftMs(until, at);
+}

@@ -1,0 +1,204 @@
+import { clock, now, surelyLeftMs, type Timer, type Timestamp } from "./clock.js";
+
+/** What ended the work: its total time, or its caller's signal. */
+export type EndKind = "timeout" | "abort";
+
+/** Thrown when a `Deadline` ends before the work does. */
+export class Ended extends Error {
+  readonly kind: EndKind;
+  /** False only where it is certain that no byte of a request was written. */
+  readonly sent: boolean;
+
+  constructor(kind: EndKind, sent: boolean) {
+    super(kind);
+    this.name = "Ended";
+    this.kind = kind;
+    this.sent = sent;
+  }
+}
+
+export interface DeadlineOptions {
+  /** Total time from now. Without it only the signal ends the work. */
+  readonly timeoutMs?: number | undefined;
+  /** The caller's signal. */
+  readonly signal?: AbortSignal | undefined;
+  /** A request that has not been sent by then, by either clock, is not sent at all. */
+  readonly sendBy?: Timestamp | undefined;
+}
+
+/** A timer that is set for longer goes off at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
+type Listener = (kind: EndKind) => void;
+
+/**
+ * The end of one piece of work (a call, a token request, a flow): its total time and its caller's signal in one place.
+ * Whatever waits, waits through this. There is one timer, and one listener on each signal for all that it ends;
+ * `finish` removes both.
+ */
+export class Deadline {
+  readonly #untilMs: number;
+  readonly #sendBy: Timestamp | undefined;
+  readonly #timer: Timer;
+  readonly #stopListening: (() => void) | undefined;
+  #listeners: Listener[] = [];
+  #ended: EndKind | undefined;
+  #abort: AbortController | undefined;
+
+  constructor({ timeoutMs, signal, sendBy }: DeadlineOptions) {
+    this.#untilMs = timeoutMs === undefined ? Number.POSITIVE_INFINITY : clock.monotonicMs() + timeoutMs;
+    this.#sendBy = sendBy;
+    this.#timer = timeoutMs === undefined ? undefined : clock.setTimer(() => this.#end("timeout"), timeoutMs);
+    if (signal?.aborted) this.#end("abort");
+    else if (signal !== undefined) this.#stopListening = onAbort(signal, () => this.#end("abort"));
+  }
+
+  /** Set once the work has ended. It looks at the clock as well: a blocked event loop delays timers. */
+  get ended(): EndKind | undefined {
+    if (this.#ended === undefined && clock.monotonicMs() >= this.#untilMs) this.#end("timeout");
+    return this.#ended;
+  }
+
+  /** Milliseconds until the end; 0 once it has come. */
+  remainingMs(): number {
+    return this.#ended === undefined ? Math.max(0, this.#untilMs - clock.monotonicMs()) : 0;
+  }
+
+  /** A signal that aborts at the end, for APIs that take one. Made on first use. */
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      const abort = new AbortController();
+      this.#onEndOrNow(() => abort.abort());
+      this.#abort = abort;
+    }
+    return this.#abort.signal;
+  }
+
+  /** Calls `listener` at the end. The function it returns removes the listener. */
+  onEnd(listener: Listener): () => void {
+    this.#listeners.push(listener);
+    return () => {
+      const index = this.#listeners.lastIndexOf(listener);
+      if (index >= 0) this.#listeners.splice(index, 1);
+    };
+  }
+
+  /** @throws {Ended} when the work has ended. */
+  assertNotEnded(): void {
+    if (this.ended !== undefined) throw this.failure(false);
+  }
+
+  /**
+   * To be called just before the first byte of a request is written.
+   *
+   * @throws {Ended} when the work has ended, or the request was to be sent earlier.
+   */
+  assertMaySend(): void {
+    this.assertNotEnded();
+    if (this.#sendBy !== undefined && surelyLeftMs(this.#sendBy, now()) <= 0) throw new Ended("timeout", false);
+  }
+
+  /** The error to throw at the end. `sent` is false only where no byte of the request was written. */
+  failure(sent: boolean): Ended {
+    return new Ended(this.#ended ?? "timeout", sent);
+  }
+
+  /** Settles as `work` does, or throws `Ended` as soon as the end comes; `work` itself continues. */
+  race<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      // The listener stays until `finish`: rejecting a promise that has been resolved does nothing.
+      this.#onEndOrNow(() => reject(this.failure(false)));
+      work.then(resolve, reject);
+    });
+  }
+
+  /** Waits, or throws `Ended` as soon as the end comes. */
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let timer: Timer;
+      const wait = (leftMs: number): void => {
+        const sliceMs = Math.min(leftMs, longestTimerMs);
+        timer = clock.setTimer(() => {
+          if (leftMs > sliceMs) return wait(leftMs - sliceMs);
+          stop();
+          resolve();
+        }, sliceMs);
+      };
+      wait(ms);
+      const stop = this.#onEndOrNow(() => {
+        clock.clearTimer(timer);
+        reject(this.failure(false));
+      });
+    });
+  }
+
+  /** The work is done: removes the timer and every listener. */
+  finish(): void {
+    clock.clearTimer(this.#timer);
+    this.#listeners = [];
+    this.#stopListening?.();
+  }
+
+  #onEndOrNow(listener: Listener): () => void {
+    if (this.#ended !== undefined) listener(this.#ended);
+    return this.onEnd(listener);
+  }
+
+  #end(kind: EndKind): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = kind;
+    for (const listener of this.#listeners.slice()) listener(kind);
+    this.finish();
+  }
+}
+
+interface FanOut {
+  readonly listeners: Set<() => void>;
+  readonly listener: () => void;
+}
+
+/** The signals in use. Each has one listener: Node warns of a leak if a signal has more than ten. */
+const fanOuts = new Map<AbortSignal, FanOut>();
+
+/** Calls `listener` when the signal aborts. The function that it returns removes the listener. */
+export function onAbort(signal: AbortSignal, listener: () => void): () => void {
+  const fanOut = fanOuts.get(signal) ?? open(signal);
+  fanOut.listeners.add(listener);
+  return () => {
+    if (!fanOut.listeners.delete(listener) || fanOut.listeners.size > 0) return;
+    fanOuts.delete(signal);
+    try {
+      signal.removeEventListener("abort", fanOut.listener);
+    } catch {
+      // A signal of the caller's own making: what has been done must not be lost over it.
+    }
+  };
+}
+
+function open(signal: AbortSignal): FanOut {
+  const listeners = new Set<() => void>();
+  const fanOut = { listeners, listener: () => listeners.forEach((one) => void one()) };
+  signal.addEventListener("abort", fanOut.listener);
+  fanOuts.set(signal, fanOut);
+  return fanOut;
+}
+
+/** Something that happens once. Like an `AbortSignal`, but of two words: each flow has one, and few of them ever go off. */
+export class Alarm {
+  readonly #listeners = new Set<() => void>();
+  #hasGoneOff = false;
+
+  goOff(): void {
+    if (this.#hasGoneOff) return;
+    this.#hasGoneOff = true;
+    for (const listener of this.#listeners) listener();
+    this.#listeners.clear();
+  }
+
+  /** Calls the listener when it goes off, at once if it has. The function that it returns removes the listener. */
+  listen(listener: () => void): () => void {
+    if (this.#hasGoneOff) listener();
+    else this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}

@@ -1,0 +1,146 @@
+import { describeName, describeValue, nearest } from "./describe.js";
+
+/** What an option must be. */
+export interface Check {
+  readonly accepts: (value: unknown) => boolean;
+  /** What `accepts` wants, after "must be". */
+  readonly wanted: string;
+  /** What is wrong with a value that is not accepted, after its name, if there is more to say than what is wanted. */
+  readonly problemOf?: (value: unknown) => string | undefined;
+  readonly isRequired?: true;
+  /** A wrong value is not shown, whatever it is. */
+  readonly isSecret?: true;
+}
+
+/** One option: what it must be, what it is when it is left out, and its line in the documentation. */
+export interface Option<Value> extends Check {
+  readonly default?: Value;
+  /** The default as the documentation gives it, where `default` does not say it. */
+  readonly documentedDefault?: string;
+  /** The option's line in the documentation. */
+  readonly documentation: string;
+}
+
+/** A row for each option: one too many or one too few does not compile. */
+export type OptionTable<Options> = {
+  readonly [Name in keyof Options]-?: Option<Exclude<Options[Name], undefined>>;
+};
+
+/** The same of options whose documentation is their comments. */
+export type CheckTable<Options> = { readonly [Name in keyof Options]-?: Check };
+
+/** The options with their defaults. An option without a default can still be undefined. */
+export type WithDefaults<Options, Table> = {
+  readonly [Name in keyof Options & keyof Table]-?: Table[Name] extends { readonly default: unknown }
+    ? Exclude<Options[Name], undefined>
+    : Options[Name];
+};
+
+/** `parseOptions` without the copy. */
+export function assertOptions(...given: Parameters<typeof parseOptions>): void {
+  parseOptions(...given);
+}
+
+/**
+ * Checks an object of options against its table, and returns a copy: each option is read once.
+ *
+ * @param what begins the message where the object itself is wrong, such as `the client's options`.
+ * @param refuse makes the error of a message.
+ * @param hint follows the message about an option that does not exist.
+ */
+export function parseOptions(
+  table: Readonly<Record<string, Check>>,
+  given: unknown,
+  what: string,
+  refuse: (message: string) => Error,
+  hint = "",
+): Record<string, unknown> {
+  const names = Object.keys(table);
+  if (!canBeRead(given, names)) throw refuse(`${what} must be an object; found ${describeValue(given)}`);
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(table, name)) continue;
+    const meant = nearest(name, names) ?? names.find((other) => isPartOf(name.toLowerCase(), other.toLowerCase()));
+    const advice = meant === undefined ? `; the options are ${names.join(", ")}` : `. Did you mean "${meant}"?`;
+    throw refuse(`unknown option ${describeName(name)}${advice}${hint}`);
+  }
+  const plain = isPlain(given);
+  const values: Record<string, unknown> = {};
+  for (const name of names) {
+    const value = readOption(given, name, plain, refuse);
+    const { accepts, wanted, problemOf, isRequired, isSecret } = table[name] as Check;
+    if (value === undefined ? isRequired === true : !accepts(value)) {
+      const problem = problemOf?.(value);
+      const found = isSecret ? describeValue(value) : showValue(value);
+      throw refuse(problem === undefined ? `${name} must be ${wanted}; found ${found}` : `${name} ${problem}`);
+    }
+    if (value !== undefined) values[name] = value;
+  }
+  return values;
+}
+
+function readOption(given: object, name: string, plain: boolean, refuse: (message: string) => Error): unknown {
+  try {
+    return propertyOf(given, name, plain);
+  } catch {
+    throw refuse(`${name} can't be read: its getter threw`);
+  }
+}
+
+/** The defaults of a table, and over them what is given. */
+export function withDefaults<Options extends object, Table extends OptionTable<Options>>(
+  table: Table,
+  given: Options,
+): WithDefaults<Options, Table> {
+  const values = { ...given } as Readonly<Record<string, unknown>>;
+  const entries = Object.entries<Option<unknown>>(table).map(([name, option]) => [
+    name,
+    values[name] === undefined ? option.default : values[name],
+  ]);
+  return Object.fromEntries(entries) as WithDefaults<Options, Table>;
+}
+
+/** Numbers and booleans as they are; of anything else only its type, since it may be a secret. */
+function showValue(value: unknown): string {
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : describeValue(value);
+}
+
+export const isBoolean = (value: unknown): boolean => typeof value === "boolean";
+/** Of anything else, such as a `Map` or a promise, a copy would be empty. */
+export const isPlainObject = (value: unknown): boolean => canBeRead(value, []);
+export const isFunction = (value: unknown): boolean => typeof value === "function";
+export const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
+export const isWholeFrom =
+  (least: number, most = Number.MAX_SAFE_INTEGER) =>
+  (value: unknown): boolean =>
+    Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;
+export const isPositiveInteger = isWholeFrom(1);
+
+/** Whether a longer name begins or ends with a shorter one, as `maxRetries` does with `retries`. */
+function isPartOf(part: string, name: string): boolean {
+  return part.length > 3 && (name.startsWith(part) || name.endsWith(part));
+}
+
+/**
+ * Whether an object that the caller gave is a plain one. Of such an object only its own properties count, so that nothing
+ * comes from an `Object.prototype` that others have added to.
+ */
+export function isPlain(given: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(given);
+  // In another realm, such as a `vm` context, `Object.prototype` is another object.
+  return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null;
+}
+
+/** A property of an object that the caller gave: of a plain one its own, of an instance of a class any. */
+export function propertyOf(given: object, name: string, isPlain: boolean): unknown {
+  return isPlain && !Object.hasOwn(given, name) ? undefined : (given as Readonly<Record<string, unknown>>)[name];
+}
+
+/**
+ * Whether a value can be read for the named properties. An instance of a class that has none of them was meant to be something
+ * else, and so was one of a built-in class, such as a `Map`, or a promise that was not awaited: reading it would find nothing.
+ */
+export function canBeRead(value: unknown, names: readonly string[]): value is object {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  if (isPlain(value)) return true;
+  return Object.prototype.toString.call(value) === "[object Object]" && names.some((name) => name in value);
+}

@@ -1,0 +1,21 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { nextDelayMs } from "../../src/core/retry.js";
+
+it.each([
+  ["none", 0, [250, 500, 1000, 2000, 8000, 10_000, 10_000]],
+  ["half", 0.5, [375, 750, 1500, 3000, 12_000, 15_000, 15_000]],
+  ["all", 1, [500, 1000, 2000, 4000, 16_000, 20_000, 20_000]],
+])("doubles the wait from 500 ms up to 20 s, with %s of the jitter", (_, random, expected) => {
+  expect([0, 1, 2, 3, 5, 6, 50].map((attempt) => nextDelayMs(attempt, () => random))).toEqual(expected);
+});
+
+it("stays a whole number from half of the wait to the cap, for any attempt and any random number", () => {
+  const backoff = { baseMs: 100, capMs: 20_000 };
+  fc.assert(
+    fc.property(fc.nat(5000), fc.double({ min: 0, max: 1, noNaN: true }), (attempt, random) => {
+      const ms = nextDelayMs(attempt, () => random, backoff);
+      expect(Number.isInteger(ms) && ms >= 50 && ms <= backoff.capMs).toBe(true);
+    }),
+  );
+});

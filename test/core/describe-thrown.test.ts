@@ -1,0 +1,82 @@
+import { runInNewContext } from "node:vm";
+import { expect, it } from "vitest";
+import { describeThrown } from "../../src/core/describe.js";
+import { ConnectionError } from "../../src/core/errors.js";
+import { hostileThrows } from "./hostile-throws.js";
+import { shownTexts } from "./shown-texts.js";
+
+const secret = "s3cret-canary-value";
+const hostile = hostileThrows(secret);
+
+it.each(Object.keys(hostile))("makes a plain error of %s, without what it may not show", (what) => {
+  const cause = describeThrown(hostile[what], [secret]);
+  expect(Object.getPrototypeOf(cause)).toBe(Error.prototype);
+  expect(Reflect.ownKeys(cause).filter((key) => !["message", "stack", "name", "code"].includes(String(key)))).toEqual(
+    [],
+  );
+  expect(shownTexts(cause)).not.toContain(secret);
+});
+
+it.each(Object.keys(hostile))("survives %s as the cause of an error", (what) => {
+  const error = new ConnectionError("x", { cause: hostile[what] });
+  expect(() => shownTexts(error)).not.toThrow();
+});
+
+it.each([7, -1, 0, 999, "E_1.x:$-", "c".repeat(64)])("keeps the code %j", (code) => {
+  expect(describeThrown(Object.assign(new Error("x"), { code }))).toHaveProperty("code", code);
+});
+
+it.each([
+  "DE12345678",
+  1000,
+  -1000,
+  89370400440532,
+  1.5,
+  Number.NaN,
+  "two words",
+  "a\nb",
+  "",
+  "(a",
+  "a)",
+  "c".repeat(65),
+  {},
+])("leaves out the code %j, and takes the same for no name", (code) => {
+  const cause = describeThrown(Object.assign(new Error("x"), { code, name: code }));
+  expect(cause).not.toHaveProperty("code");
+  expect(cause.name).toBe("Error");
+});
+
+it("says of what can't be read that it can't be read", () => {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  expect(describeThrown(proxy).message).toBe("a value that can't be read was thrown");
+});
+
+it("keeps the name and the code of an error whose message is no text", () => {
+  const thrown = Object.assign(new TypeError("x"), { message: { text: "x" }, code: 7 });
+  expect(describeThrown(thrown)).toMatchObject({ name: "TypeError", message: "", code: 7 });
+});
+
+it.each([
+  ["is absent", undefined, ""],
+  ["is no text", 5, ""],
+  ["has no frames", "TypeError: said otherwise", ""],
+  ["has frames only", "\n    at place (file.js:1:2)", "\n    at place (file.js:1:2)"],
+  ["has a secret in its frames", `x\n    at ${secret} (file.js:1:2)`, "\n    at [redacted] (file.js:1:2)"],
+])("makes the stack anew where it %s", (_, stack, frames) => {
+  const thrown = Object.assign(new TypeError("refused"), { stack });
+  expect(describeThrown(thrown, [secret]).stack).toBe(`TypeError: refused${frames}`);
+});
+
+it("takes an error of another realm for an error", () => {
+  const thrown: unknown = runInNewContext("new TypeError('refused')");
+  expect(thrown).not.toBeInstanceOf(Error);
+  expect(describeThrown(thrown)).toMatchObject({ name: "TypeError", message: "refused" });
+});
+
+it("bounds what it takes over", () => {
+  const thrown = Object.assign(new Error("m".repeat(1e6)), { name: "n".repeat(1e6), code: "c".repeat(1e6) });
+  const cause = describeThrown(thrown);
+  expect([cause.message.length < 5000, cause.name, Object.hasOwn(cause, "code")]).toEqual([true, "Error", false]);
+  expect((cause.stack ?? "").length).toBeLessThan(10_000);
+});

@@ -1,0 +1,26 @@
+import { type Telemetry, telemetryKey } from "../../src/events/telemetry.js";
+import type { Attributes, Tracing } from "../../src/events/tracing.js";
+
+/** A part of the work that was followed, and what became known of it. */
+export interface RecordedPart {
+  readonly name: string;
+  readonly kind: string;
+  readonly attributes: Attributes;
+}
+
+/** Follows work as OpenTelemetry does, and keeps the parts in the order in which they began. */
+export class RecordedTracing implements Tracing {
+  readonly parts: RecordedPart[] = [];
+
+  readonly follow: Tracing["follow"] = ({ name, kind, attributes }, work) => {
+    const known: Record<string, Attributes[string]> = { ...attributes };
+    this.parts.push({ name, kind, attributes: known });
+    return work({ isSeen: true, headers: {}, note: (more) => void Object.assign(known, more) });
+  };
+
+  /** For the option `telemetry` of a client. */
+  get telemetry(): Telemetry {
+    const parts = { listener: {}, tracing: this };
+    return Object.defineProperty({ kind: "opentelemetry" as const }, telemetryKey, { value: parts });
+  }
+}
