@@ -1,10 +1,8 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
-import { defineConfig } from "tsup";
-import { buildCode } from "./tools/build/code.js";
-import { writeDocs } from "./tools/build/docs.js";
+import { defineConfig, type Options } from "tsup";
 
-/** What package.json names in `exports`. */
+/** The entry points that package.json names in `exports`. */
 const entryPoints = {
   index: "src/index.ts",
   sandbox: "src/sandbox/index.ts",
@@ -19,28 +17,48 @@ const entryPoints = {
   settings: "src/settings/index.ts",
   desk: "src/desk/index.ts",
 };
+/** Files that package.json names in `imports`. */
+const platforms = Object.fromEntries(
+  ["node", "web", "workerd"].map((on) => [`platform/${on}`, `src/platform/${on}.ts`]),
+);
+/** Files that only ES modules need: the CLI, and programs of threads. */
+const programs = { cli: "src/cli/cli.ts" };
+/** ES modules only. Jest's loader can't `require` them, so the CommonJS build holds a copy. */
+const copied = ["openid-client", "oauth4webapi", "jose"];
 
-/** `Symbol.asyncDispose` is not in the es2022 of the compiler: who has no `@types/node` would not know it. */
-const symbolsOfDisposal = '/// <reference lib="esnext.disposable" />';
+/** Consumers without `@types/node` need the compiler's `Symbol.asyncDispose`. */
+const disposable = '/// <reference lib="esnext.disposable" />';
 
-/** The code is built by Rollup, which tsup has for its types, since tsup's own way to split CommonJS miscompiles class fields. See docs/decisions/0054. */
-export default defineConfig(async () => {
-  await buildCode(entryPoints);
-  for (const name of Object.keys(entryPoints)) writeTypesForImport(name);
-  writeDocs("dist/docs");
-  return {
-    entry: entryPoints,
+const common: Options = {
+  target: "node20",
+  splitting: true,
+  // By Rollup: without it, tsup makes CommonJS chunks by sucrase, which miscompiles class fields.
+  treeshake: { moduleSideEffects: false },
+  external: [/^#/, /^cloudflare:/],
+};
+
+rmSync("dist", { recursive: true, force: true });
+
+export default defineConfig([
+  { ...common, format: "esm", entry: { ...entryPoints, ...platforms, ...programs }, onSuccess: writeTypesForImport },
+  {
+    ...common,
     format: "cjs",
-    target: "node20",
-    platform: "node",
-    outDir: "dist",
-    external: [/^#/, /^cloudflare:/],
-    // `npm run typecheck` checks them: to do it here again took a third of the build.
-    dts: { only: true, banner: symbolsOfDisposal, compilerOptions: { stripInternal: true, noCheck: true } },
-  };
-});
+    entry: { ...entryPoints, ...platforms },
+    noExternal: copied,
+    esbuildOptions: (options) => void Object.assign(options, { supported: { "dynamic-import": false } }),
+    dts: { entry: entryPoints, banner: disposable, compilerOptions: { stripInternal: true } },
+    onSuccess: writeLicenses,
+  },
+]);
 
-/** One set of declarations for both builds, so that their types are the same types. */
-function writeTypesForImport(name: string): void {
-  writeFileSync(`dist/${name}.d.ts`, `export * from "./${basename(name)}.cjs";\n`);
+/** Both builds have the same declarations, so that their types are the same types. */
+async function writeTypesForImport(): Promise<void> {
+  for (const name of Object.keys(entryPoints))
+    writeFileSync(`dist/${name}.d.ts`, `export * from "./${basename(name)}.cjs";\n`);
+}
+
+async function writeLicenses(): Promise<void> {
+  const texts = copied.map((name) => readFileSync(`node_modules/${name}/LICENSE.md`, "utf8"));
+  writeFileSync("dist/THIRD-PARTY-LICENSES.txt", texts.join("\n\n"));
 }

@@ -23,11 +23,7 @@ const entries = {
 };
 
 export const alias = [
-  { find: /^#login$/, replacement: source("auth/openid-grant.ts") },
-  { find: /^#console-page$/, replacement: source("sandbox/console/page-text.ts") },
   { find: /^#platform$/, replacement: source("platform/node.ts") },
-  { find: /^#sandbox$/, replacement: source("sandbox/index.ts") },
-  { find: /^#schemas$/, replacement: source("http/installed-schemas.ts") },
   ...Object.entries(entries).map(([name, path]) => ({
     find: new RegExp(`^cross-border-payments${name}$`),
     replacement: source(path),

@@ -1,7 +1,7 @@
 import { type ApiClient, apiClientKey } from "./api/api-client.js";
 import type { ApiPromise, RequestOptions } from "./api/request-options.js";
 import { callerTokenSource } from "./auth/caller-token-source.js";
-import { LateTokenManager } from "./auth/late-token-manager.js";
+import { TokenManager } from "./auth/token-manager.js";
 import { type TokenSource, tokenSourceKey } from "./auth/token-source.js";
 import {
   type ClientOptions,
@@ -15,8 +15,7 @@ import type { TokenEvent } from "./events/client-events.js";
 import { defaultLogger, logListener } from "./events/logger.js";
 import { createReporter, type Reporter } from "./events/reporter.js";
 import { telemetryParts } from "./events/telemetry.js";
-import { latePay } from "./flows/late-pay.js";
-import type { PayOutcome, TakeFunds } from "./flows/pay.js";
+import { type PayOutcome, pay, type TakeFunds } from "./flows/pay.js";
 import type { HealthReport } from "./http/check-health.js";
 import { HttpClient } from "./http/http-client.js";
 import type { RawRequest } from "./http/raw-request.js";
@@ -32,7 +31,7 @@ import type { Transport } from "./wire/transport.js";
 
 /**
  * The client of the Cross-Border Payment Service. Build one for each gateway and keep it: it holds the access token and the
- * connections. It opens nothing before the first call; `close` it, or `await using` it, when you are done.
+ * connections. It begins to load its libraries at once, and opens nothing before the first call; `close` it, or `await using` it, when you are done.
  *
  * @example
  * const client = new CrossBorderClient({ baseUrl, auth: { authUrl, realm, clientId, username, password }, signingKey });
@@ -81,7 +80,7 @@ export class CrossBorderClient {
    * @returns `paid` with both records, or `declined` if `takeFunds` returned `null`. `paid` means recorded: see `isSettledBadly`.
    */
   pay(request: PaymentIntentRequest, takeFunds: TakeFunds, options?: RequestOptions): Promise<PayOutcome> {
-    return latePay(this.#http, request, takeFunds, options);
+    return pay(this.#http, request, takeFunds, options);
   }
 
   /**
@@ -214,5 +213,5 @@ function createTokens(options: ResolvedOptions, transport: Transport, reporter: 
   const onToken = (event: TokenEvent) => reporter.emit("token", event);
   if (tokenSourceKey in auth) return auth[tokenSourceKey](onToken);
   if ("accessToken" in auth) return callerTokenSource(auth);
-  return new LateTokenManager({ auth, transport, leewayMs, store, onToken, tracing: reporter.tracing });
+  return new TokenManager({ auth, transport, leewayMs, store, onToken, tracing: reporter.tracing });
 }

@@ -295,6 +295,7 @@ export class GrantError extends Error {
 
 /** The failure behind what a token request threw. openid-client's own errors carry secrets: nothing is taken over from them. */
 export function failureOfGrant(error: unknown): GrantFailure {
+  if (error instanceof ConfigError) return failureOfWire(error);
   const cause = error instanceof Error ? error.cause : undefined;
   const failed = [error, cause].find((thrown) => thrown instanceof GrantError);
   return failed?.failure ?? { class: "unprepared" };

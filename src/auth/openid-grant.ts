@@ -1,16 +1,5 @@
-import {
-  allowInsecureRequests,
-  authorizationCodeGrant,
-  buildAuthorizationUrl,
-  Configuration,
-  calculatePKCECodeChallenge,
-  customFetch,
-  genericGrantRequest,
-  randomNonce,
-  randomPKCECodeVerifier,
-  randomState,
-  type ServerMetadata,
-} from "openid-client";
+import type { Configuration, ServerMetadata } from "openid-client";
+import { loadOpenIdClient, type OpenIdClient } from "../core/libraries.js";
 import type { BaseUrl } from "../wire/base-url.js";
 import type { Grant } from "./grant-failure.js";
 import type { TokenFields } from "./token-response.js";
@@ -70,21 +59,25 @@ export async function beginLogin({
   scope,
 }: LoginRequest): Promise<{ readonly url: string; readonly checks: LoginChecks }> {
   const server = { issuer: endpoint.origin, authorization_endpoint: endpoint.origin + endpoint.path };
-  const checks = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
-  const url = buildAuthorizationUrl(configure(server, endpoint, clientId), {
+  const openid = await loadOpenIdClient();
+  const checks = {
+    state: openid.randomState(),
+    nonce: openid.randomNonce(),
+    verifier: openid.randomPKCECodeVerifier(),
+  };
+  const url = openid.buildAuthorizationUrl(configure(openid, server, endpoint, clientId), {
     redirect_uri: redirectUri,
     scope,
     state: checks.state,
     nonce: checks.nonce,
-    code_challenge: await calculatePKCECodeChallenge(checks.verifier),
+    code_challenge: await openid.calculatePKCECodeChallenge(checks.verifier),
     code_challenge_method: "S256",
   });
   return { url: url.href, checks };
 }
 
 /**
- * Makes a token request through openid-client. This file is loaded with the first of them, and is the only one that knows
- * the library.
+ * Makes a token request through openid-client. Only this file knows the library.
  *
  * @throws an error of openid-client. What `send` throws is its `cause`. Such errors carry tokens and passwords and must not
  *   get out.
@@ -98,14 +91,16 @@ export async function requestGrant(request: GrantRequest): Promise<GrantedTokens
     // Realms choose one, and nobody asks them which. The signature is not looked at: see docs/decisions/0032.
     id_token_signing_alg_values_supported: signingAlgorithms,
   };
-  const config = configure(server, endpoint, clientId);
-  config[customFetch] = async (_url, { body }) => toResponse(await send(String(body)), callback !== undefined);
-  if (callback !== undefined) return redeem(config, callback, form);
+  const openid = await loadOpenIdClient();
+  const config = configure(openid, server, endpoint, clientId);
+  config[openid.customFetch] = async (_url, { body }) => toResponse(await send(String(body)), callback !== undefined);
+  if (callback !== undefined) return redeem(openid, config, callback, form);
   // With grant_type among the parameters the fields keep the order of the description.
-  return { tokens: await genericGrantRequest(config, grant, { grant_type: grant, ...form }) };
+  return { tokens: await openid.genericGrantRequest(config, grant, { grant_type: grant, ...form }) };
 }
 
 async function redeem(
+  { authorizationCodeGrant }: OpenIdClient,
   config: Configuration,
   { url, state, nonce, verifier }: LoginCallback,
   form: Readonly<Record<string, string>>,
@@ -129,7 +124,12 @@ class WrongClaim extends Error {
 
 const signingAlgorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");
 
-function configure(server: ServerMetadata, { origin }: BaseUrl, clientId: string): Configuration {
+function configure(
+  { Configuration, allowInsecureRequests }: OpenIdClient,
+  server: ServerMetadata,
+  { origin }: BaseUrl,
+  clientId: string,
+): Configuration {
   // The form or a header has the client's id and secret already.
   const clientAuthentication = (): void => {};
   const config = new Configuration(server, clientId, undefined, clientAuthentication);

@@ -23,8 +23,8 @@ import {
   type GrantFailure,
 } from "./grant-failure.js";
 import { holdsBack, type NotedRefusal } from "./hold.js";
-import { loadOpenIdGrant } from "./loaded.js";
 import type { GrantedTokens, LoginCallback, UserClaims } from "./openid-grant.js";
+import { requestGrant } from "./openid-grant.js";
 import { readLogoutResponse, readTokenResponse, type TokenFields } from "./token-response.js";
 
 export interface Granted {
@@ -200,7 +200,6 @@ export class TokenEndpoint {
       const { grant, callback, fields, clientSecret } = await deadline.race(prepare()).catch(toSecretFailure);
       const client = this.#authenticate(clientSecret);
       const secrets = [...Object.values(fields), clientSecret, ...this.#knownCredentials(), ...knownTokens];
-      const { requestGrant } = await loadOpenIdGrant();
       // The server's own count of the lifetime can only start later.
       const sentAt = now();
       const granted = await requestGrant({

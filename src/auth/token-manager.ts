@@ -1,6 +1,7 @@
 import { later, leftMs, now, type Timestamp } from "../core/clock.js";
 import { Deadline, Ended } from "../core/deadline.js";
 import { ConfigError, TokenError } from "../core/errors.js";
+import { loadOpenIdClient } from "../core/libraries.js";
 import type { TokenEvent } from "../events/client-events.js";
 import type { Tracing } from "../events/tracing.js";
 import type { Transport } from "../wire/transport.js";
@@ -66,7 +67,8 @@ export class TokenManager implements TokenSource {
 
   /** @throws {ConfigError} when the address or the leeway can't be used. */
   constructor(options: TokenManagerOptions) {
-    const { auth, transport, leewayMs, random = Math.random, store, onToken, tracing } = options;
+    const { transport, leewayMs, random = Math.random, store, onToken, tracing } = options;
+    const auth = { ...options.auth };
     if (leewayMs !== undefined && !(leewayMs >= 0)) {
       throw new ConfigError("the leeway of tokens must be a number of milliseconds, 0 or more");
     }
@@ -87,6 +89,10 @@ export class TokenManager implements TokenSource {
     this.#leewayMs = leewayMs;
     this.#random = random;
     this.#onToken = onToken;
+  }
+
+  preload(): void {
+    loadOpenIdClient().catch(() => {});
   }
 
   /** Begins with the tokens of a login that has just been made. They go into the store, where there is one. */

@@ -1,10 +1,16 @@
 import type { ApiClient } from "../api/api-client.js";
-import type { RequestOptions } from "../api/request-options.js";
-import { AbortedError, CrossBorderError, type FundsTaken, InvalidArgumentError } from "../core/errors.js";
+import { parseRequestOptions, type RequestOptions } from "../api/request-options.js";
+import { AbortedError, CrossBorderError, type FundsTaken, InvalidArgumentError, traceFrom } from "../core/errors.js";
 import type { Part } from "../events/tracing.js";
-import { type PaymentIntent, type PaymentIntentRequest, PaymentIntents } from "../resources/payment-intents.js";
+import {
+  type PaymentIntent,
+  type PaymentIntentRequest,
+  PaymentIntents,
+  paymentIntents,
+} from "../resources/payment-intents.js";
 import { isSettledBadly, type Payment, payments } from "../resources/payments.js";
 import { assertPayable } from "./assert-payable.js";
+import { copyRequest } from "./copy-request.js";
 import { frozenCopy, readFundsTaken } from "./funds.js";
 import { paymentInput } from "./payment-from-intent.js";
 
@@ -30,18 +36,25 @@ export type PayOutcome =
     }
   | { readonly status: "declined"; readonly intent: PaymentIntent };
 
-/** The two steps of a payment in order, as one part of the work. What it is given belongs to it: see `latePay`. */
-export function pay(
+/** The two steps of a payment in order, as one part of the work. See `CrossBorderClient.pay`. */
+export async function pay(
   client: ApiClient,
   request: PaymentIntentRequest,
   takeFunds: TakeFunds,
   options: RequestOptions | undefined,
 ): Promise<PayOutcome> {
-  return client.reporter.follow(payPart, async ({ note }) => {
-    const outcome = await payInSteps(client, request, takeFunds, options);
-    note({ "cross_border.outcome": outcome.status });
-    return outcome;
-  });
+  try {
+    // Changes that the caller makes to these objects during the call have no effect.
+    const asked = copyRequest(request);
+    const kept = parseRequestOptions(paymentIntents.create, options);
+    return await client.reporter.follow(payPart, async ({ note }) => {
+      const outcome = await payInSteps(client, asked, takeFunds, kept);
+      note({ "cross_border.outcome": outcome.status });
+      return outcome;
+    });
+  } catch (error) {
+    throw traceFrom(error);
+  }
 }
 
 const payPart = (): Part => ({ name: "pay", kind: "internal", attributes: { "cross_border.operation": "pay" } });

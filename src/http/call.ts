@@ -95,7 +95,6 @@ export class Call {
       let outcome: Outcome;
       try {
         const loaded = schemas.loaded ?? (await schemas.load());
-        if (this.#validation() !== "off") loaded.prepare(this.#operation);
         outcome = await this.#perform(request, loaded, progress, tracing);
       } catch (error) {
         outcome = failureOfThrown(error);

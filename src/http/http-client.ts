@@ -4,13 +4,12 @@ import { type ApiPromise, parseRequestOptions, type RequestOptions } from "../ap
 import type { TokenHold } from "../auth/token-hold.js";
 import type { Timestamp } from "../core/clock.js";
 import { InvalidArgumentError, traceFrom } from "../core/errors.js";
-import { loadedLate } from "../core/lazy-load.js";
 import type { Reporter } from "../events/reporter.js";
 import { serverAttributes } from "../events/tracing.js";
 import { toApiPromise } from "./api-promise.js";
 import { Call, type CallSource } from "./call.js";
 import type { CallContext } from "./call-context.js";
-import type { HealthReport } from "./check-health.js";
+import { checkHealth, checkTimeoutMs, type HealthReport } from "./check-health.js";
 import { checkHeaders } from "./headers.js";
 import { InFlight } from "./in-flight.js";
 import { checkRequest, prepareRequest } from "./prepare-request.js";
@@ -37,7 +36,6 @@ export class HttpClient implements ApiClient {
   readonly #signedOperations: ReadonlySet<string>;
   readonly #parent: HttpClient | undefined;
   readonly #inFlight: InFlight;
-  #isPreloading = false;
   #hasSigned = false;
   #keyId: Promise<string | undefined> | undefined;
   #isClosed = false;
@@ -49,6 +47,7 @@ export class HttpClient implements ApiClient {
     const server = serverAttributes(context.origin);
     this.#context = { ...context, server, schemas, reported: new ReportedFields(), inFlight: this.#inFlight };
     this.#signedOperations = signedOperations;
+    if (parent === undefined) this.#preload();
   }
 
   call<Ids extends readonly string[], Body, Output>(
@@ -115,8 +114,6 @@ export class HttpClient implements ApiClient {
     try {
       const options = parseRequestOptions(list, given);
       this.#assertOpen(list.name);
-      if (!this.#isPreloading) this.#preload();
-      const { checkHealth, checkTimeoutMs } = await loadedLate(import("./check-health.js"), "what checks the service");
       const timeoutMs = options.timeoutMs ?? Math.min(checkTimeoutMs, this.#context.timeoutMs);
       const input = { paging: { _size: 1 }, lenient: true } as const;
       const source = { ids: [], input, signed: this.#isSigned(list) };
@@ -179,7 +176,6 @@ export class HttpClient implements ApiClient {
     options: RequestOptions | undefined,
     from: (...args: never) => unknown,
   ): ApiPromise<Output> {
-    if (!this.#isPreloading) this.#preload();
     try {
       const call = this.#open(operation, source, options);
       // The compiler holds the types of a row to its table of fields where the row is written.
@@ -209,9 +205,9 @@ export class HttpClient implements ApiClient {
     return this.#isClosed || (parent === undefined ? false : parent.#hasClosed());
   }
 
-  /** With the first call, the libraries that it needs are loaded side by side. */
+  /** Begins to load the libraries that the first call needs. */
   #preload(): void {
-    this.#isPreloading = true;
+    this.#context.schemas.load().catch(() => {});
     this.#context.transport.preload?.();
     this.#context.tokens.preload?.();
   }

@@ -45,7 +45,7 @@ export function readResponse(
   }
   const problem = problemOf(operation, sent, data, text.length);
   if (problem !== undefined) return only(unreadable(response, problem));
-  const mismatches = validation === "off" ? noMismatches : schemas.mismatches(operation, data, text.length);
+  const mismatches = validation === "off" ? noMismatches : schemas.mismatches(operation, data);
   const [first] = mismatches;
   if (validation !== "strict" || first === undefined) return { outcome: { data }, mismatches };
   const difference = `${first.field} is not ${first.expected} but ${first.found}`;

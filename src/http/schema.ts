@@ -1,111 +1,77 @@
 import type { $ZodType } from "zod/v4/core";
+import { mayCompile } from "#platform";
 import { type FieldKind, type FieldTable, fieldKinds, kindOfField } from "../api/fields.js";
-import type { AnyOperation, Operation } from "../api/operation.js";
-import { describeThrown, describeValue, looksLikeName } from "../core/describe.js";
-import { ConfigError } from "../core/errors.js";
-import { loadedLate } from "../core/lazy-load.js";
+import type { Operation } from "../api/operation.js";
+import { describeValue, looksLikeName } from "../core/describe.js";
+import { loadZod, type Zod } from "../core/libraries.js";
 import { decimalNumeral } from "../money.js";
-import type { Zod } from "./compiled-schemas.js";
 
-/** A field that is not what the description says; never with its value. */
+/** A field that differs from the description, without its value. */
 export interface Mismatch {
-  /** Its name; `(unprintable)` where the description does not have it and it does not look like a name. */
+  /** Its name; `(unprintable)` if the description doesn't have it and it doesn't look like a name. */
   readonly field: string;
   readonly expected: string;
   readonly found: string;
 }
 
-/** Loads zod with the first call. */
+/** Loads zod once for a client and the clients derived from it. */
 export class SchemaLoader {
   loaded: Schemas | undefined;
 
   async load(): Promise<Schemas> {
-    const zod = await loadedLate(loadWhole(), "what reads records");
+    const zod = await loadZod();
     this.loaded ??= new Schemas(zod);
     return this.loaded;
   }
 }
 
-/** Where another zod is forced upon the package, CommonJS takes what it has not for undefined, and would fail once a payment is sent. */
-async function loadWhole(): Promise<Zod> {
-  const zod = await (await import("#schemas")).loadZod();
-  for (const [name, part] of Object.entries(zod)) if (typeof part !== "function") throw new Error(`zod has no ${name}`);
-  return zod;
-}
-
-/** The schemas of records: each is made from a table of fields on first use. */
+/** The schemas of records. Each is made from a table of fields on first use. */
 export class Schemas {
   readonly #zod: Zod;
+  readonly #compile: <T extends $ZodType>(schema: T) => T;
   readonly #records = new Map<FieldTable, RecordSchema>();
 
-  constructor(zod: Zod) {
+  /** @param compiles whether zod may make code from text. If not, it interprets the schemas. */
+  constructor(zod: Zod, compiles = mayCompile) {
     this.#zod = zod;
+    this.#compile = compiles ? zod.compile : (schema) => schema;
   }
 
   /**
-   * Makes and tries what reads the records of an operation, before its request is sent: what others have done to the process, such as to
-   * `Object.prototype`, is not to be found out by a response.
+   * The fields of a response that aren't as described, each once, and at most 20.
    *
-   * @throws {ConfigError} where it does not work.
+   * @param value a record or, for a list, an array of records. Nothing is copied.
    */
-  prepare(operation: AnyOperation): void {
-    if (operation.verb === "request" || operation.verb === "update") return;
-    try {
-      this.#recordSchema(operation.record);
-    } catch (error) {
-      const cause = describeThrown(error);
-      throw new ConfigError(
-        `records can't be read in this process (${cause.message}), so nothing was sent; has something added enumerable properties to Object.prototype, or replaced Function? The option validation: "off" does without it`,
-        { cause },
-      );
-    }
-  }
-
-  /**
-   * The fields of a response that aren't as described, each once: at most 20, in the first 1,000 records that have any.
-   *
-   * @param value a record or, for a list, an array of records. It is passed on as it came: nothing is copied.
-   * @param length of its text. Records of more than 64 KiB may have any number of fields: unknown ones aren't searched for.
-   */
-  mismatches({ record }: Operation, value: unknown, length = 0): readonly Mismatch[] {
+  mismatches({ record }: Operation, value: unknown): readonly Mismatch[] {
     const schema = this.#recordSchema(record);
     const items: readonly object[] = Array.isArray(value) ? value : [value];
-    const isCounted = length / items.length <= 2 ** 16;
     const found: Differences = new Map();
-    let looked = 0;
     for (const item of items) {
       const differs = !this.#zod.validate(schema.whole, item);
-      // If no described field is missing, each further one is unknown.
-      const hasMore = isCounted && (differs || hasMoreKeys(item, schema.count));
-      if (!differs && !hasMore) continue;
       if (differs) this.#addDifferent(found, schema, record, item);
-      if (hasMore) addUnknown(found, record, item);
-      looked += 1;
-      if (found.size >= maxMismatches || looked >= maxRecordsLookedAt) break;
+      // If no described field is missing, each further one is unknown.
+      if (differs || Object.keys(item).length > schema.count) addUnknown(found, record, item);
+      if (found.size >= maxMismatches) break;
     }
     return [...found.values()];
   }
 
   #addDifferent(found: Differences, schema: RecordSchema, record: FieldTable, item: object): void {
-    const { compile, validate } = this.#zod;
-    schema.fields ??= Object.entries(schema.shape).map(([name, field]) => [name, compile(field)]);
+    schema.fields ??= Object.entries(schema.shape).map(([name, field]) => [name, this.#compile(field)]);
     for (const [name, field] of schema.fields) {
       if (found.size >= maxMismatches) return;
       if (found.has(name)) continue;
       const value: unknown = Reflect.get(item, name);
-      if (Object.hasOwn(item, name) && validate(field, value)) continue;
+      if (Object.hasOwn(item, name) && this.#zod.validate(field, value)) continue;
       found.set(name, { field: name, expected: wantedOf(record, name), found: describeFound(value) });
     }
   }
 
-  /** Made and tried when it is first asked for. */
   #recordSchema(record: FieldTable): RecordSchema {
     const known = this.#records.get(record);
     if (known !== undefined) return known;
-    const { compile, validate, $ZodObject } = this.#zod;
     const shape = Object.fromEntries(Object.entries(record).map(([name, kind]) => [name, kinds[kind](this.#zod)]));
-    const whole = compile(new $ZodObject({ type: "object", shape }));
-    validate(whole, {});
+    const whole = this.#compile(new this.#zod.$ZodObject({ type: "object", shape }));
     const schema = { whole, shape, count: Object.keys(shape).length, fields: undefined };
     this.#records.set(record, schema);
     return schema;
@@ -116,28 +82,21 @@ interface RecordSchema {
   readonly whole: $ZodType;
   readonly shape: Readonly<Record<string, $ZodType>>;
   readonly count: number;
-  /** Each field for itself, from the first record on that differs. */
+  /** Each field alone, compiled when the first record differs. */
   fields: readonly (readonly [name: string, schema: $ZodType])[] | undefined;
 }
 
 type Differences = Map<string, Mismatch>;
 
-/** Stands for the name of a field that does not look like one: it may be anything, a secret included. */
+/** Stands for a field name that doesn't look like one: it may be a secret. */
 export const unprintable = "(unprintable)";
 
 const maxMismatches = 20;
-const maxRecordsLookedAt = 1000;
-
-function hasMoreKeys(item: object, count: number): boolean {
-  let keys = 0;
-  for (const _ in item) if (++keys > count) return true;
-  return false;
-}
 
 function addUnknown(found: Differences, record: FieldTable, item: object): void {
-  for (const name in item) {
+  for (const name of Object.keys(item)) {
     if (found.size >= maxMismatches) return;
-    if (found.has(name) || Object.hasOwn(record, name) || !Object.hasOwn(item, name)) continue;
+    if (Object.hasOwn(record, name)) continue;
     const field = looksLikeName(name) ? name : unprintable;
     if (found.has(field)) continue;
     found.set(field, { field, expected: "a field of the description", found: describeFound(Reflect.get(item, name)) });

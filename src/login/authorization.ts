@@ -1,10 +1,9 @@
 import { authorizationAddress } from "../auth/auth-options.js";
-import { loaded, loadOpenIdGrant } from "../auth/loaded.js";
-import type { LoginChecks } from "../auth/openid-grant.js";
+import { beginLogin, type LoginChecks } from "../auth/openid-grant.js";
 import type { TokenEndpointOptions } from "../auth/token-endpoint.js";
 import { ConfigError } from "../core/errors.js";
 import type { Transport } from "../wire/transport.js";
-import type { CodeExchange, LoggedIn } from "./code-exchange.js";
+import { CodeExchange, type LoggedIn } from "./code-exchange.js";
 import type { LoginSettings } from "./login-options.js";
 import type { UserTokens } from "./user-tokens.js";
 
@@ -25,13 +24,11 @@ export class Authorization {
   async begin(): Promise<{ readonly url: string; readonly checks: LoginChecks }> {
     const { auth, redirectUri, scope } = this.#settings;
     try {
-      const { beginLogin } = await loadOpenIdGrant();
       return await beginLogin({ endpoint: authorizationAddress(auth), clientId: auth.clientId, redirectUri, scope });
-    } catch {
+    } catch (error) {
+      if (globalThis.crypto?.subtle !== undefined) throw error;
       throw new ConfigError(
-        globalThis.crypto?.subtle === undefined
-          ? "there is no WebCrypto (crypto.subtle) here; a page has it only when it was loaded over https"
-          : "no login can begin; is the package openid-client installed completely?",
+        "there is no WebCrypto (crypto.subtle) here; a page has it only when it was loaded over https",
       );
     }
   }
@@ -41,18 +38,17 @@ export class Authorization {
    * @throws {TokenError}
    */
   async finish(parameters: URLSearchParams, checks: LoginChecks | undefined): Promise<LoggedIn> {
-    return (await this.#openExchange()).finish(parameters, checks);
+    return this.#openExchange().finish(parameters, checks);
   }
 
   /** @throws {TokenError} where the session is not known to have ended. */
   async end(tokens: UserTokens): Promise<void> {
     const failure = await tokens.end();
     if (failure === undefined) return;
-    throw (await this.#openExchange()).toLogoutError(failure);
+    throw this.#openExchange().toLogoutError(failure);
   }
 
-  async #openExchange(): Promise<CodeExchange> {
-    const { CodeExchange } = await loaded(import("./code-exchange.js"));
+  #openExchange(): CodeExchange {
     this.#exchange ??= new CodeExchange(this.#settings, this.#auth, this.#transport);
     return this.#exchange;
   }

@@ -14,7 +14,7 @@ export interface LoggedIn {
   readonly claims: UserClaims;
 }
 
-/** From callbacks to tokens. It is loaded with the first callback: a page that sends its user to the login page does without. */
+/** From callbacks to tokens. */
 export class CodeExchange {
   readonly #settings: LoginSettings;
   readonly #endpoint: TokenEndpoint;

@@ -1,7 +1,6 @@
 import type { GrantFailure } from "../auth/grant-failure.js";
 import { JointWork } from "../auth/joint-work.js";
-import { LateTokenManager } from "../auth/late-token-manager.js";
-import type { TokenManagerOptions } from "../auth/token-manager.js";
+import { TokenManager, type TokenManagerOptions } from "../auth/token-manager.js";
 import type { OpenTokenSource } from "../auth/token-source.js";
 import { TokenError } from "../core/errors.js";
 import type { TokenEvent } from "../events/client-events.js";
@@ -10,10 +9,10 @@ import { loginError } from "./login-error.js";
 /** The tokens of one user, for all clients that act for them. It starts out with none. */
 export class UserTokens {
   readonly #listeners = new Set<(event: TokenEvent) => void>();
-  #manager: LateTokenManager | undefined;
+  #manager: TokenManager | undefined;
   #hasEnded = false;
   /** Of a session that is to end, until it is known to have ended. */
-  #leaving: LateTokenManager | undefined;
+  #leaving: TokenManager | undefined;
   readonly #ending = new JointWork<GrantFailure | undefined>(60_000);
 
   /** Whether there is a session that is not known to have ended. */
@@ -22,9 +21,9 @@ export class UserTokens {
   }
 
   /** Opens a session, and replaces the one before it. */
-  open(options: Omit<TokenManagerOptions, "onToken">): LateTokenManager {
+  open(options: Omit<TokenManagerOptions, "onToken">): TokenManager {
     this.#hasEnded = false;
-    this.#manager = new LateTokenManager({
+    this.#manager = new TokenManager({
       ...options,
       onToken: (event) => {
         for (const listener of this.#listeners) listener(event);
@@ -72,7 +71,7 @@ export class UserTokens {
   };
 
   /** A session that was given by its refresh token is refused where it has ended, and only there. */
-  async #ask<T>(work: (manager: LateTokenManager) => Promise<T> | undefined): Promise<T> {
+  async #ask<T>(work: (manager: TokenManager) => Promise<T> | undefined): Promise<T> {
     const manager = this.#manager;
     const asked = manager === undefined ? undefined : work(manager);
     if (asked === undefined) throw loginError("login_required", "there was no login, or a logout; let the user log in");

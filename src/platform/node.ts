@@ -12,6 +12,8 @@ export const sendsTwice: Platform["sendsTwice"] = false;
 
 export const sendsUserAgent: Platform["sendsUserAgent"] = true;
 
+export const mayCompile: Platform["mayCompile"] = true;
+
 /** Work goes on until it is done. */
 export const outliveRequest: Platform["outliveRequest"] = undefined;
 

@@ -70,6 +70,8 @@ export interface Platform {
   readonly outliveRequest: ((work: Promise<unknown>) => void) | undefined;
   /** A channel for the diagnostics of the process. On the web there are none. */
   readonly openChannel: ((name: string) => Channel) | undefined;
+  /** Whether code may be made from text. Workers, and pages with a content security policy, forbid it. */
+  readonly mayCompile: boolean;
   generateKeyPair(bits: number): Promise<KeyPairDer>;
 }
 

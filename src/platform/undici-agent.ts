@@ -1,4 +1,5 @@
 import type { buildConnector, Client, Dispatcher, Pool } from "undici";
+import { loadUndici, type Undici } from "../core/libraries.js";
 import type { TlsMaterial } from "./tls-material.js";
 
 export type { Dispatcher } from "undici";
@@ -10,7 +11,7 @@ export interface AgentOptions {
   readonly tls?: TlsMaterial | undefined;
 }
 
-export type UndiciParts = Pick<typeof import("undici"), "Client" | "Pool" | "buildConnector">;
+export type UndiciParts = Pick<Undici, "Client" | "Pool" | "buildConnector">;
 
 /** Node's 250 ms for each address of a host are too few for a slow link. This is enough for a SYN that is sent twice. */
 export const addressTimeoutMs = 2500;
@@ -29,10 +30,6 @@ export interface UndiciAgent {
   replace(reads: Pools): void;
   close(): Promise<void>;
 }
-
-/** Bun answers the bare name with a module of its own, which has no pools. */
-const loadUndici = (): Promise<UndiciParts> =>
-  process.versions.bun === undefined ? import("undici") : import("undici/index.js");
 
 /**
  * Opens the connections of a client: for each origin, a pool for reads and a pool for writes.

@@ -50,6 +50,8 @@ export const sendsTwice: Platform["sendsTwice"] = true;
 
 export const sendsUserAgent: Platform["sendsUserAgent"] = false;
 
+export const mayCompile: Platform["mayCompile"] = false;
+
 /** `fetch` takes no certificates. */
 export const readTlsMaterial: Platform["readTlsMaterial"] = undefined;
 

@@ -9,6 +9,7 @@ export {
   importPrivateKey,
   importPublicKey,
   isKeyObject,
+  mayCompile,
   openAgent,
   openChannel,
   readTlsMaterial,

@@ -11,7 +11,7 @@ import {
   isWholeFrom,
 } from "../core/parse.js";
 import type { SigningKey } from "../signing/keys.js";
-import type { ConsoleRequest, SandboxConsole } from "./console/console.js";
+import { type ConsoleRequest, SandboxConsole } from "./console/console.js";
 import { allowOrigin, isPreflight, preflightResponse } from "./cross-origin.js";
 import { jsonResponse } from "./responses.js";
 import { createSandbox, type Sandbox, type SandboxClientOptions } from "./sandbox.js";
@@ -66,7 +66,7 @@ export async function startSandbox(options: SandboxServerOptions = {}): Promise<
   assertOptions(serverOptions, options, "the sandbox's options", refuse);
   const { port = 0, host = "127.0.0.1", maxBodyBytes = 1024 * 1024, console: wanted = false, ...others } = options;
   const sandbox = createSandbox(others);
-  const sandboxConsole = wanted === false ? undefined : await openConsole(sandbox, host, wanted === true ? {} : wanted);
+  const sandboxConsole = wanted === false ? undefined : openConsole(sandbox, host, wanted === true ? {} : wanted);
   const { idleSeconds, compresses = false } = others.quirks ?? {};
   const served = { sandbox, sandboxConsole, maxBodyBytes, compresses };
   const server = createServer((request, response) => void exchange(served, request, response));
@@ -108,7 +108,7 @@ interface Served {
   readonly compresses: boolean;
 }
 
-async function openConsole(sandbox: Sandbox, host: string, options: SandboxConsoleOptions): Promise<SandboxConsole> {
+function openConsole(sandbox: Sandbox, host: string, options: SandboxConsoleOptions): SandboxConsole {
   assertOptions(consoleOptions, options, "console", (message) => new ConfigError(`console: ${message}`));
   const { signingKeys = [] } = options;
   if (!/^(?:localhost|::1|127(?:\.\d{1,3}){3})$/.test(host)) {
@@ -122,7 +122,6 @@ async function openConsole(sandbox: Sandbox, host: string, options: SandboxConso
       `with the console, basePath and authPath can't be under "/console"; found ${JSON.stringify(hidden)}`,
     );
   }
-  const { SandboxConsole } = await import("./console/console.js");
   return new SandboxConsole(sandbox, signingKeys);
 }
 

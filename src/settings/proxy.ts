@@ -2,6 +2,7 @@ import { isIPv6 } from "node:net";
 import { rootCertificates } from "node:tls";
 import type { Dispatcher, Pool } from "undici";
 import { ConfigError } from "../core/errors.js";
+import { loadUndici } from "../core/libraries.js";
 import { addressTimeoutMs } from "../platform/undici-agent.js";
 import type { TlsMaterial } from "../wire/tls-options.js";
 import type { Settings } from "./setting-table.js";
@@ -73,7 +74,7 @@ export async function openProxyDispatcher(
   tls: TlsMaterial,
   tunnelTimeoutMs: number = connectTimeoutMs,
 ): Promise<ProxyDispatcher> {
-  const { EnvHttpProxyAgent, Pool } = await import("undici");
+  const { EnvHttpProxyAgent, Pool } = await loadUndici();
   const timeouts = { timeout: connectTimeoutMs, autoSelectFamilyAttemptTimeout: addressTimeoutMs };
   const target = { ...(tls as object), ...timeouts };
   const agent = new EnvHttpProxyAgent({

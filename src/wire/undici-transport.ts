@@ -1,12 +1,9 @@
 import { decompression, openAgent } from "#platform";
 import { clock } from "../core/clock.js";
 import type { Deadline } from "../core/deadline.js";
-import { describeThrown } from "../core/describe.js";
-import { ConfigError } from "../core/errors.js";
-import { loadedLate } from "../core/lazy-load.js";
 import type { AgentOptions, UndiciAgent } from "../platform/undici-agent.js";
 import type { Transport, WireRequest, WireResponse } from "./transport.js";
-import type { Route } from "./undici-exchange.js";
+import { exchange, type Route } from "./undici-exchange.js";
 import { WireFailure } from "./wire-failure.js";
 
 /**
@@ -27,13 +24,12 @@ export interface UndiciTransportOptions extends AgentOptions {
 }
 
 /**
- * The transport over undici's `dispatch`. What sends is loaded with the first request: a page, which sends by `fetch`, never loads it.
+ * The transport over undici's `dispatch`.
  *
  * @param usedConnectionMs how long a read waits for the response of a used connection before it is sent on a new one.
  */
 export function undiciTransport(options: UndiciTransportOptions, usedConnectionMs = 5000): Transport {
   let own: Promise<UndiciAgent> | undefined;
-  let exchange: Exchange | undefined;
   let route: Route | undefined = options.dispatcher && {
     dispatcher: options.dispatcher as Route["dispatcher"],
     own: undefined,
@@ -41,7 +37,7 @@ export function undiciTransport(options: UndiciTransportOptions, usedConnectionM
   };
 
   let firstByteMs = usedConnectionMs;
-  const send = (to: Route, exchange: Exchange, request: WireRequest, deadline: Deadline): Promise<WireResponse> => {
+  const send = (to: Route, request: WireRequest, deadline: Deadline): Promise<WireResponse> => {
     const { own } = to;
     if (request.repeatable !== true || own === undefined) return exchange(to, request, deadline);
     const { reads } = own;
@@ -57,28 +53,15 @@ export function undiciTransport(options: UndiciTransportOptions, usedConnectionM
     });
   };
 
-  const openRoute = async (): Promise<Route> => {
+  const open = async (): Promise<Route> => {
     if (route !== undefined) return route;
     own ??= openAgent(options).catch((error: unknown) => {
       own = undefined;
       throw error;
     });
-    try {
-      const agent = await own;
-      route ??= { dispatcher: agent, own: agent, showsStart: { read: true, write: true } };
-      return route;
-    } catch (error) {
-      throw undiciNotLoaded(describeThrown(error));
-    }
-  };
-
-  const open = async (): Promise<readonly [Route, Exchange]> => {
-    const [opened, loaded] = await Promise.all([
-      openRoute(),
-      loadedLate(import("./undici-exchange.js"), "what sends requests"),
-    ]);
-    exchange = loaded.exchange;
-    return [opened, exchange];
+    const agent = await own;
+    route ??= { dispatcher: agent, own: agent, showsStart: { read: true, write: true } };
+    return route;
   };
 
   return {
@@ -86,8 +69,8 @@ export function undiciTransport(options: UndiciTransportOptions, usedConnectionM
       return decompression?.accepted ?? "identity";
     },
     send(request, deadline) {
-      if (route !== undefined && exchange !== undefined) return send(route, exchange, request, deadline);
-      return open().then(([to, loaded]) => send(to, loaded, request, deadline));
+      if (route !== undefined) return send(route, request, deadline);
+      return open().then((opened) => send(opened, request, deadline));
     },
     preload() {
       open().catch(() => {});
@@ -97,14 +80,4 @@ export function undiciTransport(options: UndiciTransportOptions, usedConnectionM
       await (await own?.catch(() => undefined))?.close();
     },
   };
-}
-
-type Exchange = typeof import("./undici-exchange.js").exchange;
-
-/** Makes a new error for each call, since flows add facts to theirs. */
-function undiciNotLoaded(cause: Error): ConfigError {
-  return new ConfigError(
-    `the package undici can't be loaded (UNDICI_NOT_LOADED: ${cause.message}), so nothing was sent; is the package undici installed completely? undici 8 needs Node 22.19 or newer. A bundle that is an ES module for Node needs a require, by a banner: see docs/bundling.md`,
-    { cause },
-  );
 }

@@ -4,14 +4,13 @@ import { expect, it } from "vitest";
 import { type ImportTable, importProblems, unimportedFiles } from "./import-problems.js";
 import { importTable } from "./imports.js";
 import { readImports } from "./read-imports.js";
-import { subpathImports } from "./subpath-imports.js";
 
 const sources = new Map(
   readdirSync("src", { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".ts"))
     .map((path) => [path.replaceAll("\\", "/"), readFileSync(posix.join("src", path), "utf8")]),
 );
-const subpaths = subpathImports(JSON.parse(readFileSync("package.json", "utf8")));
+const subpaths = new Map([["#platform", ["node", "web", "workerd"].map((on) => `platform/${on}.ts`)]]);
 const problems = importProblems(sources, importTable, subpaths);
 
 it("finds nothing in src that the table does not allow, and nothing in the table that src does not use", () => {
@@ -19,23 +18,14 @@ it("finds nothing in src that the table does not allow, and nothing in the table
   expect(problems).toEqual([]);
 });
 
-/** What begins elsewhere: the command, the console's page, other platforms, and what only tests run. */
-const begins = [
-  ...["cli/cli.ts", "sandbox/console/page/console.ts"],
-  ...["http/plain-schemas.ts", "platform/workerd.ts", "platform/cloudflare-workers.d.ts"],
-];
+/** What begins elsewhere: the CLI, the console's page, and declarations. */
+const begins = ["cli/cli.ts", "sandbox/console/page/console.ts", "platform/cloudflare-workers.d.ts"];
 
 it("finds no file in src that nothing imports, such as a command that is not among the commands", () => {
   const { paths } = JSON.parse(readFileSync("tsconfig.json", "utf8")).compilerOptions;
   const entries = Object.values<string[]>(paths).flatMap((files) => files.map((file) => file.replace("./src/", "")));
   const unimported = unimportedFiles(sources, subpaths).filter((path) => !entries.includes(path));
   expect(unimported.sort()).toEqual(begins.sort());
-});
-
-it("finds nothing in src that reads what is left out of the package: the options' lines in the documents", () => {
-  const reading =
-    /\.(?:documentation|documentedDefault|logins)\b|(?<!#)\b(?:documentation|documentedDefault|logins)\s*[,}]/;
-  expect([...sources].filter(([, text]) => reading.test(text.replace(/^\s*\*.*$/gm, "")))).toEqual([]);
 });
 
 /** What these files, put beside the real ones, add to the problems. */
@@ -61,7 +51,7 @@ it.each([
 
 it("sees a package outside of the one file that may import it", () => {
   expect(problemsOf({ "sandbox/planted.ts": 'import type { Agent } from "undici";' })).toEqual([
-    "src/sandbox/planted.ts:1 imports undici. Only these may: platform/undici-agent.ts, settings/proxy.ts.",
+    "src/sandbox/planted.ts:1 imports undici. Only these may: core/libraries.ts, platform/undici-agent.ts, settings/proxy.ts.",
   ]);
 });
 
@@ -158,9 +148,8 @@ it("refuses what can't be checked, and what is not there", () => {
 });
 
 it("follows a #name of package.json to the files behind it", () => {
-  const imports = { "#middle": { source: "./src/middle/published.ts", require: { default: "./dist/middle.cjs" } } };
   const texts = new Map(Object.entries({ ...layers, "low/late.ts": 'import "#middle";' }));
-  expect(importProblems(texts, table, subpathImports({ imports }))).toContain(
+  expect(importProblems(texts, table, new Map([["#middle", ["middle/published.ts"]]]))).toContain(
     "src/low/late.ts:1 imports #middle. src/low may import only: its own files.",
   );
 });

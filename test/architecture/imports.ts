@@ -116,14 +116,14 @@ export const importTable: ImportTable = {
 
   /** A package or a module of Node, and the folders or files of `src/` that may import it. */
   packages: {
-    "a computed name": ["http/installed-schemas.ts", "cli/flows/load-cipher.ts"],
+    "a computed name": ["cli/flows/load-cipher.ts"],
     "@opentelemetry/api": ["opentelemetry"],
     "better-sqlite3": ["cli/flows/sqlite-file.ts"],
     "cloudflare:workers": ["platform/workerd.ts", "platform/cloudflare-workers.d.ts"],
-    "openid-client": ["auth/openid-grant.ts"],
+    "openid-client": ["core/libraries.ts", "auth/openid-grant.ts"],
     pg: ["journals/postgres-pool.ts"],
-    undici: ["platform/undici-agent.ts", "settings/proxy.ts"],
-    zod: ["http/schema.ts", "http/compiled-schemas.ts", "http/plain-schemas.ts"],
+    undici: ["core/libraries.ts", "platform/undici-agent.ts", "settings/proxy.ts"],
+    zod: ["core/zod.ts", "http/schema.ts"],
     "node:assert": ["testing"],
     "node:crypto": ["platform", "verification", "sandbox", "testing", "cli/lists", "cli/flows", "cli/probe"],
     "node:fs": ["journals/sqlite-engine.ts", "journals/sqlite-place.ts", "settings", "cli"],
@@ -132,7 +132,7 @@ export const importTable: ImportTable = {
     "node:events": ["cli/lists"],
     "node:http": ["sandbox/server.ts", "cli/doctor", "cli/flows"],
     "node:https": ["cli/doctor"],
-    "node:module": ["http/installed-schemas.ts", "cli/flows/sqlite-file.ts"],
+    "node:module": ["cli/flows/sqlite-file.ts"],
     "node:net": ["sandbox/server.ts", "settings/proxy.ts", "cli/doctor", "cli/flows"],
     "node:os": ["settings", "cli/sandbox", "cli/flows"],
     "node:path": ["settings", "cli"],

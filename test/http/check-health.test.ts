@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { RequestOptions } from "../../src/api/request-options.js";
 import { ConfigError, InvalidArgumentError, SigningError, TokenError } from "../../src/core/errors.js";
 import type { HealthReport } from "../../src/http/check-health.js";
@@ -189,26 +189,4 @@ it("ends before a client that is closed meanwhile", async () => {
   await client.close();
   expect(transport.sent).toHaveLength(1);
   expect(await checking).toMatchObject({ ok: true });
-});
-
-it("says so where what checks can't be loaded, and tries again with the next check", async () => {
-  const file = "../../src/http/check-health.js";
-  onTestFinished(() => {
-    vi.doUnmock(file);
-    vi.resetModules();
-  });
-  vi.resetModules();
-  vi.doMock(file, () => {
-    throw new Error("too many open files");
-  });
-  const { scriptedClient } = await import("./scripted-transport.js");
-  const { client, transport } = scriptedClient([json([])]);
-  await expect(client.checkHealth(list)).rejects.toMatchObject({
-    name: "ConfigError",
-    effect: "none",
-    message: expect.stringContaining("what checks the service can't be loaded, so nothing was sent"),
-  });
-  expect(transport.sent).toEqual([]);
-  vi.doUnmock(file);
-  expect(await client.checkHealth(list)).toMatchObject({ ok: true });
 });

@@ -3,7 +3,6 @@ import { Ended } from "../../src/core/deadline.js";
 import { ConfigError, SigningError, TokenError } from "../../src/core/errors.js";
 import type { FailureEvent } from "../../src/events/client-events.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
-import { Schemas } from "../../src/http/schema.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { broken, calls, errorOf, json, payment, type Step, scriptedClient, unsent } from "./scripted-transport.js";
 
@@ -73,13 +72,6 @@ const failures: Row[] = [
     "signed",
     { code: "invalid_config", effect: "none", attempts: 0 },
     { schemas: { loaded: undefined, load: noZod } },
-  ],
-  [
-    "records that can't be read in this process",
-    [json({})],
-    "signed",
-    { code: "invalid_config", effect: "none", attempts: 0 },
-    { schemas: { loaded: undefined, load: async () => new Schemas({} as never) } },
   ],
   [
     "a failure of the client's own",

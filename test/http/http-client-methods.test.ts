@@ -3,7 +3,6 @@ import type { RequestOptions } from "../../src/api/request-options.js";
 import { createReporter } from "../../src/events/reporter.js";
 import type { HttpClient } from "../../src/http/http-client.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
-import { paymentGateways } from "../../src/resources/payment-gateways.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
 import { calls, errorOf, json, payment, recordOf, scriptedClient } from "./scripted-transport.js";
@@ -79,29 +78,14 @@ describe("a check of a call that is not made", () => {
   });
 });
 
-describe("a client that is used for the first time", () => {
-  function preloading() {
-    const preload = { transport: vi.fn(), tokens: vi.fn() };
-    const tokens = { current: () => "token-1", renew: async () => "token-2", preload: preload.tokens };
-    const made = scriptedClient([json(intentRecord)], { tokens });
-    Object.assign(made.transport, { preload: preload.transport });
-    return { ...made, preload };
-  }
-
-  it.each<[string, (client: HttpClient) => PromiseLike<unknown>]>([
-    ["a call", (client) => calls.read(client)],
-    ["a check of the service's health", (client) => client.checkHealth(paymentGateways.list)],
-  ])("loads what it needs with %s, once and before anything else", async (_, use) => {
-    const { client, transport, preload } = preloading();
-    expect([preload.transport.mock.calls.length, preload.tokens.mock.calls.length]).toEqual([0, 0]);
-    const first = use(client);
-    expect(transport.sent).toEqual([]);
-    expect([preload.transport.mock.calls.length, preload.tokens.mock.calls.length]).toEqual([1, 1]);
-    await first;
-    await calls.read(client);
-    await client.checkHealth(paymentGateways.list);
-    expect([preload.transport.mock.calls.length, preload.tokens.mock.calls.length]).toEqual([1, 1]);
-  });
+it("begins to load its libraries when it is made, once, and sends nothing", async () => {
+  const preload = vi.fn();
+  const tokens = { current: () => "token-1", renew: async () => "token-2", preload };
+  const { client, transport } = scriptedClient([json(intentRecord)], { tokens });
+  expect(transport.sent).toEqual([]);
+  await calls.read(client);
+  client.derive({ timeoutMs: 1000, maxRetries: 0, headers: {}, validation: "off", reporter: client.reporter });
+  expect(preload).toHaveBeenCalledOnce();
 });
 
 describe("the id of the signing key", () => {

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { LateTokenManager } from "../../src/auth/late-token-manager.js";
+import { TokenManager } from "../../src/auth/token-manager.js";
 import { Deadline } from "../../src/core/deadline.js";
 import { TokenError } from "../../src/core/errors.js";
 import type { TokenEvent } from "../../src/events/client-events.js";
@@ -13,7 +13,7 @@ const options = {
   auth: { authUrl: "https://id.test", realm: "r", clientId: "c", refreshToken: "the refresh token" },
   transport: fetchTransport(async () => Response.error()),
 };
-const manager = LateTokenManager.prototype;
+const manager = TokenManager.prototype;
 const source = (tokens: UserTokens, onToken: (event: TokenEvent) => void = () => {}) => tokens.source(onToken);
 const needsLogin = {
   code: "login_required",

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests of contract and journals, the examples and the demo on another Node, against the packed tarball, in a fresh folder:
 #   bash test/runtime/run-on-node.sh 24                  with the first examples
-#   bash test/runtime/run-on-node.sh 20.18.1 every-example
+#   bash test/runtime/run-on-node.sh 20.19.0 every-example
 # npm runs on that Node too, so it installs the newest undici that this Node supports.
 set -euo pipefail
 version=${1:?usage: run-on-node.sh VERSION [every-example]}

@@ -40,7 +40,7 @@ export const programOptions: BuildOptions = {
   format: "esm",
   target: "node20",
   packages: "external",
-  conditions: ["cross-border-payments-source"],
+  alias: { "#platform": "./src/platform/node.ts" },
   sourcemap: true,
   logLevel: "error",
 };

@@ -268,8 +268,8 @@ function claimsOf(accessToken: string): { readonly aud?: unknown; readonly iss?:
 function checkVersions(): Result {
   const found = `cross-border-payments ${readVersion()}, Node ${process.versions.node}`;
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  const isOld = major < 20 || (major === 20 && minor < 18);
-  return isOld ? failed(found, "Node 20.18.1 or newer is needed") : ok(found);
+  const isOld = major < 20 || (major === 20 && minor < 19);
+  return isOld ? failed(found, "Node 20.19.0 or newer is needed") : ok(found);
 }
 
 function checkProxies({ proxyFor, unknownExceptions }: Connection, ...addresses: readonly (URL | undefined)[]): Result {

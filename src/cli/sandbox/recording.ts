@@ -1,8 +1,8 @@
 import { appendFileSync, closeSync, openSync } from "node:fs";
-import type { SandboxRequest } from "#sandbox";
 import type { FieldKind, FieldTable } from "../../api/fields.js";
 import type { Operation } from "../../api/operation.js";
 import { operations } from "../../resources/catalogue.js";
+import type { SandboxRequest } from "../../sandbox/index.js";
 import { isShownField, shownQuery } from "../../sandbox/shown-query.js";
 import { parseObject } from "../../wire/parse-json-object.js";
 

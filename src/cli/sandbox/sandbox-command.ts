@@ -1,6 +1,6 @@
-import type { SandboxOptions, SandboxServer } from "#sandbox";
 import { counted } from "../../core/describe.js";
 import { InvalidArgumentError } from "../../core/errors.js";
+import { type SandboxOptions, type SandboxServer, startSandbox } from "../../sandbox/index.js";
 import { parseObject } from "../../wire/parse-json-object.js";
 import { command, exitCodes } from "../command.js";
 import { readText } from "../files.js";
@@ -49,7 +49,6 @@ export const sandboxCommand = command({
   async run({ values: { port, folder, record, json, options: file } }, terminal) {
     const listenAt = portOf(port);
     const options = file === undefined ? {} : parseOptionsFile(await readText(file, terminal), file);
-    const { startSandbox } = await import("#sandbox");
     // From now on Ctrl-C waits until there is something to end.
     const stopped = terminal.untilStopped();
     await using files = await SettingsFiles.open(folder);

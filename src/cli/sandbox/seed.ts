@@ -1,6 +1,6 @@
-import type { SandboxServer } from "#sandbox";
 import { CrossBorderClient } from "../../client.js";
 import type { PaymentStatus } from "../../resources/payments.js";
+import type { SandboxServer } from "../../sandbox/index.js";
 import { generateSigningKeyPair, type SigningKeyPair } from "../../signing/keys.js";
 
 export interface SeededGateway {

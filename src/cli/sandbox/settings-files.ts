@@ -2,8 +2,8 @@ import { rmdirSync, rmSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import type { SandboxServer } from "#sandbox";
 import { InvalidArgumentError } from "../../core/errors.js";
+import type { SandboxServer } from "../../sandbox/index.js";
 import type { Settings } from "../settings.js";
 import type { SeededGateway } from "./seed.js";
 

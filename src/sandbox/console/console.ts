@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { pageText } from "#console-page";
 import { CrossBorderError } from "../../core/errors.js";
 import type { SigningKey } from "../../signing/keys.js";
 import { parseBody } from "../request-body.js";
@@ -9,6 +8,7 @@ import { actions } from "./actions.js";
 import type { ConsoleState } from "./console-state.js";
 import { Faults, withFault } from "./faults.js";
 import { type ConsoleRequest, consolePath, whyRefused } from "./own-page-only.js";
+import { pageText } from "./page-text.js";
 import { PaymentDesk } from "./payment-desk.js";
 import { readRecords, tokenLines } from "./read-state.js";
 import { RegisteredKeys } from "./registered-keys.js";
