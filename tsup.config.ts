@@ -1,8 +1,8 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { defineConfig, type Options } from "tsup";
 
-/** The entry points that package.json names in `exports`. */
+/** What package.json names in `exports`. */
 const entryPoints = {
   index: "src/index.ts",
   sandbox: "src/sandbox/index.ts",
@@ -17,48 +17,44 @@ const entryPoints = {
   settings: "src/settings/index.ts",
   desk: "src/desk/index.ts",
 };
-/** Files that package.json names in `imports`. */
-const platforms = Object.fromEntries(
-  ["node", "web", "workerd"].map((on) => [`platform/${on}`, `src/platform/${on}.ts`]),
-);
-/** Files that only ES modules need: the CLI, and programs of threads. */
+/** What package.json names in `imports`. */
+const platforms = Object.fromEntries(["node", "web", "workerd"].map((p) => [`platform/${p}`, `src/platform/${p}.ts`]));
+/** What runs by itself, as an ES module: the CLI, and programs of threads. */
 const programs = { cli: "src/cli/cli.ts" };
-/** ES modules only. Jest's loader can't `require` them, so the CommonJS build holds a copy. */
+/** ES modules only. Jest can't `require` them, so the CommonJS build holds a copy. */
 const copied = ["openid-client", "oauth4webapi", "jose"];
-
-/** Consumers without `@types/node` need the compiler's `Symbol.asyncDispose`. */
-const disposable = '/// <reference lib="esnext.disposable" />';
-
 const common: Options = {
   target: "node20",
   splitting: true,
   // By Rollup: without it, tsup makes CommonJS chunks by sucrase, which miscompiles class fields.
   treeshake: { moduleSideEffects: false },
   external: [/^#/, /^cloudflare:/],
+  onSuccess: finish,
 };
-
 rmSync("dist", { recursive: true, force: true });
 
 export default defineConfig([
-  { ...common, format: "esm", entry: { ...entryPoints, ...platforms, ...programs }, onSuccess: writeTypesForImport },
+  { ...common, format: "esm", entry: { ...entryPoints, ...platforms, ...programs } },
   {
     ...common,
     format: "cjs",
     entry: { ...entryPoints, ...platforms },
     noExternal: copied,
     esbuildOptions: (options) => void Object.assign(options, { supported: { "dynamic-import": false } }),
-    dts: { entry: entryPoints, banner: disposable, compilerOptions: { stripInternal: true } },
-    onSuccess: writeLicenses,
+    // For consumers without `@types/node`, whose compiler doesn't know `Symbol.asyncDispose`.
+    dts: { entry: entryPoints, banner: '/// <reference lib="esnext.disposable" />' },
   },
 ]);
 
-/** Both builds have the same declarations, so that their types are the same types. */
-async function writeTypesForImport(): Promise<void> {
-  for (const name of Object.keys(entryPoints))
-    writeFileSync(`dist/${name}.d.ts`, `export * from "./${basename(name)}.cjs";\n`);
-}
-
-async function writeLicenses(): Promise<void> {
-  const texts = copied.map((name) => readFileSync(`node_modules/${name}/LICENSE.md`, "utf8"));
+async function finish(): Promise<void> {
+  // Both builds have the same declarations, so that their types are the same types.
+  for (const entry of Object.keys(entryPoints))
+    writeFileSync(`dist/${entry}.d.ts`, `export * from "./${basename(entry)}.cjs";\n`);
+  // esbuild names the packages that it copies in comments. Their licenses must be in the package.
+  const built = readdirSync("dist", { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith("js"));
+  const code = built.map((file) => readFileSync(`dist/${file}`, "utf8")).join("\n");
+  const folders = [...new Set(code.match(/(?<=^\/\/ )node_modules\/(?:@[^/]+\/)?[^/]+/gm))];
+  const files = folders.map((folder) => `${folder}/${readdirSync(folder).find((file) => /^licen[cs]e/i.test(file))}`);
+  const texts = files.map((file) => `${file}\n\n${readFileSync(file, "utf8")}`);
   writeFileSync("dist/THIRD-PARTY-LICENSES.txt", texts.join("\n\n"));
 }

@@ -225,7 +225,7 @@ export default defineConfig({
       },
       { resolve: { alias }, test: { name: "openapi", include: [openapi], ...patient } },
       { test: { name: "look", include: [look], ...patient } },
-      { test: { name: "guard", include: [built.guard], testTimeout } },
+      { test: { name: "guard", include: [built.guard], testTimeout, hookTimeout: testTimeout } },
     ],
     coverage: {
       provider: "v8",

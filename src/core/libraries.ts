@@ -2,17 +2,11 @@ import { describeThrown } from "./describe.js";
 import { ConfigError } from "./errors.js";
 
 export type OpenIdClient = typeof import("openid-client");
-export type Undici = typeof import("undici");
 export type Zod = typeof import("./zod.js");
 
-/** The client's constructor begins to load what its options need, and waits for nothing. */
+/** The client's constructor begins to load what its options need, and waits for nothing. Undici is loaded by `platform/undici-agent.ts`. */
 export function loadOpenIdClient(): Promise<OpenIdClient> {
   return loaded("openid-client", import("openid-client"));
-}
-
-export function loadUndici(): Promise<Undici> {
-  // Bun replaces the bare name with a module of its own, which has no pools.
-  return loaded("undici", process.versions.bun === undefined ? import("undici") : import("undici/index.js"));
 }
 
 export function loadZod(): Promise<Zod> {
@@ -20,7 +14,7 @@ export function loadZod(): Promise<Zod> {
 }
 
 /** @throws {ConfigError} a new one for each call, since flows add facts to theirs. */
-async function loaded<Module>(name: string, loading: Promise<Module>): Promise<Module> {
+export async function loaded<Module>(name: string, loading: Promise<Module>): Promise<Module> {
   try {
     return await loading;
   } catch (error) {

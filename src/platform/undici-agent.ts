@@ -1,5 +1,5 @@
 import type { buildConnector, Client, Dispatcher, Pool } from "undici";
-import { loadUndici, type Undici } from "../core/libraries.js";
+import { loaded } from "../core/libraries.js";
 import type { TlsMaterial } from "./tls-material.js";
 
 export type { Dispatcher } from "undici";
@@ -10,6 +10,8 @@ export interface AgentOptions {
   readonly connectTimeoutMs: number;
   readonly tls?: TlsMaterial | undefined;
 }
+
+type Undici = typeof import("undici");
 
 export type UndiciParts = Pick<Undici, "Client" | "Pool" | "buildConnector">;
 
@@ -29,6 +31,19 @@ export interface UndiciAgent {
   /** Later reads go out on new connections; those in flight go on. Does nothing if `reads` has been replaced already. */
   replace(reads: Pools): void;
   close(): Promise<void>;
+}
+
+/** Apart from the other libraries, since bundlers for pages resolve whatever a file imports, used or not. */
+export function loadUndici(): Promise<Undici> {
+  // Bun replaces the bare name with a module of its own, which has no pools.
+  const loading = process.versions.bun === undefined ? import("undici") : import("undici/index.js");
+  return loaded("undici", loading.then(assertWhole));
+}
+
+/** In a bundle without a `require`, undici throws when it's loaded first, and is empty from then on. */
+function assertWhole(undici: Partial<Undici>): Undici {
+  if (undici.Pool === undefined) throw new Error("there is no require");
+  return undici as Undici;
 }
 
 /**

@@ -122,7 +122,7 @@ export const importTable: ImportTable = {
     "cloudflare:workers": ["platform/workerd.ts", "platform/cloudflare-workers.d.ts"],
     "openid-client": ["core/libraries.ts", "auth/openid-grant.ts"],
     pg: ["journals/postgres-pool.ts"],
-    undici: ["core/libraries.ts", "platform/undici-agent.ts", "settings/proxy.ts"],
+    undici: ["platform/undici-agent.ts", "settings/proxy.ts"],
     zod: ["core/zod.ts", "http/schema.ts"],
     "node:assert": ["testing"],
     "node:crypto": ["platform", "verification", "sandbox", "testing", "cli/lists", "cli/flows", "cli/probe"],

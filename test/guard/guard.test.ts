@@ -1,69 +1,56 @@
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { gzipSync } from "node:zlib";
-import { build } from "esbuild";
-import { expect, it } from "vitest";
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { beforeAll, expect, it } from "vitest";
+import { intent } from "../../tools/bench/record.mjs";
 
-/**
- * What the built package costs, in counts: they show a regression on a noisy machine, where times don't. A change that is
- * worth more than its budget raises the number in `budget.json`, in the same commit.
- */
-type Budget = Readonly<Record<string, number>>;
+/** What a start of the built client costs, beside bare undici. Compares the least of some rounds, since other programs use the machine, too. */
+const rounds = 10;
 
-const budget = JSON.parse(readFileSync(new URL("budget.json", import.meta.url), "utf8")) as Budget;
-const allowance = 1.15;
-const dist = new URL("../../dist/", import.meta.url).href;
+/** How long the service thinks. On loopback it would take no time at all. */
+const serviceMs = 20;
 
-const withoutCompilersAndCollections = [
-  "--expose-gc",
-  "--no-opt",
-  "--no-maglev",
-  "--no-sparkplug",
-  "--min-semi-space-size=64",
-  "--max-semi-space-size=64",
-];
-
-function measure(script: string, flags: readonly string[] = []): Budget {
-  const path = new URL(script, import.meta.url).pathname;
-  const printed = execFileSync(process.execPath, [...flags, path, dist], { encoding: "utf8" });
-  return JSON.parse(printed) as Budget;
+interface Start {
+  readonly importCpuMs: number;
+  readonly firstCallCpuMs: number;
+  readonly callMs: number;
 }
 
-function expectWithinBudget(found: Budget): void {
-  const over = Object.entries(found).filter(([name, value]) => !(value <= (budget[name] ?? 0) * allowance));
-  expect(over.map(([name, value]) => `${name}: ${value}, the budget is ${budget[name] ?? "missing"}`)).toEqual([]);
-}
+const found: Record<"client" | "undici", { atOnce: Start[]; later: Start[] }> = {
+  client: { atOnce: [], later: [] },
+  undici: { atOnce: [], later: [] },
+};
 
-it("loads few files: on import, and up to the first response", () => {
-  expectWithinBudget(measure("loaded-files.mjs"));
-});
-
-it("allocates little for each call and for each record of a page", () => {
-  expectWithinBudget(measure("allocations.mjs", withoutCompilersAndCollections));
-});
-
-it("has a small main entry, without its dependencies and without what is loaded later", async () => {
-  const { outputFiles, metafile } = await build({
-    entryPoints: ["src/index.ts"],
-    bundle: true,
-    minify: true,
-    format: "esm",
-    platform: "node",
-    packages: "external",
-    splitting: true,
-    outdir: ".",
-    metafile: true,
-    write: false,
-  });
-  const chunks = Object.values(metafile.outputs).map((chunk, index) => ({ ...chunk, ...outputFiles[index] }));
-  const loaded = new Set(chunks.filter(({ entryPoint }) => entryPoint === "src/index.ts"));
-  for (const { imports } of loaded) {
-    const names = imports.filter(({ kind }) => kind === "import-statement").map(({ path }) => path);
-    for (const chunk of chunks) if (names.some((name) => chunk.path?.endsWith(`/${name}`))) loaded.add(chunk);
+beforeAll(async () => {
+  const server = createServer(async (_, response) => {
+    await sleep(serviceMs);
+    response.setHeader("content-type", "application/json").end(JSON.stringify(intent));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const start = async (who: string, waitMs: number): Promise<Start> => {
+    const line = [fileURLToPath(new URL("start.mjs", import.meta.url)), who, origin, String(waitMs)];
+    return JSON.parse((await promisify(execFile)(process.execPath, line)).stdout) as Start;
+  };
+  for (let round = 0; round < rounds; round++) {
+    for (const who of ["undici", "client"] as const) {
+      found[who].atOnce.push(await start(who, 0));
+      found[who].later.push(await start(who, 1000));
+    }
   }
-  const sizes = [...loaded].map(({ contents = "" }) => gzipSync(contents, { level: 9 }).length);
-  expectWithinBudget({
-    mainEntryGzipBytes: sizes.reduce((sum, size) => sum + size, 0),
-    mainEntryModules: [...loaded].reduce((sum, { inputs }) => sum + Object.keys(inputs).length, 0),
-  });
+  server.close();
+});
+
+it.each([
+  ["the CPU of an import", 0.3, "atOnce", "importCpuMs"],
+  ["the CPU up to the first response", 2, "atOnce", "firstCallCpuMs"],
+  ["the time of a call one second after the client was made", 1.1, "later", "callMs"],
+] as const)("keeps %s within %f × undici's own", (_, limit, when, figure) => {
+  const least = (starts: readonly Start[]) => Math.min(...starts.map((start) => start[figure]));
+  const [client, undici] = [least(found.client[when]), least(found.undici[when])];
+  expect(client / undici, `${client.toFixed(1)} ms, undici ${undici.toFixed(1)} ms`).toBeLessThanOrEqual(limit);
 });

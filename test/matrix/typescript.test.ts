@@ -20,7 +20,6 @@ const settings = [
   ["node16", "node16"],
   ["nodenext", "nodenext"],
   ["esnext", "bundler"],
-  ["commonjs", "node10"],
 ] as const;
 
 beforeAll(() => {

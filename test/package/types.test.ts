@@ -78,7 +78,6 @@ const newest = ["nodenext", "nodenext", "Node", onNode, both] as const;
 const others = [
   ["node16", "node16", "Node", onNode, both],
   ["esnext", "bundler", "Node", onNode, one],
-  ["commonjs", "node10", "Node", onNode, one],
   ["esnext", "bundler", "the web", onTheWeb, one],
   ["esnext", "bundler", "what target says", [], one],
   ["nodenext", "nodenext", "what target says", [], both],
