@@ -6,13 +6,29 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { beforeAll, expect, it } from "vitest";
-import { intent } from "../../tools/bench/record.mjs";
 
 /** What a start of the built client costs, beside bare undici. Compares the least of some rounds, since other programs use the machine, too. */
 const rounds = 10;
 
 /** How long the service thinks. On loopback it would take no time at all. */
 const serviceMs = 20;
+
+const intent = {
+  id: "7",
+  senderGatewayId: "alpha-bank",
+  senderCurrency: "EUR",
+  senderAmount: "104.17",
+  senderAccount: "DE-0001",
+  senderName: "Signe Tamm",
+  receiverGatewayId: "beta-mobile",
+  receiverCurrency: "KES",
+  receiverAmount: "15000.00",
+  receiverAccount: "KE-7002",
+  receiverName: "Otieno Odhiambo",
+  receivingGatewayFee: "25.00",
+  memo: "fees",
+  extras: null,
+};
 
 interface Start {
   readonly importCpuMs: number;
