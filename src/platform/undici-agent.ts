@@ -21,15 +21,14 @@ export const addressTimeoutMs = 2500;
 /** Few servers close a connection sooner. */
 const writesIdleMs = 500;
 
-type Pools = Map<string, Pool>;
-
 /** The connections of a client. */
 export interface UndiciAgent {
-  /** The pools that reads go by. */
+  /** The connections that reads use. */
   readonly reads: Pools;
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean;
-  /** Later reads go out on new connections; those in flight go on. Does nothing if `reads` has been replaced already. */
+  /** Later reads use new connections. Those in flight continue. Does nothing if `reads` was replaced already. */
   replace(reads: Pools): void;
+  /** Lets what is in flight finish. */
   close(): Promise<void>;
 }
 
@@ -49,79 +48,82 @@ function assertWhole(undici: Partial<Undici>): Undici {
 /**
  * Opens the connections of a client: for each origin, a pool for reads and a pool for writes.
  *
- * Servers and proxies close idle connections, and what is written at that moment is lost. A read is repeated, a payment can't
- * be: writes never go out on a connection that was idle for long.
+ * Servers and proxies close idle connections, and a request that is written at that moment is lost. A read is repeated. A payment can't
+ * be, so writes never use a connection that was idle for long.
  */
 export async function openAgent(
   { connections, connectTimeoutMs, tls }: AgentOptions,
   load: () => Promise<UndiciParts> = loadUndici,
 ): Promise<UndiciAgent> {
   const { Client, Pool, buildConnector } = await load();
-  const common = {
-    connect: heldSessions(
-      buildConnector({
-        ...(tls as buildConnector.BuildOptions | undefined),
-        // HTTP/2 repeats a refused stream on its own, even if it is a payment.
-        allowH2: false,
-        timeout: connectTimeoutMs,
-        autoSelectFamilyAttemptTimeout: addressTimeoutMs,
-      }),
-    ),
+  const connect = buildConnector({
+    ...(tls as buildConnector.BuildOptions | undefined),
+    // HTTP/2 repeats a refused stream on its own, even if it is a payment.
+    allowH2: false,
+    timeout: connectTimeoutMs,
+    autoSelectFamilyAttemptTimeout: addressTimeoutMs,
+  });
+  const common: Pool.Options = {
+    connect: holdSessions(connect),
     allowH2: false,
     pipelining: 1,
     connections,
-    // They measure idleness only; the call's own deadline is the one that counts.
+    // They measure idleness only. The call's own deadline is the one that counts.
     headersTimeout: 0,
     bodyTimeout: 0,
   };
   const factory = readClients(Client);
-  const openReads = (origin: string) => new Pool(origin, { ...common, factory });
-  const openWrites = (origin: string) =>
-    new Pool(origin, { ...common, keepAliveTimeout: writesIdleMs, keepAliveMaxTimeout: writesIdleMs });
-  let writes: Pools = new Map();
+  const openReads = () => new Pools((origin) => new Pool(origin, { ...common, factory }));
+  const idle = { keepAliveTimeout: writesIdleMs, keepAliveMaxTimeout: writesIdleMs };
+  const openWrites = () => new Pools((origin) => new Pool(origin, { ...common, ...idle }));
+  let reads = openReads();
+  let writes = openWrites();
   let wroteAtMs = 0;
-  let reads: Pools = new Map();
-  let closed: Promise<void> | undefined;
-  const poolOf = (pools: Pools, origin: string, open: (origin: string) => Pool): Pool => {
-    const known = pools.get(origin);
-    if (known !== undefined) return known;
-    const pool = open(origin);
-    pools.set(origin, pool);
-    // It then refuses what is dispatched, as the others do.
-    if (closed !== undefined) void pool.close();
-    return pool;
-  };
   return {
     get reads() {
       return reads;
     },
     dispatch(options, handler) {
-      const origin = String(options.origin);
-      if (options.method === "GET") return poolOf(reads, origin, openReads).dispatch(options, handler);
+      if (options.method === "GET") return reads.dispatch(options, handler);
       // undici's timer is late in a process that was stopped, as between two events of AWS Lambda.
       const nowMs = Date.now();
-      if (Math.abs(nowMs - wroteAtMs) >= writesIdleMs && closed === undefined) {
-        closeAll(writes);
-        writes = new Map();
+      if (Math.abs(nowMs - wroteAtMs) >= writesIdleMs) {
+        void writes.close();
+        writes = openWrites();
       }
       wroteAtMs = nowMs;
-      return poolOf(writes, origin, openWrites).dispatch(options, handler);
+      return writes.dispatch(options, handler);
     },
     replace(seen) {
-      if (reads !== seen || closed !== undefined) return;
-      reads = new Map();
-      closeAll(seen);
+      if (reads !== seen) return;
+      void reads.close();
+      reads = openReads();
     },
-    close() {
-      closed ??= Promise.all([closeAll(reads), closeAll(writes)]).then(() => {});
-      return closed;
+    async close() {
+      await Promise.all([reads.close(), writes.close()]);
     },
   };
 }
 
-/** Lets what is in flight finish. */
-function closeAll(pools: Pools): Promise<unknown> {
-  return Promise.all([...pools.values()].map((pool) => pool.close()));
+/** A pool for each origin. */
+class Pools {
+  readonly #open: (origin: string) => Pool;
+  readonly #pools = new Map<string, Pool>();
+
+  constructor(open: (origin: string) => Pool) {
+    this.#open = open;
+  }
+
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    const origin = String(options.origin);
+    const pool = this.#pools.get(origin) ?? this.#open(origin);
+    this.#pools.set(origin, pool);
+    return pool.dispatch(options, handler);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
+  }
 }
 
 /** `headersTimeout` of a read limits it on a used connection only: a NAT may have dropped that one without a word. */
@@ -135,7 +137,7 @@ function readClients(Base: typeof Client) {
 }
 
 /** undici refers to TLS sessions weakly: the first handshake after a garbage collection would be a full one. */
-function heldSessions(connect: buildConnector.connector): buildConnector.connector {
+function holdSessions(connect: buildConnector.connector): buildConnector.connector {
   const sessions = new Map<string | undefined, Uint8Array>();
   return (options, callback) =>
     connect(options, (...result) => {
