@@ -1,12 +1,11 @@
 import { clock } from "../core/clock.js";
 import { ApiError, CrossBorderError } from "../core/errors.js";
+import { hide } from "../core/redact.js";
 import { longestAskedMs } from "../core/retry.js";
 import type { Failure, Refusal, Response, Words } from "./core/state.js";
 
 /** A wait that the call has no patience for. */
 export class WaitTooLong extends CrossBorderError {
-  /** @internal */
-  static override readonly className: string = "WaitTooLong";
   readonly retryAtMs: number;
 
   constructor(retryAtMs: number) {
@@ -15,6 +14,8 @@ export class WaitTooLong extends CrossBorderError {
     this.retryAtMs = retryAtMs;
   }
 }
+
+hide(WaitTooLong.prototype, "name", "WaitTooLong");
 
 export function toFailure(error: unknown): Failure {
   const code = error instanceof CrossBorderError ? error.code : "unexpected_failure";

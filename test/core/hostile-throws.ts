@@ -19,7 +19,6 @@ export function hostileThrows(secret: string): Readonly<Record<string, unknown>>
     "an AggregateError": new AggregateError([new Error(secret), secret], `all of ${secret} failed`),
     "an error with a message that is no string": Object.assign(new Error("x"), { message: { toString: () => secret } }),
     "an object that looks like an error of this package": {
-      [Symbol.for("cross-border-payments.error")]: ["CrossBorderError", "ApiError"],
       name: "ApiError",
       message: secret,
       code: secret,
