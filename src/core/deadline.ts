@@ -167,11 +167,7 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   return () => {
     if (!fanOut.listeners.delete(listener) || fanOut.listeners.size > 0) return;
     fanOuts.delete(signal);
-    try {
-      signal.removeEventListener("abort", fanOut.listener);
-    } catch {
-      // A signal of the caller's own making: what has been done must not be lost over it.
-    }
+    signal.removeEventListener("abort", fanOut.listener);
   };
 }
 

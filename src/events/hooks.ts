@@ -2,20 +2,11 @@ import { describeValue, looksLikeName } from "../core/describe.js";
 import { ConfigError } from "../core/errors.js";
 
 /**
- * The hooks of an option `on` as they are now. They are read once: a getter or a proxy can't disturb the work that they report.
+ * The hooks of an option `on` as they are now.
  *
  * @throws {ConfigError} when one is not a function, or has a name that no hook has.
  */
 export function readHooks<Hooks extends object>(on: Hooks, names: readonly (keyof Hooks & string)[]): Hooks {
-  try {
-    return hooksOf(on, names) as Hooks;
-  } catch (error) {
-    if (error instanceof ConfigError) throw error;
-    throw new ConfigError("the hooks of on can't be read", { cause: error });
-  }
-}
-
-function hooksOf<Hooks extends object>(on: Hooks, names: readonly (keyof Hooks & string)[]): Record<string, unknown> {
   for (const name of Object.keys(on)) {
     if (!names.some((hook) => hook === name)) {
       throw new ConfigError(
@@ -31,7 +22,7 @@ function hooksOf<Hooks extends object>(on: Hooks, names: readonly (keyof Hooks &
       throw new ConfigError(`on.${name} must be a function; found ${describeValue(hook)}`);
     read[name] = (event: unknown): unknown => Reflect.apply(hook, on, [event]);
   }
-  return read;
+  return read as Hooks;
 }
 
 /** Calls one hook, if there is one. Its failure is its own. */

@@ -18,11 +18,7 @@ const levels = ["debug", "warn", "error"] as const satisfies readonly LogLevel[]
 
 export function isLogger(value: unknown): value is Logger {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
-  try {
-    return levels.every((level) => typeof Reflect.get(value, level) === "function");
-  } catch {
-    return false;
-  }
+  return levels.every((level) => hasMethod(value, level));
 }
 
 /** Writes a line for each event that is worth one. */
@@ -70,9 +66,5 @@ export function defaultLogger(): Logger | undefined {
 }
 
 function hasMethod(logger: object, name: string): boolean {
-  try {
-    return typeof Reflect.get(logger, name) === "function";
-  } catch {
-    return false;
-  }
+  return typeof Reflect.get(logger, name) === "function";
 }
