@@ -1,6 +1,4 @@
 import type { KeyObject } from "node:crypto";
-import { setImmediate } from "node:timers";
-import { limitConcurrency } from "./limit-concurrency.js";
 import type { Channel, KeyObjectLike, KeyPairDer, Platform, PrivateKey, PublicKey } from "./platform.js";
 import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "./rsa-der.js";
 
@@ -24,7 +22,7 @@ export function isKeyObject(value: unknown): value is KeyObjectLike {
 export function importPrivateKey(source: RsaPrivateKeyDer | KeyObjectLike): PrivateKey {
   const key = "pkcs8" in source ? nodeCrypto().createPrivateKey(derInput(source.pkcs8, "pkcs8")) : toKeyObject(source);
   return {
-    sign: signerOf(key),
+    sign: (text) => signInPool(key, text),
     spki: () => ("pkcs8" in source ? source.spki : spkiOf(nodeCrypto().createPublicKey(key))),
   };
 }
@@ -96,39 +94,11 @@ function spkiOf(key: KeyObject): Uint8Array {
   return key.export({ type: "spki", format: "der" });
 }
 
-/** Enough to keep the thread pool busy, and few enough for the event loop that deals with those that are done: see `bench/`. */
-const mostInPool = 12;
-
-/** A signature with such a key takes a quarter of a millisecond, which the event loop can spare once per turn; 4096 bits take six times that. */
-const quickBits = 2048;
-
-function signerOf(key: KeyObject): PrivateKey["sign"] {
-  const limited = limitConcurrency(mostInPool);
-  const isQuick = (key.asymmetricKeyDetails?.modulusLength ?? Number.POSITIVE_INFINITY) <= quickBits;
-  let busy = 0;
-  return async (text) => {
-    // A lone signature is made at once: the way to the pool and back costs a tenth more. Others in flight, or in the same
-    // turn of the event loop, go to the pool.
-    const isAlone = isQuick && busy === 0;
-    busy += 1;
-    try {
-      return isAlone ? signHere(key, text) : await limited(() => signInThreadPool(key, text));
-    } finally {
-      if (isAlone) setImmediate(() => void busy--);
-      else busy -= 1;
-    }
-  };
-}
-
 /**
- * For an RSA key, PKCS#1 v1.5 is the padding where none is named; naming it would cost Node 24 another 20 µs a signature,
- * since it then takes the key out of an object.
+ * Signs in the thread pool. For an RSA key, PKCS#1 v1.5 is the padding where none is named; naming it would cost Node 24 another 20 µs a
+ * signature, since it then takes the key out of an object.
  */
-function signHere(key: KeyObject, text: Uint8Array): Uint8Array {
-  return nodeCrypto().sign("sha256", text, key);
-}
-
-function signInThreadPool(key: KeyObject, text: Uint8Array): Promise<Uint8Array> {
+function signInPool(key: KeyObject, text: Uint8Array): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     nodeCrypto().sign("sha256", text, key, (error, signature) => {
       if (error) reject(error);

@@ -38,7 +38,6 @@ export const importTable: ImportTable = {
     flows: [
       "core",
       "events",
-      "platform/unique-id.ts",
       "auth/token-hold.ts",
       "wire/parse-json-object.ts",
       "events",
@@ -68,7 +67,7 @@ export const importTable: ImportTable = {
     ],
     opentelemetry: ["core", "events", "auth/token-hold.ts", "api", "flows"],
     testing: ["core", "auth/token-store.ts", "flows", "resources"],
-    desk: ["core", "platform/unique-id.ts", "events", "api", "resources", "flows"],
+    desk: ["core", "events", "api", "resources", "flows"],
     "client-options.ts": ["core", "wire", "signing", "auth", "events", "api", "http", "resources"],
     "client.ts": ["wire", "signing", "auth", "events", "api", "http", "resources", "flows", "client-options.ts"],
     "index.ts": [
@@ -144,6 +143,6 @@ export const importTable: ImportTable = {
     "node:url": ["cli"],
     "node:util": ["platform/node.ts", "sandbox/id-tokens.ts", "cli"],
     "node:zlib": ["platform/zlib-decompression.ts"],
-    "node:timers": ["platform/node.ts", "journals", "testing/verify-journal.ts", "testing/verify-token-store.ts"],
+    "node:timers": ["journals", "testing/verify-journal.ts", "testing/verify-token-store.ts"],
   },
 };
