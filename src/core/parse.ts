@@ -65,7 +65,7 @@ export function parseOptions(
   }
   const values: Record<string, unknown> = {};
   for (const name of names) {
-    const value: unknown = given[name];
+    const value: unknown = Reflect.get(given, name);
     const { accepts, wanted, problemOf, isRequired, isSecret } = table[name] as Check;
     if (value === undefined ? isRequired === true : !accepts(value)) {
       const problem = problemOf?.(value);
@@ -97,7 +97,7 @@ function showValue(value: unknown): string {
 
 export const isBoolean = (value: unknown): boolean => typeof value === "boolean";
 /** Whether a value has named properties. An array, a `Map`, or a promise that wasn't awaited has none. */
-export const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+export const isPlainObject = (value: unknown): value is object =>
   Object.prototype.toString.call(value) === "[object Object]";
 export const isFunction = (value: unknown): boolean => typeof value === "function";
 export const isText = (value: unknown): boolean => typeof value === "string" && value !== "";

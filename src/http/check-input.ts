@@ -93,7 +93,7 @@ function readFields(name: string, part: string, fields: FieldTable, given: unkno
     throw new InvalidArgumentError(`${name}: the ${part} must be an object with fields; got ${describeValue(given)}`);
   }
   const others = Object.keys(given).filter((field) => !Object.hasOwn(fields, field));
-  return [...names, ...others].map((field) => [field, given[field]]);
+  return [...names, ...others].map((field) => [field, Reflect.get(given, field)]);
 }
 
 function copyInto(

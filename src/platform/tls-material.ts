@@ -1,5 +1,5 @@
 import { ConfigError } from "../core/errors.js";
-import { certificateInPem, privateKeyInPem, tidyPem } from "./pem.js";
+import { certificateInPem, privateKeyInPem, readPemBlocks, tidyPem } from "./encodings.js";
 
 /**
  * What the client's own agent trusts, and shows of itself: for the service and for the token endpoint alike. Certificates and
@@ -69,11 +69,6 @@ function parsePem(name: keyof typeof patterns, value: string | Uint8Array): stri
 /** Connections would only fail one after another, and an authority that can't be read would not even be mentioned. */
 function problemOf({ ca = [], cert, key, passphrase }: TlsMaterial): string | undefined {
   const { X509Certificate, createPrivateKey } = process.getBuiltinModule("node:crypto");
-  // One that lost a part of itself is not skipped over.
-  const certificates = (pem: string) => {
-    const whole = pem.match(certificate) ?? [];
-    return whole.length > 0 && pem.match(certificateLine)?.length === 2 * whole.length ? whole : [""];
-  };
   if (!ca.flatMap(certificates).every((pem) => attempt(() => new X509Certificate(pem)) !== undefined)) {
     return "tls.ca holds a certificate that can't be read";
   }
@@ -91,9 +86,13 @@ function problemOf({ ca = [], cert, key, passphrase }: TlsMaterial): string | un
   return context === undefined ? "tls.cert or tls.key is too weak for the TLS of this platform" : undefined;
 }
 
-const certificate = /-----BEGIN ((?:X509 |TRUSTED )?CERTIFICATE)-----[^-]*-----END \1-----/g;
-
-const certificateLine = /-----(?:BEGIN|END) [^-\n]*CERTIFICATE/g;
+/** The certificates of a text; one that can't be read if a block of the text was cut off. */
+function certificates(pem: string): readonly string[] {
+  const blocks = readPemBlocks(pem);
+  const found = blocks.filter(({ label }) => label.endsWith("CERTIFICATE")).map((block) => block.pem);
+  const isWhole = ["-----BEGIN ", "-----END "].every((edge) => pem.split(edge).length === blocks.length + 1);
+  return isWhole && found.length > 0 ? found : [""];
+}
 
 /** OpenSSL's errors are not handed on: what went wrong is clear from what was tried. */
 function attempt<T>(work: () => T): T | undefined {
