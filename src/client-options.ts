@@ -13,9 +13,9 @@ import {
   type WithDefaults,
   withDefaults,
 } from "./core/parse.js";
-import { type ClientEvents, readClientHooks } from "./events/client-events.js";
-import { isLogger, type Logger } from "./events/logger.js";
-import { type Telemetry, telemetryParts } from "./events/telemetry.js";
+import { type ClientEvents, readClientHooks } from "./events/events.js";
+import { isLogger, type Logger } from "./events/log-lines.js";
+import { type Telemetry, telemetryParts } from "./events/reporter.js";
 import { checkHeaders } from "./http/headers.js";
 import type { ValidationMode } from "./http/read-response.js";
 import { isOperationName, type OperationName } from "./resources/catalogue.js";

@@ -1,5 +1,5 @@
 import type { Deadline } from "../core/deadline.js";
-import type { TokenEvent } from "../events/client-events.js";
+import type { TokenEvent } from "../events/events.js";
 import type { TokenHold } from "./token-hold.js";
 
 /** Where a login of the authorization code grant has its tokens for clients, of whichever copy of the package. */

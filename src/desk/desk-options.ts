@@ -1,6 +1,6 @@
 import { ConfigError } from "../core/errors.js";
 import { type CheckTable, isFunction, isText, parseOptions } from "../core/parse.js";
-import { readHooks } from "../events/hooks.js";
+import { readHooks } from "../events/events.js";
 import type { FlowApproval, FlowResolution } from "../flows/operate.js";
 import type { HeldFlow, ResolveAction } from "../flows/outcome.js";
 import type { FlowCounts, FlowDetails, WaitingSince } from "../flows/status.js";

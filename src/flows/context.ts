@@ -1,7 +1,7 @@
 import { type ApiClient, apiClientOf } from "../api/api-client.js";
 import { ConfigError } from "../core/errors.js";
 import { assertOptions, withDefaults } from "../core/parse.js";
-import { readFlowHooks } from "../events/flow-event.js";
+import { readFlowHooks } from "../events/events.js";
 import type { Reporter } from "../events/reporter.js";
 import { payments } from "../resources/payments.js";
 import { CircuitBreaker } from "./circuit-breaker.js";

@@ -1,7 +1,7 @@
 import { describeThrown } from "../core/describe.js";
 import { CrossBorderError, type SentRequest } from "../core/errors.js";
 import { hide } from "../core/redact.js";
-import type { FlowPhase } from "../events/flow-event.js";
+import type { FlowPhase } from "../events/events.js";
 
 /**
  * A flow stopped before it had an outcome. It is stored and still owns the payment: `work`, `recover`, or a later `run`, here or in

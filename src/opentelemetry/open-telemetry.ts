@@ -1,7 +1,7 @@
 import type { Meter } from "@opentelemetry/api";
 import { ConfigError } from "../core/errors.js";
 import { type CheckTable, isFunction, parseOptions } from "../core/parse.js";
-import { type Telemetry, telemetryKey } from "../events/telemetry.js";
+import { type Telemetry, telemetryKey } from "../events/reporter.js";
 import { meteringListener } from "./metering-listener.js";
 import { type Api, spanTracing } from "./span-tracing.js";
 import { version } from "./version.js";

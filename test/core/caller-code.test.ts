@@ -244,10 +244,13 @@ describe("the hooks of a client", () => {
   };
 
   it.each([
-    [{ anwser: () => {} }, "there is no hook on.anwser; there are response, success, failure, retry, mismatch, token"],
-    [{ response: "log" }, "on.response must be a function; found a string"],
-    [{ token: null }, "on.token must be a function; found null"],
-    [{ "a b": () => {} }, "there is no hook on.(unprintable)"],
+    [
+      { anwser: () => {} },
+      'hooks: unknown option "anwser"; the options are response, success, failure, retry, mismatch, token',
+    ],
+    [{ response: "log" }, "hooks: response must be a function; found a string"],
+    [{ token: null }, "hooks: token must be a function; found null"],
+    [{ "a b": () => {} }, "hooks: unknown option of a name of 3 characters"],
     [[], "on must be an object of hooks; found an array"],
   ])("are refused when they are %j", (on, message) => {
     expect(build(on)).toThrow(ConfigError);
