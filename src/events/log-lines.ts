@@ -1,5 +1,5 @@
 import { ConfigError, CrossBorderError } from "../core/errors.js";
-import type { FlowEvent, MismatchEvent, RetryEvent, SuccessEvent } from "./events.js";
+import type { FlowEvent } from "./events.js";
 import type { EventName, Listener, Reported } from "./reporter.js";
 
 /**
@@ -32,8 +32,8 @@ export function logListener(logger: Logger): Listener {
   const write =
     <Name extends LoggedName>(name: Name) =>
     (event: Reported[Name]): unknown => {
-      const [level, message, given] = lines[name](event);
-      const fields = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+      const [level, message] = lines[name](event);
+      const fields = name === "error" ? errorFields(event) : fieldsOf(event);
       // Each time the method that is there now: pino replaces its methods when its level is changed.
       return isMessageFirst ? logger[level](message, fields) : logger[level](fields, message);
     };
@@ -69,69 +69,57 @@ export function defaultLogger(): Logger | undefined {
 
 type LoggedName = Exclude<EventName, "response" | "decision" | "journal">;
 
-type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
-
-/** The fields are named as OpenTelemetry names them, and as `cross_border.…` if it has no name. */
 const lines: {
-  readonly [Name in LoggedName]: (event: Reported[Name]) => readonly [level: LogLevel, message: string, fields: Fields];
+  readonly [Name in LoggedName]: (event: Reported[Name]) => readonly [level: LogLevel, message: string];
 } = {
-  success: (event) => ["debug", `${event.operation}: ${event.status}`, callFields(event)],
-  failure: (event) => [
-    failureLevels[event.effect],
-    `${event.operation}: ${event.code}, ${failureTexts[event.effect]}`,
-    {
-      // If nothing was sent, the status is that of the token endpoint.
-      ...callFields(event.attempts === 0 ? { ...event, status: undefined } : event),
-      "error.type": event.code,
-      "cross_border.effect": event.effect,
-    },
-  ],
-  retry: ({ operation, attempt, reason, delayMs }: RetryEvent) => [
-    "warn",
-    `${operation}: ${reason}, another attempt follows`,
-    {
-      "cross_border.operation": operation,
-      "error.type": reason,
-      "http.request.resend_count": attempt,
-      "cross_border.delay_ms": delayMs,
-    },
-  ],
-  mismatch: ({ operation, field, expected, found }: MismatchEvent) => [
-    "warn",
-    `${operation}: ${field} of the response is not as described`,
-    {
-      "cross_border.operation": operation,
-      "cross_border.field": field,
-      "cross_border.expected": expected,
-      "cross_border.found": found,
-    },
-  ],
-  token: ({ grant, expiresInMs, shared }) => [
-    "debug",
-    "an access token was obtained",
-    { "cross_border.grant": grant, "cross_border.expires_in_ms": expiresInMs, "cross_border.shared": shared },
-  ],
-  flow: (step) => [
-    stepLevel(step),
-    `a flow is ${step.to}`,
-    {
-      "cross_border.flow.key": step.key,
-      "cross_border.flow.from": step.from,
-      "cross_border.flow.to": step.to,
-      "http.response.status_code": step.status,
-      "cross_border.service_code": step.serviceCode,
-      "error.type": step.code,
-      "cross_border.effect": step.effect,
-      "cross_border.duration_ms": step.durationMs,
-    },
-  ],
-  error: (error) => [
-    "warn",
-    "the work on flows had a failure, and continues",
-    // OpenTelemetry's word for a type that nobody knows.
-    { "error.type": error instanceof CrossBorderError ? error.code : "_OTHER" },
-  ],
+  success: ({ operation, status }) => ["debug", `${operation}: ${status}`],
+  failure: ({ operation, code, effect }) => [failureLevels[effect], `${operation}: ${code}, ${failureTexts[effect]}`],
+  retry: ({ operation, reason }) => ["warn", `${operation}: ${reason}, another attempt follows`],
+  mismatch: ({ operation, field }) => ["warn", `${operation}: ${field} of the response is not as described`],
+  token: () => ["debug", "an access token was obtained"],
+  flow: (step) => [stepLevel(step), `a flow is ${step.to}`],
+  error: () => ["warn", "the work on flows had a failure, and continues"],
 };
+
+/** What the properties of events are called in a line: as OpenTelemetry names them, or `cross_border.…`. */
+const fieldNames = {
+  operation: "cross_border.operation",
+  method: "http.request.method",
+  path: "url.template",
+  status: "http.response.status_code",
+  attempt: "http.request.resend_count",
+  requestId: "cross_border.request_id",
+  code: "error.type",
+  reason: "error.type",
+  effect: "cross_border.effect",
+  durationMs: "cross_border.duration_ms",
+  delayMs: "cross_border.delay_ms",
+  field: "cross_border.field",
+  expected: "cross_border.expected",
+  found: "cross_border.found",
+  grant: "cross_border.grant",
+  expiresInMs: "cross_border.expires_in_ms",
+  shared: "cross_border.shared",
+  key: "cross_border.flow.key",
+  from: "cross_border.flow.from",
+  to: "cross_border.flow.to",
+  serviceCode: "cross_border.service_code",
+};
+
+/** What a function of the bank's threw may hold anything. OpenTelemetry's word for a type that nobody knows is `_OTHER`. */
+function errorFields(error: unknown): Record<string, unknown> {
+  return { "error.type": error instanceof CrossBorderError ? error.code : "_OTHER" };
+}
+
+function fieldsOf(event: unknown): Record<string, unknown> {
+  const given: Readonly<Record<string, unknown>> = { ...Object(event) };
+  const fields: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(fieldNames)) if (given[name] !== undefined) fields[field] = given[name];
+  if (Number(given.attempts) > 1) fields["http.request.resend_count"] = Number(given.attempts) - 1;
+  // If nothing was sent, the status is that of the token endpoint.
+  if (given.attempts === 0) delete fields["http.response.status_code"];
+  return fields;
+}
 
 /** A call that did nothing is its caller's affair; of one whose outcome is unknown somebody has to know. */
 const failureLevels = { none: "debug", done: "warn", possible: "error" } as const;
@@ -147,20 +135,4 @@ function stepLevel({ from, to, effect }: FlowEvent): LogLevel {
   const isOpen = effect !== undefined;
   if (to !== from && (to === "held" || (to === "unknown" && isOpen))) return "error";
   return isOpen || to === "rejected" ? "warn" : "debug";
-}
-
-type CallEvent = Pick<SuccessEvent, "operation" | "durationMs"> & {
-  readonly [Name in "method" | "path" | "status" | "requestId" | "attempts"]?: SuccessEvent[Name] | undefined;
-};
-
-function callFields({ operation, method, path, status, attempts = 1, durationMs, requestId }: CallEvent): Fields {
-  return {
-    "cross_border.operation": operation,
-    "http.request.method": method,
-    "url.template": path,
-    "http.response.status_code": status,
-    "http.request.resend_count": attempts > 1 ? attempts - 1 : undefined,
-    "cross_border.duration_ms": durationMs,
-    "cross_border.request_id": requestId,
-  };
 }
