@@ -150,8 +150,8 @@ export function serverAttributes(origin: string): Attributes {
   return { "server.address": hostname, "server.port": Number(port) || (protocol === "https:" ? 443 : 80) };
 }
 
-/** Where a telemetry has what a client needs of it, in every copy of this package. */
-export const telemetryKey: unique symbol = Symbol.for("cross-border-payments.telemetry") as never;
+/** Where a telemetry has what a client needs of it. */
+export const telemetryKey: unique symbol = Symbol("cross-border-payments.telemetry");
 
 /** Whom a client tells of its work beside hooks and logger. `openTelemetry` makes one; it is not meant to be implemented. */
 export interface Telemetry {
@@ -163,7 +163,7 @@ export interface TelemetryParts {
   readonly tracing: Tracing;
 }
 
-/** The parts of a telemetry of any copy of this package; `undefined` for anything else. */
+/** The parts of a telemetry; `undefined` for anything else. */
 export function telemetryParts(value: unknown): TelemetryParts | undefined {
   const parts: unknown = Reflect.get(Object(value), telemetryKey);
   return typeof parts === "object" && parts !== null ? (parts as TelemetryParts) : undefined;
