@@ -13,9 +13,9 @@ import {
   type WithDefaults,
   withDefaults,
 } from "./core/parse.js";
-import { type ClientEvents, readClientHooks } from "./events/client-events.js";
-import { isLogger, type Logger } from "./events/logger.js";
-import { type Telemetry, telemetryParts } from "./events/telemetry.js";
+import { type ClientEvents, readClientHooks } from "./events/events.js";
+import { isLogger, type Logger } from "./events/log-lines.js";
+import { type Telemetry, telemetryParts } from "./events/reporter.js";
 import { checkHeaders } from "./http/headers.js";
 import type { ValidationMode } from "./http/read-response.js";
 import { isOperationName, type OperationName } from "./resources/catalogue.js";
@@ -98,14 +98,6 @@ export interface ClientOptions {
   readonly telemetry?: Telemetry | undefined;
 }
 
-/**
- * Whose token requests an option counts for besides calls: those of the client's own login, of a `ServerLogin` and of a `BrowserLogin`, which
- * have options of the same name. `test/login/client-options.test.ts` holds all three to it.
- */
-interface WithLogins {
-  readonly logins: readonly ("client" | "ServerLogin" | "BrowserLogin")[];
-}
-
 /** Every option: its check, its default and its line in docs/client.md. One that is missing here does not compile. */
 export const clientOptions = {
   // `parseBaseUrl` and `parseAuthOptions` check these two, with a message for each mistake.
@@ -113,14 +105,12 @@ export const clientOptions = {
     accepts: () => true,
     wanted: "an address",
     documentation: "`{base_url}` of the service; may end in a path. https, or http on loopback",
-    logins: [],
   },
   auth: {
     accepts: () => true,
     wanted: "credentials",
     documentation:
       "`{ authUrl, realm, clientId, clientSecret?, username, password }`, the same with `refreshToken` instead of the last two, `{ accessToken: () => token }` with a function of yours, or a [login of a user](front-end.md)",
-    logins: ["client"],
   },
   signingKey: {
     accepts: () => true,
@@ -128,7 +118,6 @@ export const clientOptions = {
     documentedDefault: "none",
     documentation:
       "PEM text, `KeyObject`, `{ key, passphrase }`, or a `RequestSigner`. Private RSA, 2,048 bits or more",
-    logins: [],
   },
   signedOperations: {
     accepts: (value) => Array.isArray(value),
@@ -136,40 +125,34 @@ export const clientOptions = {
     default: [] as readonly OperationName[],
     documentedDefault: "`[]`",
     documentation: "operations to sign besides those that [Resources](#resources) calls signed",
-    logins: [],
   },
   signQuery: {
     accepts: isBoolean,
     wanted: "true or false",
     default: false,
     documentation: "whether the query is part of the signed text",
-    logins: [],
   },
   timeoutMs: {
     ...timeoutMsOption,
     default: 30_000,
     documentation: "the whole call: token, signature, connection, response, waits and retries",
-    logins: ["client", "ServerLogin", "BrowserLogin"],
   },
   maxRetries: {
     ...maxRetriesOption,
     default: 4,
     documentation: "how often a safe failure is retried",
-    logins: [],
   },
   validation: {
     accepts: (value) => value === "report" || value === "strict" || value === "off",
     wanted: '"report", "strict" or "off"',
     default: "report",
     documentation: 'or `"strict"`, `"off"`: see [Responses that differ](#responses-that-differ-from-the-description)',
-    logins: [],
   },
   maxResponseBytes: {
     accepts: isPositiveInteger,
     wanted: "a whole number above 0",
     documentedDefault: "10 MiB for lists, 1 MiB otherwise",
     documentation: "a larger response is cut off",
-    logins: [],
   },
   headers: {
     // `checkHeaders` checks names and values, with a message for each.
@@ -178,7 +161,6 @@ export const clientOptions = {
     documentedDefault: "none",
     documentation:
       "sent with every call of the service, and not with token requests; those of one call come before them",
-    logins: [],
   },
   appInfo: {
     // `parseAppInfo` checks it.
@@ -187,34 +169,29 @@ export const clientOptions = {
     documentedDefault: "none",
     documentation:
       "`{ name, version }` of your program, put before `cross-border-payments/<version>` in the `User-Agent` of calls and token requests; not in pages",
-    logins: ["client", "ServerLogin"],
   },
   tokenLeewayMs: {
     ...tokenLeewayOption,
     documentedDefault: "5,000, at most a tenth of the lifetime",
     documentation: "how long before its expiry a token is renewed",
-    logins: ["client", "ServerLogin"],
   },
   tokenStore: {
     accepts: isTokenStore,
     wanted: "a token store: an object with the methods read, lock, unlock and write",
     documentedDefault: "none",
     documentation: "one session for many processes: see [In a fleet](fleet.md)",
-    logins: ["client", "ServerLogin"],
   },
   maxSockets: {
     accepts: isPositiveInteger,
     wanted: "a whole number above 0",
     default: 64,
     documentation: "sockets of the client's own to one origin, for reads and for writes each",
-    logins: ["client"],
   },
   allowInsecureHttp: {
     accepts: isBoolean,
     wanted: "true or false",
     default: false,
     documentation: "http to other hosts than this machine, in the clear: for a service mesh that encrypts",
-    logins: ["client", "ServerLogin", "BrowserLogin"],
   },
   tls: {
     // `parseTlsOptions` checks it, with a message for each mistake.
@@ -222,7 +199,6 @@ export const clientOptions = {
     wanted: "certificates",
     documentedDefault: "none",
     documentation: "`{ ca?, cert?, key?, passphrase?, servername? }` for the client's own agent: private CA, mTLS",
-    logins: ["client", "ServerLogin"],
   },
   fetch: {
     accepts: isFunction,
@@ -230,14 +206,12 @@ export const clientOptions = {
     documentedDefault: "undici",
     documentation:
       "this `fetch` instead, for MSW and tests. It must send each request once, as those of [browsers and Deno](runtimes.md#pages) do not. It can't tell whether a failed one was sent, so more outcomes are `possible`",
-    logins: ["client", "ServerLogin"],
   },
   dispatcher: {
     accepts: isDispatcher,
     wanted: "an undici dispatcher: an object with a dispatch method",
     documentedDefault: "an agent of its own",
     documentation: "an undici 7 or 8 dispatcher, for a proxy",
-    logins: ["client", "ServerLogin"],
   },
   on: {
     accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
@@ -246,23 +220,20 @@ export const clientOptions = {
     documentedDefault: "none",
     documentation:
       "hooks: `response`, `success`, `failure`, `retry`, `mismatch`, `token`. No event contains a secret, a body or an id",
-    logins: ["client"],
   },
   logger: {
     accepts: isLogger,
     wanted: "a logger: an object with the methods debug, warn and error",
     documentedDefault: "none",
     documentation: "pino, `console`, or anything like them: see [Observability](observability.md#logs)",
-    logins: ["client"],
   },
   telemetry: {
     accepts: (value) => telemetryParts(value) !== undefined,
     wanted: "what openTelemetry of cross-border-payments/opentelemetry makes",
     documentedDefault: "none",
     documentation: "`openTelemetry(api)`: spans, `traceparent` and metrics, see [OpenTelemetry](opentelemetry.md)",
-    logins: ["client"],
   },
-} satisfies OptionTable<ClientOptions> & Readonly<Record<keyof ClientOptions, WithLogins>>;
+} satisfies OptionTable<ClientOptions>;
 
 /** The options, checked and with their defaults. */
 export interface ResolvedOptions extends Omit<WithDefaults<ClientOptions, typeof clientOptions>, "baseUrl" | "tls"> {

@@ -10,11 +10,9 @@ import {
   resolveOptions,
   type SharedOptions,
 } from "./client-options.js";
-import { openChannels } from "./events/channels.js";
-import type { TokenEvent } from "./events/client-events.js";
-import { defaultLogger, logListener } from "./events/logger.js";
-import { createReporter, type Reporter } from "./events/reporter.js";
-import { telemetryParts } from "./events/telemetry.js";
+import type { TokenEvent } from "./events/events.js";
+import { defaultLogger, logListener } from "./events/log-lines.js";
+import { createReporter, openChannels, type Reporter, telemetryParts } from "./events/reporter.js";
 import { type PayOutcome, pay, type TakeFunds } from "./flows/pay.js";
 import type { HealthReport } from "./http/check-health.js";
 import { HttpClient } from "./http/http-client.js";

@@ -57,9 +57,9 @@ export type {
   RetryEvent,
   SuccessEvent,
   TokenEvent,
-} from "./events/client-events.js";
-export type { Logger } from "./events/logger.js";
-export type { Telemetry } from "./events/telemetry.js";
+} from "./events/events.js";
+export type { Logger } from "./events/log-lines.js";
+export type { Telemetry } from "./events/reporter.js";
 export type { PayOutcome, TakeFunds } from "./flows/pay.js";
 export { paymentFromIntent } from "./flows/payment-from-intent.js";
 export type { HealthReport } from "./http/check-health.js";

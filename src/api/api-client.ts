@@ -83,7 +83,7 @@ export interface ApiClient {
 }
 
 /** Where a client keeps its `ApiClient`, for the entry points beside the main one. The same in every copy of this package. */
-export const apiClientKey: unique symbol = Symbol.for("cross-border-payments.api-client");
+export const apiClientKey: unique symbol = Symbol("cross-border-payments.api-client");
 
 /** Options of a single read. */
 export interface GetOptions<Query> extends RequestOptions {

@@ -79,7 +79,7 @@ export interface AccessTokenAuth {
  */
 export interface UserAuth {
   /**
-   * For clients of any copy of the package.
+   * For clients.
    *
    * @internal
    */

@@ -1,6 +1,6 @@
 import { Ended } from "../core/deadline.js";
 import { ConfigError, TokenError, type TokenErrorCode } from "../core/errors.js";
-import type { TokenEvent } from "../events/client-events.js";
+import type { TokenEvent } from "../events/events.js";
 import { provesNothing } from "../wire/status.js";
 import { closingHint, describeProxyRefusal, type ProxyRefusal, WireFailure } from "../wire/wire-failure.js";
 

@@ -1,5 +1,4 @@
 import { clock, now } from "../core/clock.js";
-import { uniqueId } from "../platform/unique-id.js";
 import type { PasswordAuth, SessionAuth } from "./auth-options.js";
 import { type Grant, type GrantFailure, isDeadGrant, mayBeSpent, reactionTo } from "./grant-failure.js";
 import { noteRefusal } from "./hold.js";
@@ -96,7 +95,7 @@ export class SharedSession {
    * Undefined where there is no session, or it is known to have ended. Never rejects.
    */
   async end(): Promise<LastToken | undefined> {
-    const owner = uniqueId();
+    const owner = crypto.randomUUID();
     const untilMs = clock.monotonicMs() + this.#lockMs;
     let { refreshToken } = this.#given;
     let isLocked = false;
@@ -166,7 +165,7 @@ export class SharedSession {
 
   /** Another token than the one that the process has. Never rejects. */
   async renew(need: TokenNeed): Promise<SharedResult> {
-    const owner = uniqueId();
+    const owner = crypto.randomUUID();
     try {
       return await this.#renewInTurn(owner, need);
     } catch (error) {

@@ -1,6 +1,6 @@
 import { sha256 } from "#platform";
 import { Deadline, Ended } from "../core/deadline.js";
-import { encodeHex } from "../platform/hex.js";
+import { encodeHex } from "../platform/encodings.js";
 import { reasonOf } from "../wire/wire-failure.js";
 import { type PasswordAuth, type SessionAuth, tokenEndpointAddress } from "./auth-options.js";
 import { readSharedValue, type SharedValue, usefulForMs, writeSharedValue } from "./shared-value.js";

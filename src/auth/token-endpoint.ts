@@ -1,8 +1,8 @@
 import { encodeBase64, sha256 } from "#platform";
 import { now, type Timestamp } from "../core/clock.js";
 import { Deadline, Ended } from "../core/deadline.js";
-import { type Followed, follow, type Part, serverAttributes, type Tracing } from "../events/tracing.js";
-import { encodeHex } from "../platform/hex.js";
+import { type Followed, follow, type Part, serverAttributes, type Tracing } from "../events/reporter.js";
+import { encodeHex } from "../platform/encodings.js";
 import type { BaseUrl } from "../wire/base-url.js";
 import type { Transport, WireRequest, WireResponse } from "../wire/transport.js";
 import { reasonOf } from "../wire/wire-failure.js";

@@ -2,8 +2,8 @@ import { later, leftMs, now, type Timestamp } from "../core/clock.js";
 import { Deadline, Ended } from "../core/deadline.js";
 import { ConfigError, TokenError } from "../core/errors.js";
 import { loadOpenIdClient } from "../core/libraries.js";
-import type { TokenEvent } from "../events/client-events.js";
-import type { Tracing } from "../events/tracing.js";
+import type { TokenEvent } from "../events/events.js";
+import type { Tracing } from "../events/reporter.js";
 import type { Transport } from "../wire/transport.js";
 import type { PasswordAuth, SessionAuth } from "./auth-options.js";
 import {

@@ -1,9 +1,9 @@
 import type { Deadline } from "../core/deadline.js";
-import type { TokenEvent } from "../events/client-events.js";
+import type { TokenEvent } from "../events/events.js";
 import type { TokenHold } from "./token-hold.js";
 
-/** Where a login of the authorization code grant has its tokens for clients, of whichever copy of the package. */
-export const tokenSourceKey: unique symbol = Symbol.for("cross-border-payments.tokenSource") as never;
+/** Where a login of the authorization code grant has its tokens for clients. */
+export const tokenSourceKey: unique symbol = Symbol("cross-border-payments.tokenSource");
 
 /** Opens the source for one client; closing it ends nothing but that. */
 export type OpenTokenSource = (onToken: (event: TokenEvent) => void) => TokenSource;

@@ -7,7 +7,7 @@ import {
   publicKeyToBase64,
   writePem,
 } from "../signing/keys.js";
-import { fingerprintOf } from "../verification/fingerprint.js";
+import { fingerprintOf } from "../verification/explain-signature.js";
 import { command, exitCodes } from "./command.js";
 import { readBytes } from "./files.js";
 import { withPassphrase } from "./signing-key.js";

@@ -1,5 +1,5 @@
 import { CrossBorderClient } from "../client.js";
-import type { ClientEvents } from "../events/client-events.js";
+import type { ClientEvents } from "../events/events.js";
 import { readConnection } from "../settings/connection.js";
 import { authOf } from "../settings/setting-table.js";
 import type { Settings } from "./settings.js";

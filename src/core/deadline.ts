@@ -6,7 +6,7 @@ export type EndKind = "timeout" | "abort";
 /** Thrown when a `Deadline` ends before the work does. */
 export class Ended extends Error {
   readonly kind: EndKind;
-  /** False only where it is certain that no byte of a request was written. */
+  /** False only if it is certain that no byte of a request was written. */
   readonly sent: boolean;
 
   constructor(kind: EndKind, sent: boolean) {
@@ -27,7 +27,7 @@ export interface DeadlineOptions {
 }
 
 /** A timer that is set for longer goes off at once. */
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 type Listener = (kind: EndKind) => void;
 
@@ -98,7 +98,7 @@ export class Deadline {
     if (this.#sendBy !== undefined && surelyLeftMs(this.#sendBy, now()) <= 0) throw new Ended("timeout", false);
   }
 
-  /** The error to throw at the end. `sent` is false only where no byte of the request was written. */
+  /** The error to throw at the end. `sent` is false only if no byte of the request was written. */
   failure(sent: boolean): Ended {
     return new Ended(this.#ended ?? "timeout", sent);
   }
@@ -117,7 +117,7 @@ export class Deadline {
     return new Promise((resolve, reject) => {
       let timer: Timer;
       const wait = (leftMs: number): void => {
-        const sliceMs = Math.min(leftMs, longestTimerMs);
+        const sliceMs = Math.min(leftMs, maxTimerMs);
         timer = clock.setTimer(() => {
           if (leftMs > sliceMs) return wait(leftMs - sliceMs);
           stop();
@@ -167,11 +167,7 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   return () => {
     if (!fanOut.listeners.delete(listener) || fanOut.listeners.size > 0) return;
     fanOuts.delete(signal);
-    try {
-      signal.removeEventListener("abort", fanOut.listener);
-    } catch {
-      // A signal of the caller's own making: what has been done must not be lost over it.
-    }
+    signal.removeEventListener("abort", fanOut.listener);
   };
 }
 
@@ -181,24 +177,4 @@ function open(signal: AbortSignal): FanOut {
   signal.addEventListener("abort", fanOut.listener);
   fanOuts.set(signal, fanOut);
   return fanOut;
-}
-
-/** Something that happens once. Like an `AbortSignal`, but of two words: each flow has one, and few of them ever go off. */
-export class Alarm {
-  readonly #listeners = new Set<() => void>();
-  #hasGoneOff = false;
-
-  goOff(): void {
-    if (this.#hasGoneOff) return;
-    this.#hasGoneOff = true;
-    for (const listener of this.#listeners) listener();
-    this.#listeners.clear();
-  }
-
-  /** Calls the listener when it goes off, at once if it has. The function that it returns removes the listener. */
-  listen(listener: () => void): () => void {
-    if (this.#hasGoneOff) listener();
-    else this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
 }

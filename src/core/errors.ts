@@ -134,23 +134,12 @@ export interface ErrorDetails {
   readonly cause?: unknown;
 }
 
-/** Where an error keeps the names of its classes. */
-const brand = Symbol.for("cross-border-payments.error");
-
 /**
- * The base of every error of this package. `instanceof` holds across copies of the package: that of `import` and that of `require`,
- * and those of its entry points.
+ * The base of every error of this package. If a process loads two copies of the package, compare `code` instead of using `instanceof`.
  *
  * Never contains a token, a key, a password, a body or an account number, neither in `message` nor in `cause`.
  */
 export class CrossBorderError extends Error {
-  /**
-   * Its name in every copy of the package, minified or not.
-   *
-   * @internal
-   */
-  static readonly className: string = "CrossBorderError";
-
   /** Stable, for programs. */
   readonly code: ErrorCode;
   /** What the failed call did at the service. */
@@ -180,7 +169,6 @@ export class CrossBorderError extends Error {
 
   constructor(message: string, details: ErrorDetails) {
     super(redactText(message));
-    hide(this, "name", new.target.className);
     this.code = details.code;
     this.effect = details.effect ?? "none";
     this.docUrl = docUrlOf(details.code);
@@ -192,18 +180,7 @@ export class CrossBorderError extends Error {
     if (details.serviceMessage !== undefined) hide(this, "serviceMessage", details.serviceMessage);
     if (details.cause !== undefined)
       hide(this, "cause", details.cause instanceof CrossBorderError ? details.cause : describeThrown(details.cause));
-    hide(this, brand, lineage(new.target));
   }
-
-  // biome-ignore-start lint/complexity/noThisInStatic: `this` is the class on the right of `instanceof`, mostly a subclass
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    if (typeof value !== "object" || value === null) return false;
-    if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
-    if (!Object.hasOwn(this, "className")) return false;
-    const names: unknown = Reflect.get(value, brand);
-    return Array.isArray(names) && names.includes(this.className);
-  }
-  // biome-ignore-end lint/complexity/noThisInStatic: see above
 
   /** The enumerable facts and the message; never the response or the request. */
   toJSON(): Record<string, unknown> {
@@ -217,8 +194,6 @@ export class CrossBorderError extends Error {
  * has got: then `code` begins with `flow_` or `quote_`, and `effect` is `possible` where that flow may have paid.
  */
 export class InvalidArgumentError extends CrossBorderError {
-  /** @internal */
-  static override readonly className: string = "InvalidArgumentError";
   constructor(message: string, details: Partial<ErrorDetails> = {}) {
     super(message, { code: "invalid_argument", ...details });
   }
@@ -226,8 +201,6 @@ export class InvalidArgumentError extends CrossBorderError {
 
 /** An option of the client is wrong, or a package that it needs is missing. Thrown when the client is built. */
 export class ConfigError extends CrossBorderError {
-  /** @internal */
-  static override readonly className: string = "ConfigError";
   constructor(message: string, details: Partial<ErrorDetails> = {}) {
     super(message, { code: "invalid_config", ...details });
   }
@@ -235,8 +208,6 @@ export class ConfigError extends CrossBorderError {
 
 /** A signature could not be made; nothing was sent. */
 export class SigningError extends CrossBorderError {
-  /** @internal */
-  static override readonly className: string = "SigningError";
   constructor(message: string, details: Partial<ErrorDetails> = {}) {
     super(message, { code: "signing_failed", ...details });
   }
@@ -274,8 +245,6 @@ export class SigningError extends CrossBorderError {
  * - `token_store_failed`: the `tokenStore` is away. The call waited for it, or for its turn to log in without it.
  */
 export class TokenError extends CrossBorderError {
-  /** @internal */
-  static override readonly className: string = "TokenError";
   /** Until when (milliseconds since 1970) the client requests no other token. */
   declare readonly heldUntilMs?: number;
   constructor(message: string, details: TokenErrorDetails) {
@@ -290,8 +259,6 @@ export interface TokenErrorDetails extends ErrorDetails {
 
 /** The service could not be reached, or a read broke off. */
 export class ConnectionError extends CrossBorderError {
-  /** @internal */
-  static override readonly className: string = "ConnectionError";
   constructor(message: string, details: Partial<ErrorDetails> = {}) {
     super(message, { code: "connection_failed", ...details });
   }
@@ -299,8 +266,6 @@ export class ConnectionError extends CrossBorderError {
 
 /** The call's total deadline (`timeoutMs`) passed. */
 export class TimeoutError extends CrossBorderError {
-  /** @internal */
-  static override readonly className: string = "TimeoutError";
   constructor(message: string, details: Partial<ErrorDetails> = {}) {
     super(message, { code: "timeout", ...details });
   }
@@ -308,8 +273,6 @@ export class TimeoutError extends CrossBorderError {
 
 /** The caller's `signal` ended the call. */
 export class AbortedError extends CrossBorderError {
-  /** @internal */
-  static override readonly className: string = "AbortedError";
   constructor(message: string, details: Partial<ErrorDetails> = {}) {
     super(message, { code: "aborted", ...details });
   }
@@ -321,8 +284,6 @@ export class AbortedError extends CrossBorderError {
  * Do not call again and do not give the money back: look for `request.signature` among the listed payments first.
  */
 export class OutcomeUnknownError extends CrossBorderError {
-  /** @internal */
-  static override readonly className: string = "OutcomeUnknownError";
   /** The exact request, for reconciliation. */
   declare readonly request: SentRequest;
   constructor(message: string, details: Partial<ErrorDetails> & { readonly request: SentRequest }) {
@@ -336,8 +297,6 @@ export class OutcomeUnknownError extends CrossBorderError {
  * On a write, `effect` is `done` only where what came identifies the record.
  */
 export class UnexpectedResponseError extends CrossBorderError {
-  /** @internal */
-  static override readonly className: string = "UnexpectedResponseError";
   declare readonly status: number;
   declare readonly response: ErrorResponse;
   constructor(message: string, details: Partial<ErrorDetails> & { readonly response: ErrorResponse }) {
@@ -351,8 +310,6 @@ export class UnexpectedResponseError extends CrossBorderError {
  * record any more, so that the page may be of a machine that lags behind (`paging_end_unproved`): read the list again.
  */
 export class PagingError extends CrossBorderError {
-  /** @internal */
-  static override readonly className: string = "PagingError";
   constructor(message: string, details: Partial<ErrorDetails> = {}) {
     super(message, { code: "paging", ...details });
   }
@@ -366,8 +323,6 @@ export class PagingError extends CrossBorderError {
  * came from the database: then all of it was stored or nothing, and reading tells which.
  */
 export class JournalError extends CrossBorderError {
-  /** @internal */
-  static override readonly className: string = "JournalError";
   readonly stored: "nothing" | "unknown";
   constructor(message: string, details: Partial<ErrorDetails> & { readonly stored?: "nothing" | "unknown" } = {}) {
     super(message, { code: "journal_failed", ...details });
@@ -383,8 +338,6 @@ export interface ApiErrorDetails extends ErrorDetails {
 
 /** The service responded with a status other than 2xx (Interface description 0.0.1, "Errors"). */
 export class ApiError extends CrossBorderError {
-  /** @internal */
-  static override readonly className: string = "ApiError";
   declare readonly status: number;
   /** What the response's `Retry-After` asked for. */
   declare readonly retryAfterMs?: number;
@@ -408,52 +361,28 @@ export class ApiError extends CrossBorderError {
 }
 
 /** 400: the request is invalid. */
-export class BadRequestError extends ApiError {
-  /** @internal */
-  static override readonly className: string = "BadRequestError";
-}
+export class BadRequestError extends ApiError {}
 
 /** 401: the access token is missing or invalid, and a new one did not help. */
-export class AuthenticationError extends ApiError {
-  /** @internal */
-  static override readonly className: string = "AuthenticationError";
-}
+export class AuthenticationError extends ApiError {}
 
 /** 403: the token's owner may not do this. */
-export class PermissionDeniedError extends ApiError {
-  /** @internal */
-  static override readonly className: string = "PermissionDeniedError";
-}
+export class PermissionDeniedError extends ApiError {}
 
 /** 404: there is no such record. */
-export class NotFoundError extends ApiError {
-  /** @internal */
-  static override readonly className: string = "NotFoundError";
-}
+export class NotFoundError extends ApiError {}
 
 /** 409: the request stands against the record's present state. */
-export class ConflictError extends ApiError {
-  /** @internal */
-  static override readonly className: string = "ConflictError";
-}
+export class ConflictError extends ApiError {}
 
 /** 422: the fields are well-formed and still not acceptable. */
-export class UnprocessableEntityError extends ApiError {
-  /** @internal */
-  static override readonly className: string = "UnprocessableEntityError";
-}
+export class UnprocessableEntityError extends ApiError {}
 
 /** 429: too many requests. */
-export class RateLimitError extends ApiError {
-  /** @internal */
-  static override readonly className: string = "RateLimitError";
-}
+export class RateLimitError extends ApiError {}
 
 /** 5xx: the service failed; on a write, `effect` is `possible`. */
-export class ServerError extends ApiError {
-  /** @internal */
-  static override readonly className: string = "ServerError";
-}
+export class ServerError extends ApiError {}
 
 const apiErrorClasses: ReadonlyMap<number, typeof ApiError> = new Map([
   [400, BadRequestError],
@@ -465,14 +394,32 @@ const apiErrorClasses: ReadonlyMap<number, typeof ApiError> = new Map([
   [429, RateLimitError],
 ]);
 
-/** The names of the class and of those it extends, which tell an error of another copy of the package. */
-function lineage(from: typeof CrossBorderError): string[] {
-  const names: string[] = [];
-  for (let at: unknown = from; typeof at === "function"; at = Object.getPrototypeOf(at)) {
-    if (Object.hasOwn(at, "className")) names.push(String(Reflect.get(at, "className")));
-  }
-  return names;
-}
+const classes = {
+  CrossBorderError,
+  InvalidArgumentError,
+  ConfigError,
+  SigningError,
+  TokenError,
+  ConnectionError,
+  TimeoutError,
+  AbortedError,
+  OutcomeUnknownError,
+  UnexpectedResponseError,
+  PagingError,
+  JournalError,
+  ApiError,
+  BadRequestError,
+  AuthenticationError,
+  PermissionDeniedError,
+  NotFoundError,
+  ConflictError,
+  UnprocessableEntityError,
+  RateLimitError,
+  ServerError,
+};
+
+// A bundler may rename a class, so that the name of its constructor says nothing.
+for (const [name, { prototype }] of Object.entries(classes)) hide(prototype, "name", name);
 
 /**
  * Takes the stack of an error again, so that it begins where `from` was called, and shows the caller's line near its top. Each of our own

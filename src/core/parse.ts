@@ -56,17 +56,16 @@ export function parseOptions(
   hint = "",
 ): Record<string, unknown> {
   const names = Object.keys(table);
-  if (!canBeRead(given, names)) throw refuse(`${what} must be an object; found ${describeValue(given)}`);
+  if (!isPlainObject(given)) throw refuse(`${what} must be an object; found ${describeValue(given)}`);
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(table, name)) continue;
     const meant = nearest(name, names) ?? names.find((other) => isPartOf(name.toLowerCase(), other.toLowerCase()));
     const advice = meant === undefined ? `; the options are ${names.join(", ")}` : `. Did you mean "${meant}"?`;
     throw refuse(`unknown option ${describeName(name)}${advice}${hint}`);
   }
-  const plain = isPlain(given);
   const values: Record<string, unknown> = {};
   for (const name of names) {
-    const value = readOption(given, name, plain, refuse);
+    const value: unknown = Reflect.get(given, name);
     const { accepts, wanted, problemOf, isRequired, isSecret } = table[name] as Check;
     if (value === undefined ? isRequired === true : !accepts(value)) {
       const problem = problemOf?.(value);
@@ -76,14 +75,6 @@ export function parseOptions(
     if (value !== undefined) values[name] = value;
   }
   return values;
-}
-
-function readOption(given: object, name: string, plain: boolean, refuse: (message: string) => Error): unknown {
-  try {
-    return propertyOf(given, name, plain);
-  } catch {
-    throw refuse(`${name} can't be read: its getter threw`);
-  }
 }
 
 /** The defaults of a table, and over them what is given. */
@@ -105,8 +96,9 @@ function showValue(value: unknown): string {
 }
 
 export const isBoolean = (value: unknown): boolean => typeof value === "boolean";
-/** Of anything else, such as a `Map` or a promise, a copy would be empty. */
-export const isPlainObject = (value: unknown): boolean => canBeRead(value, []);
+/** Whether a value has named properties. An array, a `Map`, or a promise that wasn't awaited has none. */
+export const isPlainObject = (value: unknown): value is object =>
+  Object.prototype.toString.call(value) === "[object Object]";
 export const isFunction = (value: unknown): boolean => typeof value === "function";
 export const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
 export const isWholeFrom =
@@ -118,29 +110,4 @@ export const isPositiveInteger = isWholeFrom(1);
 /** Whether a longer name begins or ends with a shorter one, as `maxRetries` does with `retries`. */
 function isPartOf(part: string, name: string): boolean {
   return part.length > 3 && (name.startsWith(part) || name.endsWith(part));
-}
-
-/**
- * Whether an object that the caller gave is a plain one. Of such an object only its own properties count, so that nothing
- * comes from an `Object.prototype` that others have added to.
- */
-export function isPlain(given: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(given);
-  // In another realm, such as a `vm` context, `Object.prototype` is another object.
-  return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null;
-}
-
-/** A property of an object that the caller gave: of a plain one its own, of an instance of a class any. */
-export function propertyOf(given: object, name: string, isPlain: boolean): unknown {
-  return isPlain && !Object.hasOwn(given, name) ? undefined : (given as Readonly<Record<string, unknown>>)[name];
-}
-
-/**
- * Whether a value can be read for the named properties. An instance of a class that has none of them was meant to be something
- * else, and so was one of a built-in class, such as a `Map`, or a promise that was not awaited: reading it would find nothing.
- */
-export function canBeRead(value: unknown, names: readonly string[]): value is object {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  if (isPlain(value)) return true;
-  return Object.prototype.toString.call(value) === "[object Object]" && names.some((name) => name in value);
 }

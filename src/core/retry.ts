@@ -23,34 +23,22 @@ export function nextDelayMs(
 }
 
 /**
- * What a `Retry-After` header asks for, in milliseconds from `nowMs`: a number of seconds, or a date in one of the three forms
- * of HTTP. A date in the past asks for no wait. `undefined` where there is no header or where it says nothing that can be
- * followed, such as a negative number.
+ * What a `Retry-After` header asks for, in milliseconds from `nowMs`: a number of seconds, or a date. A date in the past asks for no wait.
+ * `undefined` if there is no header, or if it says nothing that can be followed, such as a negative number.
  *
- * Of several numbers, as where a proxy adds one of its own, the longest counts. The result is never shortened and can be as large as a safe
+ * Of several numbers, such as if a proxy adds its own, the longest counts. The result is never shortened and can be as large as a safe
  * integer: how long is too long is the caller's decision.
  */
 export function parseRetryAfterMs(value: string | undefined, nowMs: number): number | undefined {
   const text = value?.trim() ?? "";
   const parts = text.split(",").map((part) => part.trim());
-  if (parts.every((part) => seconds.test(part))) {
+  if (parts.every((part) => /^\d+(\.\d+)?$/.test(part))) {
     return Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(Math.max(...parts.map(Number)) * 1000));
   }
   // `Date.parse` alone would take "-5" for a date in May.
-  const form = httpDates.find(({ pattern }) => pattern.test(text));
-  if (form === undefined) return undefined;
-  const dateMs = Date.parse(text + form.zone);
+  const dateMs = /^[A-Z][a-z]{2}, .* GMT$/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
 }
 
-/** What waits by itself takes a longer one for a mistake, or a ban: nothing else would end it, and one request an hour harms no service. */
-export const longestAskedMs = 3_600_000;
-
-const seconds = /^\d+(\.\d+)?$/;
-
-/** The three forms of a date in HTTP. The last one names no time zone and means GMT. */
-const httpDates: readonly { readonly pattern: RegExp; readonly zone: string }[] = [
-  { pattern: /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/, zone: "" },
-  { pattern: /^[A-Z][a-z]+day, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/, zone: "" },
-  { pattern: /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/, zone: " GMT" },
-];
+/** What waits by itself takes a longer wait for a mistake, or a ban: one request an hour harms no service. */
+export const maxRetryAfterMs = 3_600_000;

@@ -1,10 +1,9 @@
 import { ConfigError } from "../core/errors.js";
 import { type CheckTable, isFunction, isText, parseOptions } from "../core/parse.js";
-import { readHooks } from "../events/hooks.js";
+import { readHooks } from "../events/events.js";
 import type { FlowApproval, FlowResolution } from "../flows/operate.js";
 import type { HeldFlow, ResolveAction } from "../flows/outcome.js";
 import type { FlowCounts, FlowDetails, WaitingSince } from "../flows/status.js";
-import { uniqueId } from "../platform/unique-id.js";
 
 /** What the desk needs of a `PaymentFlow`, whether that was imported or required. */
 export interface DeskFlow {
@@ -113,5 +112,5 @@ export function readDeskOptions(given: OperatorDeskOptions): CheckedDeskOptions 
 }
 
 function randomSecret(): string {
-  return uniqueId() + uniqueId();
+  return crypto.randomUUID() + crypto.randomUUID();
 }

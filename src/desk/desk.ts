@@ -4,7 +4,6 @@ import { foldedName } from "../flows/core/operators.js";
 import { FlowPausedError } from "../flows/flow-paused-error.js";
 import type { FlowResolution } from "../flows/operate.js";
 import type { FlowDetails } from "../flows/status.js";
-import { uniqueId } from "../platform/unique-id.js";
 import type { Payment } from "../resources/payments.js";
 import { type CheckedDeskOptions, type OperatorDeskOptions, readDeskOptions } from "./desk-options.js";
 import { FormTokens } from "./form-token.js";
@@ -51,7 +50,7 @@ class Desk {
 
   /** Never rejects. */
   async respond(request: Request): Promise<Response> {
-    const nonce = uniqueId();
+    const nonce = crypto.randomUUID();
     let response: Response;
     try {
       response = await this.#respond(request, nonce);

@@ -1,4 +1,4 @@
-import type { FlowPhase } from "../events/flow-event.js";
+import type { FlowPhase } from "../events/events.js";
 import type { FlowDecision } from "../flows/outcome.js";
 import type { FlowDetails, HistoryStep } from "../flows/status.js";
 

@@ -1,17 +1,17 @@
+import { openChannel } from "#platform";
 import type { Channel } from "../platform/platform.js";
 import type {
   ClientEvents,
+  DecisionEvent,
   FailureEvent,
+  FlowEvent,
+  JournalEvent,
   MismatchEvent,
   ResponseEvent,
   RetryEvent,
   SuccessEvent,
   TokenEvent,
-} from "./client-events.js";
-import type { DecisionEvent, FlowEvent } from "./flow-event.js";
-import { callHook } from "./hooks.js";
-import type { JournalEvent } from "./journal-event.js";
-import { type Followed, follow, type Part, type Tracing } from "./tracing.js";
+} from "./events.js";
 
 /** What a client and its flows report. No event contains a secret, a body or an account. */
 export interface Reported {
@@ -43,6 +43,14 @@ export interface Listener extends ClientEvents {
 /** Where a subscriber of the process hears of an event, if there is such a place. */
 export type Channels = Partial<Readonly<Record<EventName, Channel>>>;
 
+const channelEvents = ["response", "success", "failure", "retry", "mismatch", "token", "flow"] as const;
+
+/** The diagnostics channels of this process, such as `cross-border-payments:retry`. On the web there are none. */
+export function openChannels(): Channels {
+  const names = openChannel === undefined ? [] : channelEvents;
+  return Object.fromEntries(names.map((name) => [name, openChannel?.(`cross-border-payments:${name}`)]));
+}
+
 /** The one source of events: everything that a client or a flow tells of itself goes through it, to all who listen. */
 export interface Reporter {
   /** Whether anybody listens. An event that nobody wants need not be made. */
@@ -51,7 +59,7 @@ export interface Reporter {
   emit<Name extends EventName>(name: Name, event: Reported[Name]): void;
   /** Absent where nobody follows the work. */
   readonly tracing: Tracing | undefined;
-  /** Does the work, followed where anybody follows it. */
+  /** Does the work, followed if anybody follows it. */
   follow<T>(part: () => Part, work: (followed: Followed) => Promise<T>): Promise<T>;
   /** The same with one listener more. */
   with(listener: Listener): Reporter;
@@ -76,4 +84,87 @@ export function createReporter(listeners: readonly Listener[], channels: Channel
     },
     with: (listener) => createReporter([...listeners, listener], channels, tracing),
   };
+}
+
+/** Calls one hook, if there is one. Its failure is its own. */
+function callHook<Event>(hook: ((event: Event) => unknown) | undefined, event: Event): void {
+  try {
+    const result = hook?.(event);
+    // So is the rejection of an async hook.
+    if (typeof result === "object" && result !== null) Promise.resolve(result).catch(() => {});
+  } catch {}
+}
+
+export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** A part of the work of a client: a call, an attempt, a signature. */
+export interface Part {
+  /** Of few different values: no ids. */
+  readonly name: string;
+  /** `client` where a request leaves the process. */
+  readonly kind: "internal" | "client";
+  readonly attributes: Attributes;
+}
+
+/** A part that is under way. */
+export interface Followed {
+  /** Where it is false, nobody will ever know of this part, and those within it need not be followed. */
+  readonly isSeen: boolean;
+  /** Headers that tell the receiver of a request what it is a part of. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** What became known of it. An `error.type` says that it failed. */
+  note(attributes: Attributes): void;
+}
+
+/** Follows the work of a client, as the spans of OpenTelemetry do. */
+export interface Tracing {
+  /**
+   * Does the work, as a part of what is done already; what the work begins is a part of it. The work starts before `follow` returns,
+   * and its result is passed on as it is.
+   */
+  follow<T>(part: Part, work: (followed: Followed) => Promise<T>): Promise<T>;
+}
+
+/** Does the work, followed where anybody follows it. */
+export function follow<T>(
+  tracing: Tracing | undefined,
+  part: () => Part,
+  work: (followed: Followed) => Promise<T>,
+): Promise<T> {
+  return tracing === undefined ? work(unfollowed) : tracing.follow(part(), work);
+}
+
+const unfollowed: Followed = { isSeen: false, headers: {}, note: () => {} };
+
+/** What a propagator has put among the headers of a request, as far as HTTP allows it. */
+export function traceHeaders(injected: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  const valid = Object.entries(injected).filter(
+    ([name, value]) => /^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e]*$/.test(String(value)),
+  );
+  return Object.fromEntries(valid.map(([name, value]) => [name.toLowerCase(), String(value)]));
+}
+
+/** Where requests go, as OpenTelemetry names it. */
+export function serverAttributes(origin: string): Attributes {
+  const { hostname, port, protocol } = new URL(origin);
+  return { "server.address": hostname, "server.port": Number(port) || (protocol === "https:" ? 443 : 80) };
+}
+
+/** Where a telemetry has what a client needs of it. */
+export const telemetryKey: unique symbol = Symbol("cross-border-payments.telemetry");
+
+/** Whom a client tells of its work beside hooks and logger. `openTelemetry` makes one; it is not meant to be implemented. */
+export interface Telemetry {
+  readonly kind: "opentelemetry";
+}
+
+export interface TelemetryParts {
+  readonly listener: Listener;
+  readonly tracing: Tracing;
+}
+
+/** The parts of a telemetry; `undefined` for anything else. */
+export function telemetryParts(value: unknown): TelemetryParts | undefined {
+  const parts: unknown = Reflect.get(Object(value), telemetryKey);
+  return typeof parts === "object" && parts !== null ? (parts as TelemetryParts) : undefined;
 }

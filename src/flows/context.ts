@@ -1,9 +1,8 @@
 import { type ApiClient, apiClientOf } from "../api/api-client.js";
 import { ConfigError } from "../core/errors.js";
 import { assertOptions, withDefaults } from "../core/parse.js";
-import { readFlowHooks } from "../events/flow-event.js";
+import { readFlowHooks } from "../events/events.js";
 import type { Reporter } from "../events/reporter.js";
-import { uniqueId } from "../platform/unique-id.js";
 import { payments } from "../resources/payments.js";
 import { CircuitBreaker } from "./circuit-breaker.js";
 import { FlowCodec } from "./codec.js";
@@ -57,7 +56,7 @@ export function toOperatorContext(given: PaymentFlowOptions): FlowContext {
     client,
     journal: timedJournal(journal, journalMethods, reporter),
     codec: new FlowCodec(cipher, quoteTtlMs),
-    owner: owner ?? uniqueId(),
+    owner: owner ?? crypto.randomUUID(),
     leaseMs,
     scope: { service: options.service ?? new URL(client.baseUrl).host, gateway: gatewayId },
     takeFunds,

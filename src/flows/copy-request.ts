@@ -1,4 +1,3 @@
-import { isPlain, propertyOf } from "../core/parse.js";
 import { type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 
 /**
@@ -8,10 +7,9 @@ import { type PaymentIntentRequest, paymentIntents } from "../resources/payment-
 export function copyRequest(request: PaymentIntentRequest): PaymentIntentRequest {
   if (typeof request !== "object" || request === null || Array.isArray(request)) return request;
   const copy = { ...request };
-  const plain = isPlain(request);
   for (const field of fields) {
     if (Object.hasOwn(copy, field)) continue;
-    const value = propertyOf(request, field, plain);
+    const value: unknown = Reflect.get(request, field);
     if (value !== undefined) Reflect.set(copy, field, value);
   }
   return Object.freeze(copy);

@@ -1,6 +1,5 @@
 import { clock, now, type Timestamp } from "../core/clock.js";
 import { InvalidArgumentError } from "../core/errors.js";
-import { uniqueId } from "../platform/unique-id.js";
 import { isOpenPhase, type StoredFlow, stepTo } from "./codec.js";
 import type { FlowContext } from "./context.js";
 import { next, resume, start } from "./core/next.js";
@@ -230,7 +229,7 @@ export class Driver {
 
   #leaseRequest(): LeaseRequest {
     const { owner, leaseMs } = this.#context;
-    return { owner, leaseMs, nonce: uniqueId() };
+    return { owner, leaseMs, nonce: crypto.randomUUID() };
   }
 
   #ownLease(): Lease {

@@ -1,7 +1,7 @@
 import { describeThrown } from "../core/describe.js";
 import { CrossBorderError, type SentRequest } from "../core/errors.js";
 import { hide } from "../core/redact.js";
-import type { FlowPhase } from "../events/flow-event.js";
+import type { FlowPhase } from "../events/events.js";
 
 /**
  * A flow stopped before it had an outcome. It is stored and still owns the payment: `work`, `recover`, or a later `run`, here or in
@@ -10,8 +10,6 @@ import type { FlowPhase } from "../events/flow-event.js";
  * `cause` is what failed. The message has its class and code, but not its text.
  */
 export class FlowPausedError extends CrossBorderError {
-  /** @internal */
-  static override readonly className: string = "FlowPausedError";
   /** The key of the flow. */
   readonly key: string;
   /** How far the flow has got, as far as that is known. */
@@ -39,6 +37,8 @@ export class FlowPausedError extends CrossBorderError {
     if (request !== undefined) hide(this, "request", request);
   }
 }
+
+hide(FlowPausedError.prototype, "name", "FlowPausedError");
 
 function describe(key: string, phase: FlowPhase | undefined, cause: unknown): string {
   const where = phase === undefined ? "" : ` in phase "${phase}"`;

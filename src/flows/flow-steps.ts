@@ -1,7 +1,7 @@
 import { failedStatuses } from "../api/fields.js";
 import { clock } from "../core/clock.js";
 import { CrossBorderError } from "../core/errors.js";
-import type { FlowEvent } from "../events/flow-event.js";
+import type { FlowEvent } from "../events/events.js";
 import type { Reporter } from "../events/reporter.js";
 import { payments } from "../resources/payments.js";
 import type { Failure, Flow, Held, Paid, Resolution, Words } from "./core/state.js";

@@ -2,7 +2,7 @@ import type { TokenHold } from "../auth/token-hold.js";
 import { clock } from "../core/clock.js";
 import { Deadline, Ended } from "../core/deadline.js";
 import { JournalError } from "../core/errors.js";
-import type { FlowPhase } from "../events/flow-event.js";
+import type { FlowPhase } from "../events/events.js";
 import type { FlowContext } from "./context.js";
 import type { PhaseCount } from "./journal.js";
 import { type FlowCounts, isIn, type StoredFlows, toCounts } from "./status.js";

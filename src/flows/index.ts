@@ -5,7 +5,7 @@
  */
 export type { TokenHold } from "../auth/token-hold.js";
 export { type FundsTaken, JournalError } from "../core/errors.js";
-export type { DecisionEvent, FlowEvent, FlowEvents, FlowPhase } from "../events/flow-event.js";
+export type { DecisionEvent, FlowEvent, FlowEvents, FlowPhase } from "../events/events.js";
 export type { CircuitBreakerOptions } from "./circuit-breaker.js";
 export type { FlowCipher } from "./codec.js";
 export type { Action, Decision, Fact, Funds, Phase } from "./core/state.js";

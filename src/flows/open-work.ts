@@ -1,5 +1,5 @@
 import { clock } from "../core/clock.js";
-import { Alarm, onAbort } from "../core/deadline.js";
+import { onAbort } from "../core/deadline.js";
 import { CrossBorderError } from "../core/errors.js";
 
 /** What was still at work when `close` stopped waiting. */
@@ -13,8 +13,8 @@ export class OpenWork {
   readonly #pending = new Set<Promise<unknown>>();
   /** A controller for each work, which its caller's signal aborts too. */
   readonly #stops = new Set<AbortController>();
-  /** Goes off when the time to close is almost over: a flow that still waits for a request gives it up. */
-  readonly abandon = new Alarm();
+  /** Aborts when the time to close is almost over: a flow that still waits for a request gives it up. */
+  readonly abandon = new AbortController();
   #closing: Promise<CloseReport> | undefined;
 
   get isClosed(): boolean {
@@ -60,7 +60,7 @@ export class OpenWork {
     // What is given up still has to be stored.
     const storeMs = Math.min(1000, timeoutMs / 5);
     await this.#ended(timeoutMs - storeMs);
-    this.abandon.goOff();
+    this.abandon.abort();
     await this.#ended(storeMs);
     return { pending: this.#pending.size };
   }

@@ -12,7 +12,7 @@ import {
   type WithDefaults,
   withDefaults,
 } from "../core/parse.js";
-import type { FlowEvents, FlowPhase } from "../events/flow-event.js";
+import type { FlowEvents, FlowPhase } from "../events/events.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 import type { CircuitBreakerOptions } from "./circuit-breaker.js";
 import { allPhases, type FlowCipher } from "./codec.js";

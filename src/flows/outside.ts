@@ -1,4 +1,5 @@
 import { clock, type Timestamp } from "../core/clock.js";
+import { onAbort } from "../core/deadline.js";
 import { InvalidArgumentError } from "../core/errors.js";
 import { type PaymentIntentRequest, PaymentIntents } from "../resources/payment-intents.js";
 import { payments } from "../resources/payments.js";
@@ -79,7 +80,9 @@ export class Outside {
     const { client, circuitBreaker, openWork } = this.#context;
     // What was sent isn't given up because its caller stopped waiting.
     const end = new AbortController();
-    const stopListening = openWork.abandon.listen(() => end.abort());
+    const abandoned = openWork.abandon.signal;
+    const stopListening = onAbort(abandoned, () => end.abort());
+    if (abandoned.aborted) end.abort();
     let response: Response;
     try {
       const options = { headers: this.#call.requestOptions.headers, maxRetries: 0, signal: end.signal };

@@ -1,7 +1,7 @@
 import type { ApiClient } from "../api/api-client.js";
 import { parseRequestOptions, type RequestOptions } from "../api/request-options.js";
 import { AbortedError, CrossBorderError, type FundsTaken, InvalidArgumentError, traceFrom } from "../core/errors.js";
-import type { Part } from "../events/tracing.js";
+import type { Part } from "../events/reporter.js";
 import {
   type PaymentIntent,
   type PaymentIntentRequest,

@@ -1,12 +1,11 @@
 import { clock } from "../core/clock.js";
 import { ApiError, CrossBorderError } from "../core/errors.js";
-import { longestAskedMs } from "../core/retry.js";
+import { hide } from "../core/redact.js";
+import { maxRetryAfterMs } from "../core/retry.js";
 import type { Failure, Refusal, Response, Words } from "./core/state.js";
 
 /** A wait that the call has no patience for. */
 export class WaitTooLong extends CrossBorderError {
-  /** @internal */
-  static override readonly className: string = "WaitTooLong";
   readonly retryAtMs: number;
 
   constructor(retryAtMs: number) {
@@ -15,6 +14,8 @@ export class WaitTooLong extends CrossBorderError {
     this.retryAtMs = retryAtMs;
   }
 }
+
+hide(WaitTooLong.prototype, "name", "WaitTooLong");
 
 export function toFailure(error: unknown): Failure {
   const code = error instanceof CrossBorderError ? error.code : "unexpected_failure";
@@ -34,7 +35,7 @@ export function toResponse(error: unknown): Response {
   if (!isPassing(refusal)) return { is: "refused", refusal };
   const { by: _, ...said } = refusal;
   const retryAfterMs = error instanceof ApiError ? error.retryAfterMs : undefined;
-  const retryAtMs = retryAfterMs === undefined ? undefined : clock.wallMs() + Math.min(retryAfterMs, longestAskedMs);
+  const retryAtMs = retryAfterMs === undefined ? undefined : clock.wallMs() + Math.min(retryAfterMs, maxRetryAfterMs);
   const is = refusal.status === 401 ? "unauthorized" : "throttled";
   return { is, said, ...(retryAtMs !== undefined && { retryAtMs }) };
 }

@@ -1,5 +1,5 @@
 import { CrossBorderError, InvalidArgumentError } from "../core/errors.js";
-import type { FlowPhase } from "../events/flow-event.js";
+import type { FlowPhase } from "../events/events.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import { allPhases, type StoredFlow } from "./codec.js";
 import type { FlowContext } from "./context.js";

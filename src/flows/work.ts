@@ -1,7 +1,6 @@
 import { now } from "../core/clock.js";
 import { Deadline } from "../core/deadline.js";
 import { nextDelayMs } from "../core/retry.js";
-import { uniqueId } from "../platform/unique-id.js";
 import type { FlowContext } from "./context.js";
 import { type Driven, Driver } from "./driver.js";
 import { FlowCall } from "./flow-call.js";
@@ -174,7 +173,7 @@ export class Work {
 
   async #acquire(after: string | undefined, slots: Slots): Promise<JournalEntry | undefined> {
     const { journal, scope, owner, leaseMs } = this.#context;
-    const lease = { owner, leaseMs, nonce: uniqueId() };
+    const lease = { owner, leaseMs, nonce: crypto.randomUUID() };
     let entry: JournalEntry | undefined;
     try {
       entry = await askJournal(() => journal.acquireAbandoned(scope, lease, after));

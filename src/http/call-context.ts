@@ -1,6 +1,5 @@
 import type { TokenSource } from "../auth/token-source.js";
-import type { Reporter } from "../events/reporter.js";
-import type { Attributes } from "../events/tracing.js";
+import type { Attributes, Reporter } from "../events/reporter.js";
 import type { Signer } from "../signing/signer.js";
 import type { Transport } from "../wire/transport.js";
 import type { InFlight } from "./in-flight.js";

@@ -4,7 +4,7 @@ import type { ResponseInfo } from "../api/request-options.js";
 import { clock } from "../core/clock.js";
 import type { CrossBorderError } from "../core/errors.js";
 import { isShowable } from "../core/redact.js";
-import type { FailureEvent } from "../events/client-events.js";
+import type { FailureEvent } from "../events/events.js";
 import type { Reporter } from "../events/reporter.js";
 import type { WireResponse } from "../wire/transport.js";
 import type { CallContext } from "./call-context.js";

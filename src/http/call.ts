@@ -5,7 +5,7 @@ import { clock, type Timestamp } from "../core/clock.js";
 import { Deadline } from "../core/deadline.js";
 import { type CrossBorderError, type Effect, traceFrom } from "../core/errors.js";
 import { nextDelayMs } from "../core/retry.js";
-import type { Part, Tracing } from "../events/tracing.js";
+import type { Part, Tracing } from "../events/reporter.js";
 import type { WireRequest, WireResponse } from "../wire/transport.js";
 import type { CallContext } from "./call-context.js";
 import { CallReport } from "./call-report.js";

@@ -2,7 +2,7 @@ import { type FieldKind, type FieldTable, fieldKinds, kindOfField } from "../api
 import type { BodyFields, Operation } from "../api/operation.js";
 import { describeValue, looksLikeName, nearest } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
-import { canBeRead, isPlain, propertyOf } from "../core/parse.js";
+import { isPlainObject } from "../core/parse.js";
 import { amountOf, decimalNumeral, isExactNumber } from "../money.js";
 import { publicKeyFault } from "../signing/read-key.js";
 import { copyJson, InputFault } from "./json-value.js";
@@ -89,12 +89,11 @@ function emptyFields(): Record<string, unknown> {
 /** Each field once, so that what is checked is what is sent: first those of the table, in its order. */
 function readFields(name: string, part: string, fields: FieldTable, given: unknown): [string, unknown][] {
   const names = Object.keys(fields);
-  if (!canBeRead(given, names)) {
+  if (!isPlainObject(given)) {
     throw new InvalidArgumentError(`${name}: the ${part} must be an object with fields; got ${describeValue(given)}`);
   }
-  const plain = isPlain(given);
   const others = Object.keys(given).filter((field) => !Object.hasOwn(fields, field));
-  return [...names, ...others].map((field) => [field, propertyOf(given, field, plain)]);
+  return [...names, ...others].map((field) => [field, Reflect.get(given, field)]);
 }
 
 function copyInto(

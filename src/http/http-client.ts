@@ -4,8 +4,7 @@ import { type ApiPromise, parseRequestOptions, type RequestOptions } from "../ap
 import type { TokenHold } from "../auth/token-hold.js";
 import type { Timestamp } from "../core/clock.js";
 import { InvalidArgumentError, traceFrom } from "../core/errors.js";
-import type { Reporter } from "../events/reporter.js";
-import { serverAttributes } from "../events/tracing.js";
+import { type Reporter, serverAttributes } from "../events/reporter.js";
 import { toApiPromise } from "./api-promise.js";
 import { Call, type CallSource } from "./call.js";
 import type { CallContext } from "./call-context.js";

@@ -2,7 +2,7 @@ import type { AnyOperation } from "../api/operation.js";
 import type { RequestOptions } from "../api/request-options.js";
 import { Deadline } from "../core/deadline.js";
 import { ConfigError } from "../core/errors.js";
-import { follow, type Part, type Tracing } from "../events/tracing.js";
+import { follow, type Part, type Tracing } from "../events/reporter.js";
 import type { Signer } from "../signing/signer.js";
 import type { CallContext } from "./call-context.js";
 import { CallReport } from "./call-report.js";

@@ -1,6 +1,6 @@
+import { createHash } from "node:crypto";
 import type { Pool, PoolClient, QueryResult } from "pg";
 import { ConfigError, JournalError } from "../core/errors.js";
-import { sha256Hex } from "../verification/fingerprint.js";
 import { onConnection, outsideTransactions, type PostgresPool } from "./postgres-connection.js";
 import { sqlStateOf } from "./postgres-failure.js";
 
@@ -94,7 +94,7 @@ const settings = `SELECT set_config('enable_seqscan', 'off', false),
 
 /** A pooler may lead to a server process that knows the name already: from another journal, it must not be another statement. */
 function nameOf(text: string): string {
-  return `cross_border_${sha256Hex(Buffer.from(text)).slice(0, 32)}`;
+  return `cross_border_${createHash("sha256").update(text).digest("hex").slice(0, 32)}`;
 }
 
 /** The server knows no statement of that name, or another one, or its result would have other columns. Nothing was executed. */

@@ -3,7 +3,7 @@ import { JointWork } from "../auth/joint-work.js";
 import { TokenManager, type TokenManagerOptions } from "../auth/token-manager.js";
 import type { OpenTokenSource } from "../auth/token-source.js";
 import { TokenError } from "../core/errors.js";
-import type { TokenEvent } from "../events/client-events.js";
+import type { TokenEvent } from "../events/events.js";
 import { loginError } from "./login-error.js";
 
 /** The tokens of one user, for all clients that act for them. It starts out with none. */

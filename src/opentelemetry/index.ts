@@ -1,4 +1,4 @@
-export type { Telemetry } from "../events/telemetry.js";
+export type { Telemetry } from "../events/reporter.js";
 export {
   type GaugeOptions,
   type GaugeSource,

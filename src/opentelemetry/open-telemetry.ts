@@ -1,7 +1,7 @@
 import type { Meter } from "@opentelemetry/api";
 import { ConfigError } from "../core/errors.js";
 import { type CheckTable, isFunction, parseOptions } from "../core/parse.js";
-import type { Telemetry } from "../events/telemetry.js";
+import { type Telemetry, telemetryKey } from "../events/reporter.js";
 import { meteringListener } from "./metering-listener.js";
 import { type Api, spanTracing } from "./span-tracing.js";
 import { version } from "./version.js";
@@ -66,9 +66,6 @@ const telemetryOptions: CheckTable<OpenTelemetryOptions> = {
 function isNoop({ createNoopMeter }: Partial<Api>, meter: object): boolean {
   return createNoopMeter !== undefined && meter === createNoopMeter();
 }
-
-/** That of `events/telemetry.ts`. Importing it would make a file of its own that every import of the client has to load. */
-const telemetryKey = Symbol.for("cross-border-payments.telemetry");
 
 function assertApi(given: unknown, caller: string): asserts given is Api {
   for (const part of ["context", "metrics", "propagation", "trace"]) {

@@ -1,6 +1,6 @@
 import type { Span, Tracer } from "@opentelemetry/api";
 import { CrossBorderError } from "../core/errors.js";
-import { type Attributes, type Followed, type Tracing, traceHeaders } from "../events/tracing.js";
+import { type Attributes, type Followed, type Tracing, traceHeaders } from "../events/reporter.js";
 
 /** `@opentelemetry/api`, which the caller brings. */
 export type Api = typeof import("@opentelemetry/api");

@@ -1,8 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import { setImmediate } from "node:timers";
-import { limitConcurrency } from "./limit-concurrency.js";
 import type { Channel, KeyObjectLike, KeyPairDer, Platform, PrivateKey, PublicKey } from "./platform.js";
-import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "./rsa-der.js";
 
 export { readTlsMaterial } from "./tls-material.js";
 export { openAgent } from "./undici-agent.js";
@@ -21,29 +18,35 @@ export function isKeyObject(value: unknown): value is KeyObjectLike {
   return nodeUtil().types.isKeyObject(value);
 }
 
-export function importPrivateKey(source: RsaPrivateKeyDer | KeyObjectLike): PrivateKey {
-  const key = "pkcs8" in source ? nodeCrypto().createPrivateKey(derInput(source.pkcs8, "pkcs8")) : toKeyObject(source);
+export function parsePrivateKey(pem: string, passphrase?: string): KeyObjectLike {
+  return nodeCrypto().createPrivateKey({ key: pem, format: "pem", ...(passphrase !== undefined && { passphrase }) });
+}
+
+export function parsePublicKey(pem: string): KeyObjectLike {
+  return nodeCrypto().createPublicKey(pem);
+}
+
+export const opensEncryptedKeys: Platform["opensEncryptedKeys"] = true;
+
+export function importPrivateKey(key: KeyObjectLike): PrivateKey {
+  const own = toKeyObject(key);
+  let spki: Uint8Array | undefined;
   return {
-    sign: signerOf(key),
-    spki: () => ("pkcs8" in source ? source.spki : spkiOf(nodeCrypto().createPublicKey(key))),
+    sign: (text) => signInPool(own, text),
+    spki() {
+      spki ??= spkiOf(nodeCrypto().createPublicKey(own));
+      return spki;
+    },
   };
 }
 
-export function importPublicKey(source: RsaPublicKeyDer | KeyObjectLike): PublicKey {
-  const key = "spki" in source ? nodeCrypto().createPublicKey(derInput(source.spki, "spki")) : toKeyObject(source);
+export function importPublicKey(key: KeyObjectLike): PublicKey {
+  const own = toKeyObject(key);
   return {
-    // For an RSA key, PKCS#1 v1.5 is the padding where none is named.
-    verify: async (text, signature) => nodeCrypto().verify("sha256", text, key, signature),
-    spki: () => ("spki" in source ? source.spki : spkiOf(key)),
+    // For an RSA key, PKCS#1 v1.5 is the padding if none is named.
+    verify: async (text, signature) => nodeCrypto().verify("sha256", text, own, signature),
+    spki: () => spkiOf(own),
   };
-}
-
-export function decryptPem(pem: string, passphrase: string): KeyObjectLike | "unsupported" | undefined {
-  try {
-    return nodeCrypto().createPrivateKey({ key: pem, format: "pem", passphrase });
-  } catch (error) {
-    return Object(error).code === "ERR_OSSL_EVP_UNSUPPORTED" ? "unsupported" : undefined;
-  }
 }
 
 /** `TextEncoder` takes three times as long, since it asks for memory of its own each time. */
@@ -83,11 +86,7 @@ function nodeUtil(): typeof import("node:util") {
   return process.getBuiltinModule("node:util");
 }
 
-function derInput<T extends "pkcs8" | "spki">(der: Uint8Array, type: T): { key: Buffer; format: "der"; type: T } {
-  return { key: Buffer.from(der.buffer, der.byteOffset, der.byteLength), format: "der", type };
-}
-
-/** Only what `isKeyObject` accepts gets here. */
+/** Only what `isKeyObject` accepts, or was made here, gets here. */
 function toKeyObject(key: KeyObjectLike): KeyObject {
   return key as KeyObject;
 }
@@ -96,39 +95,11 @@ function spkiOf(key: KeyObject): Uint8Array {
   return key.export({ type: "spki", format: "der" });
 }
 
-/** Enough to keep the thread pool busy, and few enough for the event loop that deals with those that are done: see `bench/`. */
-const mostInPool = 12;
-
-/** A signature with such a key takes a quarter of a millisecond, which the event loop can spare once per turn; 4096 bits take six times that. */
-const quickBits = 2048;
-
-function signerOf(key: KeyObject): PrivateKey["sign"] {
-  const limited = limitConcurrency(mostInPool);
-  const isQuick = (key.asymmetricKeyDetails?.modulusLength ?? Number.POSITIVE_INFINITY) <= quickBits;
-  let busy = 0;
-  return async (text) => {
-    // A lone signature is made at once: the way to the pool and back costs a tenth more. Others in flight, or in the same
-    // turn of the event loop, go to the pool.
-    const isAlone = isQuick && busy === 0;
-    busy += 1;
-    try {
-      return isAlone ? signHere(key, text) : await limited(() => signInThreadPool(key, text));
-    } finally {
-      if (isAlone) setImmediate(() => void busy--);
-      else busy -= 1;
-    }
-  };
-}
-
 /**
- * For an RSA key, PKCS#1 v1.5 is the padding where none is named; naming it would cost Node 24 another 20 µs a signature,
- * since it then takes the key out of an object.
+ * Signs in the thread pool. For an RSA key, PKCS#1 v1.5 is the padding where none is named; naming it would cost Node 24 another 20 µs a
+ * signature, since it then takes the key out of an object.
  */
-function signHere(key: KeyObject, text: Uint8Array): Uint8Array {
-  return nodeCrypto().sign("sha256", text, key);
-}
-
-function signInThreadPool(key: KeyObject, text: Uint8Array): Promise<Uint8Array> {
+function signInPool(key: KeyObject, text: Uint8Array): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     nodeCrypto().sign("sha256", text, key, (error, signature) => {
       if (error) reject(error);

@@ -1,5 +1,4 @@
 import type { Decompression } from "./decompression.js";
-import type { RsaPrivateKeyDer, RsaPublicKeyDer } from "./rsa-der.js";
 import type { TlsMaterial, TlsOptions } from "./tls-material.js";
 import type { AgentOptions, UndiciAgent } from "./undici-agent.js";
 
@@ -35,19 +34,23 @@ export interface Channel {
 export interface Platform {
   isKeyObject(value: unknown): value is KeyObjectLike;
   /**
-   * The source has been read and is known to be a private RSA key.
+   * Reads a private key of any type from one block of PEM.
    *
-   * @throws an error of the crypto library when the key is unusable nevertheless; on the web only `sign` can tell.
+   * @throws an error of the platform's if it can't be read, or `passphrase` doesn't open it.
    */
-  importPrivateKey(source: RsaPrivateKeyDer | KeyObjectLike): PrivateKey;
+  parsePrivateKey(pem: string, passphrase?: string): KeyObjectLike;
   /**
-   * The source has been read and is known to be a public RSA key.
+   * Reads a public key of any type from one block of PEM.
    *
-   * @throws an error of the crypto library when the key is unusable nevertheless; on the web only `verify` can tell.
+   * @throws an error of the platform's if it can't be read.
    */
-  importPublicKey(source: RsaPublicKeyDer | KeyObjectLike): PublicKey;
-  /** Opens an encrypted PEM, whose key can be of any type; undefined where the passphrase does not fit. Only Node can. */
-  readonly decryptPem: ((pem: string, passphrase: string) => KeyObjectLike | "unsupported" | undefined) | undefined;
+  parsePublicKey(pem: string): KeyObjectLike;
+  /** Whether `parsePrivateKey` opens encrypted keys. Only Node does. */
+  readonly opensEncryptedKeys: boolean;
+  /** The key is a private RSA key. */
+  importPrivateKey(key: KeyObjectLike): PrivateKey;
+  /** The key is a public RSA key. */
+  importPublicKey(key: KeyObjectLike): PublicKey;
   /** The bytes of a text in UTF-8: a view, whose `buffer` may hold others too. */
   encodeUtf8(text: string): Uint8Array;
   /** Base64 of the bytes: padded, on one line. */

@@ -1,5 +1,5 @@
 import { ConfigError } from "../core/errors.js";
-import { certificateInPem, privateKeyInPem, tidyPem } from "./pem.js";
+import { certificateInPem, privateKeyInPem, readPemBlocks, tidyPem } from "./encodings.js";
 
 /**
  * What the client's own agent trusts, and shows of itself: for the service and for the token endpoint alike. Certificates and
@@ -51,55 +51,45 @@ export function readTlsMaterial({ ca, cert, key, passphrase, servername }: TlsOp
   return material;
 }
 
-const certificatePattern = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/;
-const keyPattern = /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/;
-const patterns = { ca: certificatePattern, cert: certificatePattern, key: keyPattern };
-
-function parsePem(name: keyof typeof patterns, value: string | Uint8Array): string {
+function parsePem(name: "ca" | "cert" | "key", value: string | Uint8Array): string {
   const text = tidyPem(typeof value === "string" ? value : new TextDecoder().decode(value));
-  if (name === "ca" && keyPattern.test(text)) {
-    throw new ConfigError("tls.ca holds a private key; wanted: only the certificates of the authorities to trust");
-  }
-  if (patterns[name].test(text)) return text;
-  throw new ConfigError(
-    `tls.${name} is not ${name === "key" ? privateKeyInPem : certificateInPem}; a path has to be read first`,
-  );
+  const has = (kind: string) => new RegExp(`-----BEGIN (?:[A-Z\\d]+ )?${kind}-----`).test(text);
+  if (name === "ca" && has("PRIVATE KEY"))
+    throw new ConfigError("tls.ca holds a private key; it must hold only the certificates of the authorities to trust");
+  if (has(name === "key" ? "PRIVATE KEY" : "CERTIFICATE")) return text;
+  const expected = name === "key" ? privateKeyInPem : certificateInPem;
+  throw new ConfigError(`tls.${name} is not ${expected}; a path has to be read first`);
 }
 
 /** Connections would only fail one after another, and an authority that can't be read would not even be mentioned. */
 function problemOf({ ca = [], cert, key, passphrase }: TlsMaterial): string | undefined {
   const { X509Certificate, createPrivateKey } = process.getBuiltinModule("node:crypto");
-  // One that lost a part of itself is not skipped over.
-  const certificates = (pem: string) => {
-    const whole = pem.match(certificate) ?? [];
-    return whole.length > 0 && pem.match(certificateLine)?.length === 2 * whole.length ? whole : [""];
-  };
-  if (!ca.flatMap(certificates).every((pem) => attempt(() => new X509Certificate(pem)) !== undefined)) {
-    return "tls.ca holds a certificate that can't be read";
-  }
-  if (cert === undefined || key === undefined) return undefined;
-  const [own, ...between] = certificates(cert).map((pem) => attempt(() => new X509Certificate(pem)));
-  if (own === undefined || between.includes(undefined)) return "tls.cert holds a certificate that can't be read";
-  const privateKey = attempt(() => createPrivateKey(passphrase === undefined ? key : { key, passphrase }));
-  if (privateKey === undefined) {
-    return `tls.key can't be opened ${passphrase === undefined ? "without a tls.passphrase" : "with tls.passphrase"}`;
-  }
-  if (!own.checkPrivateKey(privateKey))
-    return "tls.key is not the private key of tls.cert, whose own certificate has to come first";
   const { createSecureContext } = process.getBuiltinModule("node:tls");
-  const context = attempt(() => createSecureContext({ cert, key, ...(passphrase !== undefined && { passphrase }) }));
-  return context === undefined ? "tls.cert or tls.key is too weak for the TLS of this platform" : undefined;
+  const areReadable = (pem: string) => certificates(pem).every((one) => succeeds(() => new X509Certificate(one)));
+  if (!ca.every(areReadable)) return "tls.ca holds a certificate that can't be read";
+  if (cert === undefined || key === undefined) return undefined;
+  if (!areReadable(cert)) return "tls.cert holds a certificate that can't be read";
+  const withPassphrase = passphrase === undefined ? {} : { passphrase };
+  if (!succeeds(() => createPrivateKey({ key, ...withPassphrase })))
+    return `tls.key can't be opened ${passphrase === undefined ? "without a tls.passphrase" : "with tls.passphrase"}`;
+  if (succeeds(() => createSecureContext({ cert, key, ...withPassphrase }))) return undefined;
+  return "tls.key is not the private key of tls.cert, whose own certificate has to come first, or one of them is too weak for TLS";
 }
 
-const certificate = /-----BEGIN ((?:X509 |TRUSTED )?CERTIFICATE)-----[^-]*-----END \1-----/g;
-
-const certificateLine = /-----(?:BEGIN|END) [^-\n]*CERTIFICATE/g;
+/** The certificates of a text; one that can't be read if a block of the text was cut off. */
+function certificates(pem: string): readonly string[] {
+  const blocks = readPemBlocks(pem);
+  const found = blocks.filter(({ label }) => label.endsWith("CERTIFICATE")).map((block) => block.pem);
+  const isWhole = ["-----BEGIN ", "-----END "].every((edge) => pem.split(edge).length === blocks.length + 1);
+  return isWhole && found.length > 0 ? found : [""];
+}
 
 /** OpenSSL's errors are not handed on: what went wrong is clear from what was tried. */
-function attempt<T>(work: () => T): T | undefined {
+function succeeds(work: () => unknown): boolean {
   try {
-    return work();
+    work();
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 }

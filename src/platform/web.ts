@@ -1,8 +1,9 @@
 import { ConfigError, InvalidArgumentError } from "../core/errors.js";
+import { writePem } from "./encodings.js";
 import type { KeyObjectLike, KeyPairDer, Platform, PrivateKey, PublicKey } from "./platform.js";
-import { type OtherKeyDer, type RsaPrivateKeyDer, type RsaPublicKeyDer, readPkcs8, readSpki } from "./rsa-der.js";
+import { parseKeyPem } from "./rsa-key.js";
 
-export { encodeBase64 } from "./base64.js";
+export { encodeBase64 } from "./encodings.js";
 
 export function encodeUtf8(text: string): Uint8Array {
   return utf8.encode(text);
@@ -15,32 +16,33 @@ export function isKeyObject(value: unknown): value is KeyObjectLike {
   return Object.prototype.toString.call(value) === "[object KeyObject]";
 }
 
-export function importPrivateKey(source: RsaPrivateKeyDer | KeyObjectLike): PrivateKey {
-  const der = "pkcs8" in source ? source : assertRsa(readPkcs8(source.export({ type: "pkcs8", format: "der" })));
-  const imported = once(() => importKey("pkcs8", der.pkcs8, "sign"));
+export function parsePrivateKey(pem: string): KeyObjectLike {
+  return parseKeyPem("private", pem);
+}
+
+export function parsePublicKey(pem: string): KeyObjectLike {
+  return parseKeyPem("public", pem);
+}
+
+export const opensEncryptedKeys: Platform["opensEncryptedKeys"] = false;
+
+export function importPrivateKey(key: KeyObjectLike): PrivateKey {
+  const pkcs8 = key.export({ type: "pkcs8", format: "der" });
+  const imported = once(() => importKey("pkcs8", pkcs8, "sign"));
   return {
-    async sign(text) {
-      const key = await imported();
-      return new Uint8Array(await subtle().sign(algorithm, key, text));
-    },
-    spki: () => der.spki,
+    sign: async (text) => new Uint8Array(await subtle().sign(algorithm, await imported(), text)),
+    spki: () => parseKeyPem("private", writePem("PRIVATE KEY", pkcs8)).export({ type: "spki", format: "der" }),
   };
 }
 
-export function importPublicKey(source: RsaPublicKeyDer | KeyObjectLike): PublicKey {
-  const der = "spki" in source ? source : assertRsa(readSpki(source.export({ type: "spki", format: "der" })));
-  const imported = once(() => importKey("spki", der.spki, "verify"));
+export function importPublicKey(key: KeyObjectLike): PublicKey {
+  const spki = key.export({ type: "spki", format: "der" });
+  const imported = once(() => importKey("spki", spki, "verify"));
   return {
-    async verify(text, signature) {
-      const key = await imported();
-      return subtle().verify(algorithm, key, signature, text);
-    },
-    spki: () => der.spki,
+    verify: async (text, signature) => subtle().verify(algorithm, await imported(), signature, text),
+    spki: () => spki,
   };
 }
-
-/** WebCrypto opens no encrypted PEM. */
-export const decryptPem: Platform["decryptPem"] = undefined;
 
 /** The platform's `fetch` opens its own connections. */
 export const openAgent: Platform["openAgent"] = undefined;
@@ -102,9 +104,4 @@ function once<T>(work: () => Promise<T>): () => Promise<T> {
     result ??= work();
     return result;
   };
-}
-
-function assertRsa<T extends RsaPublicKeyDer>(key: T | OtherKeyDer | undefined): T {
-  if (key === undefined || "keyType" in key) throw new InvalidArgumentError("the KeyObject is not an RSA key");
-  return key;
 }

@@ -2,7 +2,6 @@ import type { Platform } from "./platform.js";
 
 export {
   decompression,
-  decryptPem,
   encodeBase64,
   encodeUtf8,
   generateKeyPair,
@@ -12,6 +11,9 @@ export {
   mayCompile,
   openAgent,
   openChannel,
+  opensEncryptedKeys,
+  parsePrivateKey,
+  parsePublicKey,
   readTlsMaterial,
   sha256,
 } from "./web.js";

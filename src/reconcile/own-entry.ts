@@ -1,6 +1,5 @@
 import { describeName, describeValue } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
-import { isPlain, propertyOf } from "../core/parse.js";
 import { decimalNumeral } from "../money.js";
 import type { Payment } from "../resources/payments.js";
 import { parseTime } from "./options.js";
@@ -76,10 +75,9 @@ export function parseEntry(given: unknown, number: number): BookedEntry {
   const refuse = (problem: string) => new InvalidArgumentError(`reconcilePayments: own entry ${number}: ${problem}`);
   if (typeof given !== "object" || given === null) throw refuse(`it must be an object; found ${describeValue(given)}`);
   const entry: Record<string, string> = {};
-  const plain = isPlain(given);
   // Those that an instance of a class has by its getters too, or they would not be compared.
   for (const name of new Set([...Object.keys(given), ...fieldNames])) {
-    const value = propertyOf(given, name, plain);
+    const value: unknown = Reflect.get(given, name);
     if (value === undefined) continue;
     if (name === "bookedAt") entry[name] = new Date(parseTime(name, value, refuse)).toISOString();
     else entry[name] = parseField(name, value, refuse);

@@ -13,7 +13,7 @@ import {
   TokenError,
   UnexpectedResponseError,
 } from "../core/errors.js";
-import { type Backoff, longestAskedMs, nextDelayMs } from "../core/retry.js";
+import { type Backoff, maxRetryAfterMs, nextDelayMs } from "../core/retry.js";
 import { newestFirst } from "../paging/newest-first.js";
 import { type Payment, payments } from "../resources/payments.js";
 import { isPassingStatus } from "../wire/status.js";
@@ -116,7 +116,7 @@ export function retryDelayMs(
   wallMs: number,
 ): number | undefined {
   if (!canPass(error, failures)) return undefined;
-  return Math.max(nextDelayMs(failures, random, backoff), Math.min(demandedMs(error, wallMs), longestAskedMs));
+  return Math.max(nextDelayMs(failures, random, backoff), Math.min(demandedMs(error, wallMs), maxRetryAfterMs));
 }
 
 function canPass(error: unknown, failures: number): boolean {

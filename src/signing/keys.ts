@@ -1,8 +1,7 @@
 import { encodeBase64, generateKeyPair } from "#platform";
 import { ConfigError, InvalidArgumentError } from "../core/errors.js";
-import { isPem, readPemBlocks, tidyPem, writePem } from "../platform/pem.js";
+import { isPem, writePem } from "../platform/encodings.js";
 import type { KeyObjectLike, PrivateKey, PublicKey } from "../platform/platform.js";
-import { readSpki } from "../platform/rsa-der.js";
 import { keyRefusal, keyText, leastBits, privateKeyFound, readPublicKey, readSigningKey } from "./read-key.js";
 
 /**
@@ -16,7 +15,7 @@ export type SigningKey =
   | KeyObjectLike
   | { readonly key: string | Uint8Array | KeyObjectLike; readonly passphrase: string };
 
-export { writePem } from "../platform/pem.js";
+export { writePem } from "../platform/encodings.js";
 
 /** A new key pair for signing, as PEM text, with the public key in the form that the service takes. */
 export interface SigningKeyPair {
@@ -79,9 +78,10 @@ export function publicKeyToBase64(publicKey: string | Uint8Array | KeyObjectLike
 
 /** Whether every reader of PEM can read the text of this public key. */
 function isInOrder(text: string): boolean {
-  const [block] = readPemBlocks(text);
-  const isSpki = block?.bytes !== undefined && readSpki(block.bytes) !== undefined;
-  return tidyPem(text) === text && isSpki === (block?.label === "PUBLIC KEY");
+  const block = /^-----BEGIN ((RSA )?PUBLIC KEY)-----\r?\n(?:[\w+/=]{1,77}\r?\n)+-----END \1-----\r?$/m.exec(text);
+  // Only SubjectPublicKeyInfo begins with the name of its algorithm.
+  const isSpki = text.includes("ANBgkqhkiG9w0BAQEF");
+  return block !== null && isSpki === (block[2] === undefined) && !/^[ \t]|\\/m.test(text);
 }
 
 /** Makes a new RSA key pair of 2048 bits. Store the private key where only the signer can read it. */

@@ -1,18 +1,14 @@
-import { decryptPem, importPrivateKey, importPublicKey, isKeyObject } from "#platform";
-import { describeValue } from "../core/describe.js";
-import { decodeBase64 } from "../platform/base64.js";
-import { readSequence } from "../platform/der.js";
-import { isPem, type PemBlock, readPemBlocks, tidyPem } from "../platform/pem.js";
-import type { KeyObjectLike, PrivateKey, PublicKey } from "../platform/platform.js";
 import {
-  type OtherKeyDer,
-  type RsaPrivateKeyDer,
-  type RsaPublicKeyDer,
-  readPkcs8,
-  readRsaPrivateKey,
-  readRsaPublicKey,
-  readSpki,
-} from "../platform/rsa-der.js";
+  importPrivateKey,
+  importPublicKey,
+  isKeyObject,
+  opensEncryptedKeys,
+  parsePrivateKey,
+  parsePublicKey,
+} from "#platform";
+import { describeValue } from "../core/describe.js";
+import { decodeBase64, isPem, type PemBlock, readPemBlocks, writePem } from "../platform/encodings.js";
+import type { KeyObjectLike, PrivateKey, PublicKey } from "../platform/platform.js";
 
 /** The smallest RSA key that is taken. */
 export const leastBits = 2048;
@@ -67,22 +63,15 @@ function readPrivateKey(input: unknown, passphrase?: string): PrivateKey | strin
   const [block, ...others] = readPemBlocks(text).filter(({ label }) => label.endsWith("PRIVATE KEY"));
   // Nothing tells which of them is the registered one.
   if (others.length > 0) return "a PEM text of several private keys";
-  if (block?.label === "ENCRYPTED PRIVATE KEY" || block?.dekInfo !== undefined) {
-    return readEncryptedPem(tidyPem(text), passphrase);
-  }
-  return importKey(readPrivateBlock(block), importPrivateKey) ?? unreadablePem(text);
-}
-
-function readEncryptedPem(pem: string, passphrase: string | undefined): PrivateKey | string {
-  if (decryptPem === undefined) {
+  if (block === undefined) return unreadablePem(text);
+  const isEncrypted = block.pem.includes("ENCRYPTED");
+  if (isEncrypted && !opensEncryptedKeys) {
     return "an encrypted key, which only Node can decrypt. Decrypt it first, for example with openssl pkcs8 -topk8 -nocrypt.";
   }
-  if (passphrase === undefined) return "an encrypted key. Pass { key, passphrase }.";
-  const key = decryptPem(pem, passphrase);
-  if (key === "unsupported") {
-    return "a key that is encrypted in a way that OpenSSL no longer opens. Encrypt it again with openssl pkcs8 -topk8.";
-  }
-  return key === undefined ? "an encrypted key that the passphrase doesn't open" : readPrivateKey(key);
+  if (isEncrypted && passphrase === undefined) return "an encrypted key. Pass { key, passphrase }.";
+  const key = firstOf([block.pem, ...otherLabels(block)], (pem) => parsePrivateKey(pem, passphrase));
+  if (key !== undefined) return refusalOf(key, "private") ?? importPrivateKey(key);
+  return isEncrypted ? "an encrypted key that the passphrase doesn't open" : unreadablePem(text);
 }
 
 function readPublicPem(text: string): PublicKey | string {
@@ -90,43 +79,35 @@ function readPublicPem(text: string): PublicKey | string {
   if (text.includes("PRIVATE KEY-----")) return privateKeyFound;
   if (text.split("-----BEGIN").length > 2) return "a text of several PEM blocks";
   if (!text.includes("PUBLIC KEY-----")) return unreadablePem(text);
-  const [{ label = "", bytes } = {} as Partial<PemBlock>] = readPemBlocks(text);
-  const isKnown = bytes !== undefined && /^(?:RSA )?PUBLIC KEY$/.test(label);
-  return isKnown ? readPublicDer(bytes, unreadablePublicPem) : unreadablePublicPem;
+  const [block] = readPemBlocks(text);
+  const key = block && firstOf([block.pem, ...otherLabels(block)], parsePublicKey);
+  if (key === undefined) return "a PEM text whose public key can't be read";
+  return refusalOf(key, "public") ?? importPublicKey(key);
 }
 
-const unreadablePublicPem = "a PEM text whose public key can't be read";
-
-function readPublicDer(
-  bytes: Uint8Array,
-  unreadable = "Base64 of something that is not a public key",
-): PublicKey | string {
-  if ((readPkcs8(bytes) ?? readRsaPrivateKey(bytes)) !== undefined) return privateKeyFound;
-  return importKey(readSpki(bytes) ?? readRsaPublicKey(bytes), importPublicKey) ?? unreadable;
+function readPublicDer(bytes: Uint8Array): PublicKey | string {
+  const key = firstOf([writePem("PUBLIC KEY", bytes), writePem("RSA PUBLIC KEY", bytes)], parsePublicKey);
+  if (key !== undefined) return refusalOf(key, "public") ?? importPublicKey(key);
+  const isPrivate = firstOf([writePem("PRIVATE KEY", bytes), writePem("RSA PRIVATE KEY", bytes)], parsePrivateKey);
+  return isPrivate ? privateKeyFound : "Base64 of something that is not a public key";
 }
 
-/** Programs write PKCS#8 under the label of PKCS#1 and the other way around; the bytes tell which it is. */
-function readPrivateBlock({ label, bytes }: Partial<PemBlock> = {}): RsaPrivateKeyDer | OtherKeyDer | undefined {
-  if (bytes === undefined) return undefined;
-  if (label === "PRIVATE KEY" || label === "RSA PRIVATE KEY") return readPkcs8(bytes) ?? readRsaPrivateKey(bytes);
-  if (label === "EC PRIVATE KEY" && readSequence(bytes)) return { keyType: "ec" };
-  if (label === "DSA PRIVATE KEY" && readSequence(bytes)) return { keyType: "dsa" };
-  return undefined;
+/** Programs write PKCS#8 under the label of PKCS#1 and the other way around. */
+function otherLabels({ label, pem }: PemBlock): string[] {
+  const other = label.startsWith("RSA ") ? label.slice(4) : `RSA ${label}`;
+  return /^(?:RSA )?(?:PRIVATE|PUBLIC) KEY$/.test(label) ? [pem.replaceAll(label, other)] : [];
 }
 
-/** The key, why it does not fit, or undefined where it cannot be read. */
-function importKey<Der extends RsaPublicKeyDer, Key>(
-  der: Der | OtherKeyDer | undefined,
-  importDer: (der: Der) => Key,
-): Key | string | undefined {
-  if (der === undefined) return undefined;
-  if ("keyType" in der) return nameOfType(der.keyType);
-  if (der.bits < leastBits) return nameOfSize(der.bits);
-  try {
-    return importDer(der);
-  } catch {
-    return undefined;
+/** The key of the first text that can be read. */
+function firstOf(pems: readonly string[], parse: (pem: string) => KeyObjectLike): KeyObjectLike | undefined {
+  for (const pem of pems) {
+    try {
+      return parse(pem);
+    } catch {
+      // The next text may be readable.
+    }
   }
+  return undefined;
 }
 
 /** Why a `KeyObject` does not fit. */
@@ -149,7 +130,6 @@ function nameOfSize(bits: number): string {
 /** RSA-PSS keys are left out on purpose: they cannot make PKCS#1 v1.5 signatures. */
 const keyTypeNames: ReadonlyMap<string, string> = new Map([
   ["rsa-pss", "an RSA-PSS key"],
-  ["rsa-multi-prime", "an RSA key of more than two primes"],
   ["ec", "an EC key"],
   ["ed25519", "an Ed25519 key"],
   ["ed448", "an Ed448 key"],

@@ -1,8 +1,7 @@
 import { encodeBase64, sha256 } from "#platform";
 import { describeThrown, describeValue } from "../core/describe.js";
 import { ConfigError, type SignedText, SigningError } from "../core/errors.js";
-import { decodeBase64 } from "../platform/base64.js";
-import { encodeHex } from "../platform/hex.js";
+import { decodeBase64, encodeHex } from "../platform/encodings.js";
 import type { KeyObjectLike, PrivateKey, PublicKey } from "../platform/platform.js";
 import { parseSigningKey, type SigningKey, wantedPublicKey } from "./keys.js";
 import { keyRefusal, readPublicKey } from "./read-key.js";

@@ -1,7 +1,7 @@
 import { encodeBase64 } from "#platform";
 import { describeValue } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
-import { decodeBase64 } from "../platform/base64.js";
+import { decodeBase64 } from "../platform/encodings.js";
 import type { KeyObjectLike } from "../platform/platform.js";
 import { parsePublicKey } from "./keys.js";
 import { signedText } from "./signed-text.js";

@@ -1,10 +1,8 @@
+import { constants, createHash, createPublicKey, type KeyObject, publicDecrypt, verify } from "node:crypto";
 import { counted } from "../core/describe.js";
 import { parsePublicKey } from "../signing/keys.js";
 import { signedText } from "../signing/signed-text.js";
-import { sha256Hex } from "./fingerprint.js";
-import { type OpenedSignature, openSignature, type SignatureScheme } from "./opened-signature.js";
-import { finding, type SignatureAspect, type SignatureFinding } from "./signature-finding.js";
-import { readSignatureText } from "./signature-text.js";
+import { decodeSignature } from "../signing/verify-signature.js";
 import { bodyVariants, joinVariants, pathVariants, type Variant, wholeVariants } from "./signed-text-variants.js";
 
 /** A request whose signature is to be explained. */
@@ -17,9 +15,9 @@ export interface SignatureQuestion {
   readonly signature: string;
   /** The public key that is registered: PEM, or Base64 of the PEM. */
   readonly publicKey: string;
-  /** Other keys of the same house, by their names: one of them may have signed. */
+  /** Other keys of the same bank, by name: one of them may have signed. */
   readonly otherKeys?: ReadonlyMap<string, string> | undefined;
-  /** What of the path is the service's base path. Without it, every beginning of the path is tried. */
+  /** The service's base path in the path. Without it, every beginning of the path is tried. */
   readonly basePath?: string | undefined;
   /** Scheme, host and port of the service: some sign the whole address. */
   readonly origin?: string | undefined;
@@ -27,69 +25,80 @@ export interface SignatureQuestion {
 
 export interface SignatureExplanation {
   readonly isValid: boolean;
-  /** What is wrong; empty where it is valid. */
+  /** What is wrong; empty if it is valid. */
   readonly findings: readonly SignatureFinding[];
   /** The SHA-256 of the bytes that had to be signed, in hex. */
   readonly wantedDigest: string;
-  /** What the signature holds, in hex, where the key fits and the padding shows it. */
+  /** What the signature holds, in hex, if the key fits and the padding shows it. */
   readonly found?: { readonly hash: string; readonly digest: string };
   /** SHA-256 of the registered key's DER form, in hex. */
   readonly fingerprint: string;
 }
 
+/** Which part of a signature is wrong; `text`: how path and body were put together and handed to the signing function. */
+export type SignatureAspect = "base64" | "key" | "algorithm" | "path" | "body" | "text";
+
+/** One thing that is wrong, and what to do about it. */
+export interface SignatureFinding {
+  readonly aspect: SignatureAspect;
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+function finding(aspect: SignatureAspect, problem: string, more = ""): SignatureFinding {
+  return { aspect, problem, remedy: remedies[aspect] + more };
+}
+
+const remedies: Readonly<Record<SignatureAspect, string>> = {
+  base64: "send the signature as Base64 with padding, on one line, with nothing around it",
+  key: "sign with the private key whose public key is registered",
+  algorithm: "sign with RSA, SHA-256 and the padding PKCS#1 v1.5",
+  path: "sign the path exactly as it stands in the request line: base path included, host excluded",
+  body: "make the body once, sign its bytes, and send the same bytes",
+  text: "sign the bytes of the path, immediately followed by the bytes of the body, and let the signing function hash them",
+};
+
+/** SHA-256 of a key's DER form in hex, as `openssl pkey -pubin -outform DER | openssl dgst -sha256` prints it. */
+export function fingerprintOf(publicKey: string): string {
+  return sha256Hex(parsePublicKey(publicKey).spki());
+}
+
+export function sha256Hex(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
 /**
- * Tells what is wrong with a signature, by undoing it with the public key and trying what people sign by mistake. A signature holds the
- * hash of what was signed, so that thousands of texts are tried within milliseconds.
+ * Tells what is wrong with a signature: opens it with the public key, and tries the texts that people sign by mistake. A signature holds
+ * the hash of what was signed, so that thousands of texts are tried within milliseconds.
  *
- * @throws {InvalidArgumentError} when the path does not start with `/`, or a key is not a public RSA key of at least 2048 bits.
+ * @throws {InvalidArgumentError} if the path doesn't start with `/`, or a key isn't a public RSA key of at least 2048 bits.
  */
 export function explainSignature(question: SignatureQuestion): SignatureExplanation {
-  const { path, body, signature } = question;
-  const spki = parsePublicKey(question.publicKey).spki();
-  const facts = { wantedDigest: sha256Hex(signedText(path, body)), fingerprint: sha256Hex(spki) };
+  const { path, body, signature, publicKey, otherKeys = new Map<string, string>() } = question;
+  const wantedDigest = sha256Hex(signedText(path, body));
+  const facts = { wantedDigest, fingerprint: fingerprintOf(publicKey) };
   const text = readSignatureText(signature);
   if ("problem" in text) return { isValid: false, findings: [text.problem], ...facts };
   const findings = text.mistake === undefined ? [] : [text.mistake];
 
-  const { opened, problem } = openWithAnyKey(spki, text.bytes, question.otherKeys ?? new Map());
-  if (problem !== undefined) findings.push(problem);
-  const best = findBest(opened, question);
-  if (best === undefined) return { isValid: false, findings, ...facts };
-  const { scheme, digest } = best.opened;
-  if (!isRight(scheme))
-    findings.push(finding("algorithm", `it was made with ${hashTitle(scheme.hash)} and ${scheme.padding}`));
-  findings.push(...(best.mistakes ?? [unknownText(best, facts.wantedDigest)]));
-  const found = digest === undefined ? undefined : { found: { hash: scheme.hash, digest } };
-  return { isValid: findings.length === 0, findings, ...facts, ...found };
-}
-
-interface Opening {
-  readonly opened: readonly OpenedSignature[];
-  readonly problem?: SignatureFinding;
-}
-
-function openWithAnyKey(spki: Uint8Array, signature: Uint8Array, others: ReadonlyMap<string, string>): Opening {
-  const opened = openSignature(spki, signature);
-  if (opened.length > 0) return { opened };
-  for (const [name, key] of others) {
-    const otherSpki = parsePublicKey(key).spki();
-    const byOther = openSignature(otherSpki, signature);
-    if (byOther.length === 0) continue;
-    const problem = `it was made with another key: ${name} (SHA-256 ${sha256Hex(otherSpki)})`;
-    return { opened: byOther, problem: finding("key", problem, ", or register that one") };
+  const best = findBest(text.bytes, question);
+  if (best === undefined) {
+    const others = otherKeys.size === 0 ? "" : `, nor with any of the ${counted(otherKeys.size, "other key")}`;
+    const problem = `it was not made with the registered key${others}, or it was damaged: ${counted(text.bytes.length, "byte")}`;
+    findings.push(finding("key", problem, ": compare the fingerprints of both"));
+    return { isValid: false, findings, ...facts };
   }
-  const and =
-    others.size === 0
-      ? ""
-      : ` nor with ${others.size === 1 ? "the other one that was" : `any of the ${others.size} others that were`} given`;
-  return {
-    opened,
-    problem: finding(
-      "key",
-      `it was not made with the registered key${and}, or it was damaged: ${counted(signature.length, "byte")}`,
-      ": compare the fingerprints of both",
-    ),
-  };
+  const { keyName, padding, hash, digest, mistakes } = best;
+  if (keyName !== undefined) {
+    const fingerprint = fingerprintOf(otherKeys.get(keyName) ?? "");
+    const problem = `it was made with another key: ${keyName} (SHA-256 ${fingerprint})`;
+    findings.push(finding("key", problem, ", or register that one"));
+  }
+  if (padding !== "PKCS#1 v1.5" || hash !== "sha256")
+    findings.push(finding("algorithm", `it was made with ${hashTitle(hash)} and ${padding}`));
+  findings.push(...(mistakes ?? [unknownText(best, wantedDigest)]));
+  const found = digest === undefined ? undefined : { found: { hash, digest } };
+  return { isValid: findings.length === 0, findings, ...facts, ...found };
 }
 
 /** `SHA-256` of `sha256`. */
@@ -97,86 +106,161 @@ export function hashTitle(name: string): string {
   return name.toUpperCase().replace("SHA", "SHA-");
 }
 
-function isRight({ padding, hash }: SignatureScheme): boolean {
-  return padding === "PKCS#1 v1.5" && hash === "sha256";
-}
-
-/** More mistakes at once than these are not looked for. */
-const mostMistakes = 3;
-
-interface Search {
-  readonly opened: OpenedSignature;
-  /** What was signed in place of the text: nothing where it was the text. Absent where none of those that were tried fits. */
-  readonly mistakes?: readonly SignatureFinding[];
-  readonly tried: number;
-}
-
-/** The first that fits some text, or else the likeliest. */
-function findBest(opened: readonly OpenedSignature[], question: SignatureQuestion): Search | undefined {
-  const variants = variantsOf(question);
-  let likeliest: Search | undefined;
-  for (const one of opened) {
-    const search = findText(one, variants);
-    if (search.mistakes !== undefined) return search;
-    likeliest ??= search;
-  }
-  return likeliest;
-}
-
-/** With few mistakes before many: the simplest explanation counts. */
-function findText(opened: OpenedSignature, variants: Variants): Search {
-  let tried = 0;
-  for (let count = 0; count <= mostMistakes; count += 1) {
-    for (const { mistakes, text } of attemptsAt(variants, count)) {
-      tried += 1;
-      if (opened.fits(text())) return { opened, mistakes, tried };
-    }
-  }
-  return { opened, tried };
-}
-
-function unknownText({ opened: { digest, scheme }, tried }: Search, wantedDigest: string): SignatureFinding {
-  const holds = digest === undefined ? "" : `; it holds the ${hashTitle(scheme.hash)} ${digest}`;
+function unknownText({ digest, hash }: OpenedSignature, wantedDigest: string): SignatureFinding {
   return finding(
     "text",
-    `it is of another text than this path and body, and of none of the ${tried} that people sign by mistake${holds}`,
-    `: the SHA-256 of the bytes that are signed has to be ${wantedDigest}, so let the signer show its own; if a proxy took a base path off, name it`,
+    `it is of another text than this path and body, and of none that people sign by mistake; it holds the ${hashTitle(hash)} ${digest}`,
+    `: the SHA-256 of the bytes that are signed must be ${wantedDigest}, so let the signer show its own; if a proxy took a base path off, name it`,
   );
 }
 
-interface Variants {
-  readonly paths: readonly Variant<Uint8Array>[];
-  readonly bodies: readonly Variant<Uint8Array>[];
+/** The bytes of a signature as somebody wrote it, and what is wrong with how they did. */
+interface SignatureBytes {
+  readonly bytes: Uint8Array;
+  readonly mistake?: SignatureFinding;
 }
 
-function variantsOf({ path, body, basePath, origin }: SignatureQuestion): Variants {
-  return { paths: pathVariants({ path, basePath, origin }), bodies: bodyVariants(body) };
+/** Reads Base64 with the mistakes that people make; only a finding if nothing can be made of it. */
+function readSignatureText(text: string): SignatureBytes | { readonly problem: SignatureFinding } {
+  for (const [mistake, repaired] of readings(text)) {
+    const bytes = decodeSignature(repaired);
+    // RSA with 1,024 bits has 128 bytes.
+    if (bytes === undefined || bytes.length < 128) continue;
+    return mistake === undefined ? { bytes } : { bytes, mistake: finding("base64", `the signature ${mistake}`) };
+  }
+  const short = decodeSignature(text.trim())?.length ?? 0;
+  const found =
+    short > 0 ? `Base64 of only ${counted(short, "byte")}` : `not Base64: ${counted(text.length, "character")}`;
+  return { problem: finding("base64", `the signature is ${text.trim() === "" ? "nothing" : found}`) };
 }
 
-interface Attempt {
-  readonly mistakes: readonly SignatureFinding[];
-  text(): Uint8Array;
+/** Texts that stand for the signature, the right one among them, each with what is wrong with it. */
+function readings(text: string): [mistake: string | undefined, repaired: string][] {
+  const bare = text.replace(/["']/g, "").trim();
+  const joined = bare.replace(/\s/g, "");
+  return [
+    // Hexadecimal digits are Base64 too, of other bytes.
+    ["is in hexadecimal", Buffer.from(joined, "hex").toString("base64")],
+    ["was encoded in Base64 twice", new TextDecoder().decode(decodeSignature(text))],
+    [undefined, text],
+    ["has a line break or another white space at its beginning or end", text.trim()],
+    ["stands in quotation marks", bare],
+    ["has spaces in place of its plus signs, as in a form", bare.replaceAll(" ", "+")],
+    ["is wrapped into lines", joined],
+    ["lacks its padding (=), or has too much of it", padded(joined)],
+    [
+      "is in the alphabet for URLs (- and _ in place of + and /)",
+      padded(joined.replaceAll("-", "+").replaceAll("_", "/")),
+    ],
+    ["is followed by a comma and more, as if a header was sent twice", joined.replace(/,.*/, "")],
+    ["has its name or its algorithm in front", padded(joined.replace(/^[\w-]+[:=](?=.)/, ""))],
+  ];
 }
 
-/** Those with exactly so many mistakes. */
-function* attemptsAt({ paths, bodies }: Variants, count: number): Generator<Attempt> {
-  for (const join of joinVariants) {
-    for (const whole of wholeVariants) {
-      for (const ofPath of paths) {
-        for (const ofBody of bodies) {
-          const parts = [ofPath, ofBody, join, whole];
-          if (parts.filter(({ mistake }) => mistake !== undefined).length !== count) continue;
-          yield {
-            get mistakes() {
-              const ofText = [join, whole].flatMap((part) => mistakeIn("text", part));
-              return [...mistakeIn("path", ofPath), ...mistakeIn("body", ofBody), ...ofText];
-            },
-            text: () => whole.value(join.value(ofPath.value, ofBody.value)),
-          };
+function padded(text: string): string {
+  const bare = text.replace(/=+$/, "");
+  return bare.padEnd(4 * Math.ceil(bare.length / 4), "=");
+}
+
+/** What an RSA signature holds: how it was made, and a way to ask of what. */
+interface OpenedSignature {
+  readonly padding: "PKCS#1 v1.5" | "PSS" | "PKCS#1 v1.5 without the name of its hash";
+  /** As OpenSSL names it: `sha256`. */
+  readonly hash: string;
+  /** The hash that it holds, in hex; absent for PSS, which mixes it with a salt. */
+  readonly digest?: string;
+  /** Whether it was made of the text. */
+  fits(text: Uint8Array): boolean;
+}
+
+/** The hashes that libraries offer: their digits in hex, and their names inside of a PKCS#1 v1.5 signature (RFC 8017, 9.2). */
+const hashes: readonly (readonly [hash: string, digits: number, name: string])[] = [
+  ["sha256", 64, "3031300d060960864801650304020105000420"],
+  ["sha1", 40, "3021300906052b0e03021a05000414"],
+  ["sha512", 128, "3051300d060960864801650304020305000440"],
+  ["sha384", 96, "3041300d060960864801650304020205000430"],
+  ["sha224", 56, "302d300d06096086480165030402040500041c"],
+  ["md5", 32, "3020300c06082a864886f70d020505000410"],
+];
+
+/** Opens a signature with the public key that may have made it. */
+function openSignature(publicKey: string, signature: Uint8Array): readonly OpenedSignature[] {
+  const spki = Buffer.from(parsePublicKey(publicKey).spki());
+  const key = createPublicKey({ key: spki, format: "der", type: "spki" });
+  const block = undo(key, signature);
+  // RFC 8017, 9.2: 00 01 FF … FF 00, and then the hash with its name in front.
+  const [, content] = /^0001(?:ff)+00(.*)$/.exec(block) ?? [];
+  if (content !== undefined) {
+    const named = hashes.find(
+      ([, digits, name]) => content.startsWith(name) && content.length === name.length + digits,
+    );
+    const bare = hashes.find(([, digits]) => content.length === digits);
+    if (named !== undefined) return [pkcs1("PKCS#1 v1.5", named[0], content.slice(-named[1]))];
+    return bare === undefined ? [] : [pkcs1("PKCS#1 v1.5 without the name of its hash", bare[0], content)];
+  }
+  const pss = { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_AUTO };
+  if (!block.endsWith("bc")) return [];
+  return hashes.map(([hash]) => ({ padding: "PSS", hash, fits: (text) => verify(hash, text, pss, signature) }));
+}
+
+function undo(key: KeyObject, signature: Uint8Array): string {
+  try {
+    return publicDecrypt({ key, padding: constants.RSA_NO_PADDING }, signature).toString("hex");
+  } catch {
+    // It isn't as long as the key, or not below its modulus.
+    return "";
+  }
+}
+
+function pkcs1(padding: OpenedSignature["padding"], hash: string, digest: string): OpenedSignature {
+  return { padding, hash, digest, fits: (text) => createHash(hash).update(text).digest("hex") === digest };
+}
+
+interface Search extends OpenedSignature {
+  /** The key that opened it, if it isn't the registered one. */
+  readonly keyName: string | undefined;
+  /** What was signed in place of the text: empty if it was the text. Absent if none of those that were tried fits. */
+  readonly mistakes: readonly SignatureFinding[] | undefined;
+}
+
+/** The first that fits some text, or else one whose hash is known. */
+function findBest(signature: Uint8Array, question: SignatureQuestion): Search | undefined {
+  const keys: readonly [string | undefined, string][] = [
+    [undefined, question.publicKey],
+    ...(question.otherKeys ?? []),
+  ];
+  let known: Search | undefined;
+  for (const [keyName, key] of keys) {
+    for (const opened of openSignature(key, signature)) {
+      const mistakes = findText(opened, question);
+      if (mistakes !== undefined) return { ...opened, keyName, mistakes };
+      if (opened.digest !== undefined) known ??= { ...opened, keyName, mistakes };
+    }
+  }
+  return known;
+}
+
+/** With few mistakes before many: the simplest explanation counts. A check of PSS takes as long as a hundred others. */
+function findText({ padding, fits }: OpenedSignature, question: SignatureQuestion): SignatureFinding[] | undefined {
+  const paths = pathVariants(question);
+  const bodies = bodyVariants(question.body);
+  const maxMistakes = padding === "PSS" ? 1 : 3;
+  for (let count = 0; count <= maxMistakes; count += 1) {
+    for (const join of joinVariants) {
+      for (const whole of wholeVariants) {
+        for (const path of paths) {
+          for (const body of bodies) {
+            const parts = [path, body, join, whole];
+            if (parts.filter(({ mistake }) => mistake !== undefined).length !== count) continue;
+            if (!fits(whole.value(join.value(path.value, body.value)))) continue;
+            const aspects = ["path", "body", "text", "text"] as const;
+            return parts.flatMap((part, index) => mistakeIn(aspects[index] ?? "text", part));
+          }
         }
       }
     }
   }
+  return undefined;
 }
 
 function mistakeIn(aspect: SignatureAspect, { mistake }: Variant<unknown>): SignatureFinding[] {

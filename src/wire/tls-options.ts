@@ -1,7 +1,7 @@
 import { readTlsMaterial } from "#platform";
 import { ConfigError } from "../core/errors.js";
 import { type CheckTable, isText, parseOptions } from "../core/parse.js";
-import { certificateInPem, privateKeyInPem } from "../platform/pem.js";
+import { certificateInPem, privateKeyInPem } from "../platform/encodings.js";
 import type { TlsMaterial, TlsOptions } from "../platform/tls-material.js";
 
 export type { TlsMaterial, TlsOptions } from "../platform/tls-material.js";

@@ -1,6 +1,6 @@
 import { TokenManager, type TokenManagerOptions } from "../../src/auth/token-manager.js";
 import type { StoredToken, TokenStore } from "../../src/auth/token-store.js";
-import type { TokenEvent } from "../../src/events/client-events.js";
+import type { TokenEvent } from "../../src/events/events.js";
 import { MemoryTokenStore } from "../../src/tokens/memory-token-store.js";
 import type { Transport } from "../../src/wire/transport.js";
 import { auth, type CallOptions, client, within } from "./manager-fixture.js";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, vi } from "vitest";
 import { TokenManager, type TokenManagerOptions } from "../../src/auth/token-manager.js";
 import { Deadline } from "../../src/core/deadline.js";
 import { TokenError } from "../../src/core/errors.js";
-import type { TokenEvent } from "../../src/events/client-events.js";
+import type { TokenEvent } from "../../src/events/events.js";
 import { FakeTokenEndpoint, type Reply } from "./fake-token-endpoint.js";
 
 /** Made at run time, so that a test can tell whether one of them is shown. */

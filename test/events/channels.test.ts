@@ -1,7 +1,6 @@
 import { channel, subscribe, unsubscribe } from "node:diagnostics_channel";
 import { expect, it, vi } from "vitest";
-import { channelNames, openChannels } from "../../src/events/channels.js";
-import { createReporter, type EventName } from "../../src/events/reporter.js";
+import { createReporter, type EventName, openChannels } from "../../src/events/reporter.js";
 import { openChannel as openOnWeb } from "../../src/platform/web.js";
 import { openChannel as openOnWorkerd } from "../../src/platform/workerd.js";
 import { flowFixture, request } from "../flows/flow-fixture.js";
@@ -25,32 +24,32 @@ it("tells subscribers what hooks are told", async () => {
   const hooked = scriptedClient(steps);
   await calls.read(hooked.client);
   for (const name of ["response", "success", "retry", "mismatch"] as const) {
-    const heard = await heardOn(channelNames[name], () => calls.read(overChannels(steps)));
+    const heard = await heardOn(`cross-border-payments:${name}`, () => calls.read(overChannels(steps)));
     const anyTime = (event: object) => ({ ...event, ...("durationMs" in event && { durationMs: expect.any(Number) }) });
     expect(heard, name).toEqual(hooked.events[name].mock.calls.map(([event]) => anyTime(event)));
   }
-  expect(await heardOn(channelNames.failure, () => calls.read(overChannels([{ status: 404 }])))).toMatchObject([
-    { operation: "paymentIntents.get", code: "http_404", effect: "none" },
-  ]);
+  expect(
+    await heardOn("cross-border-payments:failure", () => calls.read(overChannels([{ status: 404 }]))),
+  ).toMatchObject([{ operation: "paymentIntents.get", code: "http_404", effect: "none" }]);
 });
 
 it("tells of tokens and of the steps of flows, without an option", async () => {
   const { flow, client } = await flowFixture();
-  const steps = await heardOn(channelNames.flow, () => flow().run("order-1", request));
+  const steps = await heardOn("cross-border-payments:flow", () => flow().run("order-1", request));
   expect(steps).toMatchObject([{ key: "order-1", to: "funds-requested" }, { to: "claimed" }, { to: "paid" }]);
-  const tokens = await heardOn(channelNames.token, () => flow({}, {}).quote("order-2", request));
+  const tokens = await heardOn("cross-border-payments:token", () => flow({}, {}).quote("order-2", request));
   expect(tokens).toMatchObject([{ grant: "password" }]);
   await client.close();
 });
 
 it("makes no event that nobody wants", () => {
   const reporter = createReporter([{ retry: vi.fn() }], openChannels());
-  const wanted = (Object.keys(channelNames) as EventName[]).filter((name) => reporter.wants(name));
+  const wanted = (Object.keys(openChannels()) as EventName[]).filter((name) => reporter.wants(name));
   expect(wanted).toEqual(["retry"]);
   const hear = () => {};
-  subscribe(channelNames.flow, hear);
+  subscribe("cross-border-payments:flow", hear);
   expect(reporter.wants("flow")).toBe(true);
-  unsubscribe(channelNames.flow, hear);
+  unsubscribe("cross-border-payments:flow", hear);
   expect(reporter.wants("flow")).toBe(false);
 });
 

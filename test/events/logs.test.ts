@@ -117,7 +117,7 @@ describe("of a flow a logger", () => {
     expect((await run()).status).toBe("held");
     const errors = lines().filter(({ level }) => level === 50);
     expect(errors.map(({ msg }) => msg)).toEqual([
-      "payments.create: outcome_unknown, it may have been done all the same",
+      "payments.create: outcome_unknown, it may have been done",
       "a flow is unknown",
       "a flow is held",
     ]);

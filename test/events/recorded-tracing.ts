@@ -1,5 +1,4 @@
-import { type Telemetry, telemetryKey } from "../../src/events/telemetry.js";
-import type { Attributes, Tracing } from "../../src/events/tracing.js";
+import { type Attributes, type Telemetry, type Tracing, telemetryKey } from "../../src/events/reporter.js";
 
 /** A part of the work that was followed, and what became known of it. */
 export interface RecordedPart {

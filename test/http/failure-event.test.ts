@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { Ended } from "../../src/core/deadline.js";
 import { ConfigError, SigningError, TokenError } from "../../src/core/errors.js";
-import type { FailureEvent } from "../../src/events/client-events.js";
+import type { FailureEvent } from "../../src/events/events.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { broken, calls, errorOf, json, payment, type Step, scriptedClient, unsent } from "./scripted-transport.js";

@@ -1,7 +1,6 @@
 import { type CrossBorderClient, InvalidArgumentError } from "cross-border-payments";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Operation } from "../../src/api/operation.js";
-import { checkBody } from "../../src/http/check-input.js";
 import { type Harness, harnesses } from "../contract/harness.js";
 import { payment } from "../http/scripted-transport.js";
 import { signingKeysOf } from "../support/key-pairs.js";
@@ -34,31 +33,18 @@ async function expectRefusal(call: () => unknown, ...messages: readonly (string 
   expect(harness.sandbox.requests).toEqual([]);
 }
 
-class Mistake {
-  readonly #value = secret;
-  toString() {
-    return this.#value;
-  }
-}
-
 /** Values that are no text, and what they are called. */
 const noTexts: readonly (readonly [string, unknown])[] = [
   ["null", null],
   ["a boolean", true],
   ["a number", 7],
   ["NaN", Number.NaN],
-  ["a bigint", 7n],
   ["a symbol", Symbol(secret)],
-  ["a function", () => secret],
   ["a Date", new Date()],
   ["an array", [secret]],
   ["a Map", new Map([["a", secret]])],
   ["a Promise", Promise.resolve(secret)],
-  ["a Uint8Array", Buffer.from(secret)],
   ["a String", new String(secret)],
-  ["a RegExp", /hunter22/],
-  ["an Error", new Error(secret)],
-  ["an object", new Mistake()],
   ["an object", { toJSON: () => secret }],
 ];
 
@@ -66,12 +52,7 @@ const noTexts: readonly (readonly [string, unknown])[] = [
 const noObjects: readonly (readonly [string, unknown])[] = [
   ...noTexts.filter(([name]) => name !== "an object"),
   ["a string", secret],
-  ["an empty string", ""],
-  ["an object", new Mistake()],
-  ["a Set", new Set([secret])],
-  ["a FormData", new FormData()],
   ["a URLSearchParams", new URLSearchParams({ memo: secret })],
-  ["an AbortSignal", new AbortController().signal],
 ];
 
 it("tells no class that does not have a name", async () => {
@@ -227,15 +208,6 @@ describe.each(everyOperation)("the options of $name", (row) => {
   ])("refuse %s: %o", async (name, value, message) => {
     await expectRefusal(call({ [name]: value }), message);
   });
-
-  it("say so where one can't be read", async () => {
-    const options = {
-      get timeoutMs() {
-        throw new Error(secret);
-      },
-    };
-    await expectRefusal(call(options), "timeoutMs can't be read: its getter threw");
-  });
 });
 
 describe.each(everyOperation.filter(({ path }) => path.parameters.length > 0))("an id of $name", (row) => {
@@ -270,29 +242,6 @@ function callWithIds(name: string, ids: readonly unknown[]): unknown {
   }
   return at;
 }
-
-it.each(writes)("$name takes nothing that others have added to Object.prototype", (row) => {
-  const [field = ""] = Object.keys(row.body?.fields ?? {}).slice(-1);
-  const { [field]: _, ...body } = bodyOf(row);
-  const check = () => (row.body === undefined ? {} : checkBody(row, row.body, body));
-  let checked: unknown;
-  Object.defineProperty(Object.prototype, field, {
-    value: secret,
-    configurable: true,
-    enumerable: true,
-    writable: true,
-  });
-  try {
-    checked = Object.keys(check());
-  } catch (error) {
-    checked = error;
-  } finally {
-    Reflect.deleteProperty(Object.prototype, field);
-  }
-  if (row.body?.required.includes(field))
-    expect(checked).toMatchObject({ message: expect.stringContaining(`${field} must be`) });
-  else expect(checked).toEqual(Object.keys(body));
-});
 
 describe("extras", () => {
   const create = (extras: unknown) => () => client.payments.create({ ...payment, extras });

@@ -2,7 +2,7 @@ import { afterEach, expect, it, vi } from "vitest";
 import { TokenManager } from "../../src/auth/token-manager.js";
 import { Deadline } from "../../src/core/deadline.js";
 import { TokenError } from "../../src/core/errors.js";
-import type { TokenEvent } from "../../src/events/client-events.js";
+import type { TokenEvent } from "../../src/events/events.js";
 import { UserTokens } from "../../src/login/user-tokens.js";
 import { fetchTransport } from "../../src/wire/fetch-transport.js";
 

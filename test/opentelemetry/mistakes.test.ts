@@ -131,16 +131,8 @@ it.each(worlds)("does every call once, and with its own result, beside %s", asyn
 it.each<[string, Record<string, unknown>]>([
   ["a value with a line break", { traceparent: "00-1\r\nx-evil: 1" }],
   ["a value that is not ASCII", { traceparent: "00-€" }],
-  ["a value that is no text", { traceparent: { toString: fail } }],
   ["a name that is none", { "trace parent": "1", "": "2", "x:y": "3" }],
   ["the client's own header", { Authorization: "Bearer evil", authorization: "Bearer evil", AUTHORIZATION: "evil" }],
-  ["another host", { host: "evil.test", Host: "evil.test", ":authority": "evil.test" }],
-  ["another framing", { "Content-Length": "0", "transfer-encoding": "chunked", connection: "close", Expect: "1" }],
-  ["another type", { "content-type": "text/plain", "Content-Encoding": "gzip", accept: "text/html" }],
-  ["another signature", { "X-Service-Signature-Base64": "AAAA" }],
-  ["conditions", { "If-None-Match": "*", range: "bytes=0-1", "cache-control": "only-if-cached", Cookie: "a=b" }],
-  ["more than a server takes", { baggage: "b".repeat(100_000) }],
-  ["a getter that throws", Object.defineProperty({}, "traceparent", { get: fail, enumerable: true })],
 ])("sends nothing of a propagator that injects %s, and all else as ever", async (_, injected) => {
   const seen: SandboxRequest[] = [];
   const onRequest = (sent: SandboxRequest) => void seen.push(sent);

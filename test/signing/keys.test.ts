@@ -6,14 +6,10 @@ import {
   type KeyObject,
   verify,
 } from "node:crypto";
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ConfigError, InvalidArgumentError } from "../../src/core/errors.js";
-import { derTags, writeElement } from "../../src/platform/der.js";
-import { writePem } from "../../src/platform/pem.js";
 import type { SigningKey } from "../../src/signing/keys.js";
 import { keyPairOf } from "../support/key-pairs.js";
-import { runs } from "../support/thorough.js";
 import { platforms, signingOn } from "./signing-on.js";
 import { base64, expectToTellNothingOf, pkcs8, rsaKeyPair, spki, thrownBy } from "./test-keys.js";
 
@@ -23,15 +19,9 @@ const weak = rsaKeyPair(1024);
 const large = rsaKeyPair(3072);
 const ec = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const ed25519 = generateKeyPairSync("ed25519");
-const dsa = generateKeyPairSync("dsa", { modulusLength: 1024, divisorLength: 160 });
 const pss = generateKeyPairSync("rsa-pss", { modulusLength: 2048 });
 
 const pkcs1 = String(pair.privateKey.export({ type: "pkcs1", format: "pem" }));
-/** Version 1, and nine numbers behind it: the last one is of the third prime. */
-const multiPrime = writeElement(
-  derTags.sequence,
-  ...Array.from({ length: 10 }, () => writeElement(derTags.integer, Uint8Array.of(1))),
-);
 const encrypted = {
   pkcs8: String(pair.privateKey.export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase })),
   pkcs1: String(pair.privateKey.export({ type: "pkcs1", format: "pem", cipher: "aes-256-cbc", passphrase })),
@@ -118,14 +108,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["an EC key", String(ec.privateKey.export({ type: "sec1", format: "pem" }))],
       ["an EC key", ec.privateKey],
       ["an Ed25519 key", pkcs8(ed25519.privateKey)],
-      ["an Ed448 key", pkcs8(generateKeyPairSync("ed448").privateKey)],
-      ["an RSA key of more than two primes", writePem("RSA PRIVATE KEY", multiPrime)],
-      ["a DSA key", pkcs8(dsa.privateKey)],
-      ["a DSA key", writePem("DSA PRIVATE KEY", writeElement(derTags.sequence, new Uint8Array()))],
-      ["a PEM text whose private key can't be read", writePem("DSA PRIVATE KEY", Buffer.from("no sequence"))],
-      ["a PEM text whose private key can't be read", writePem("EC PRIVATE KEY", Buffer.from("no sequence"))],
       ["an RSA-PSS key", pkcs8(pss.privateKey)],
-      ["a key of the type x25519", pkcs8(generateKeyPairSync("x25519").privateKey)],
       ["a symmetric key", createSecretKey(Buffer.from("not-a-key-pair-but-a-shared-secret"))],
       ["a key whose passphrase is undefined. Is the environment variable set?", { key: encrypted.pkcs8 }],
       ["a key whose passphrase is undefined. Is the environment variable set?", { key: pem, passphrase: undefined }],
@@ -140,38 +123,18 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["a PEM text whose private key can't be read", pem.replace(/M/g, "N")],
       ["a PEM text whose private key can't be read", pem.replace("M", "!")],
       ["a PEM text whose private key can't be read", pkcs1.replace(/M/g, "N")],
-      ["a PEM text whose private key can't be read", pem.replace("BEGIN PRIVATE", "BEGIN my PRIVATE")],
       ["a PEM text of several private keys", `${pem}${pkcs8(keyPairOf("stranger").privateKey)}`],
-      ["a PEM text of several private keys", `${pem}${encrypted.pkcs8}`],
-      ["a PEM text without a key", `-----BEGIN ${base64(pem)}`],
       ["a private key in OpenSSH's own format", pem.replaceAll("PRIVATE KEY", "OPENSSH PRIVATE KEY")],
       ["a certificate", spki(pair.publicKey).replaceAll("PUBLIC KEY", "CERTIFICATE")],
       ["a PEM text without a key", spki(pair.publicKey).replaceAll("PUBLIC KEY", "X509 CRL")],
       ["an empty string. Is the environment variable set?", ""],
-      ["an empty string. Is the environment variable set?", "\n"],
       ["an empty string. Is the environment variable set?", { key: "", passphrase }],
       ["undefined. Is the environment variable set?", undefined],
       ["undefined. Is the environment variable set?", { key: undefined, passphrase }],
       ["null", null],
       ["a number", 2048],
-      ["an array", [pem], pem],
       ["an object", { pem }, pem],
-      ["a function", () => pem, pem],
     ];
-
-    it.runIf(platform === "web").each([
-      ["an RSA key of 0 bits", { asymmetricKeyType: "rsa" }],
-      ["a key of the type unknown", {}],
-    ])("refuses %s, where the runtime tells no more of a KeyObject", (found, told) => {
-      const key: unknown = { type: "private", [Symbol.toStringTag]: "KeyObject", export: () => "", ...told };
-      expect(() => parseSigningKey(key as SigningKey)).toThrow(refusalOf("signingKey", found, wantedSigningKey));
-    });
-
-    const outdated = "a key that is encrypted in a way that OpenSSL no longer opens";
-    // The default of openssl pkcs8 before its release 1.1: PBES1 with MD5 and DES (RFC 8018, A.3).
-    const byDesAndMd5 = `-----BEGIN ENCRYPTED PRIVATE KEY-----\n${base64(
-      Buffer.from(`305f301b06092a864886f70d010503300e0408${"5a".repeat(8)}020208000440${"a5".repeat(64)}`, "hex"),
-    )}\n-----END ENCRYPTED PRIVATE KEY-----\n`;
 
     const encryptedKeys: [found: string, key: unknown, secret?: string][] =
       platform === "web"
@@ -183,7 +146,6 @@ describe.for(platforms)("on the platform %s", async (platform) => {
             ["an encrypted key. Pass { key, passphrase }.", key],
             ["an encrypted key that the passphrase doesn't open", { key, passphrase: "wrong-passphrase" }],
             ["an encrypted key that the passphrase doesn't open", { key, passphrase: "" }],
-            [`${outdated}. Encrypt it again with openssl pkcs8 -topk8.`, { key: byDesAndMd5, passphrase }],
           ]);
 
     it.each([...refused, ...encryptedKeys])("refuses %s by name, without a word of the key", (found, key, secret) => {
@@ -208,9 +170,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["PKCS#1 PEM", pkcs1Pem],
       ["Base64 of PEM", base64(pem)],
       ["Base64 of PEM, wrapped into lines", base64(pem).replace(/(.{76})/g, "$1\n")],
-      ["Base64 of PKCS#1 PEM", base64(pkcs1Pem)],
       ["Base64 of DER", der("spki")],
-      ["Base64 of PKCS#1 DER", der("pkcs1")],
       ["SPKI under the label of PKCS#1", pem.replaceAll("PUBLIC", "RSA PUBLIC")],
       ["PKCS#1 under the label of SPKI", pkcs1Pem.replaceAll("RSA ", "")],
       ...mangled.map(([name, change]): [string, string | Uint8Array] => [`PEM ${name}`, change(pem)]),
@@ -232,21 +192,16 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["a private key", base64(pair.privateKey.export({ type: "pkcs1", format: "der" }))],
       ["a private key", base64(ec.privateKey.export({ type: "pkcs8", format: "der" }))],
       ["Base64 of something that is not a public key", base64("a few words")],
-      ["Base64 of something that is not a public key", `${der("spki")}AAAA`],
       ["an RSA key of 1024 bits", spki(weak.publicKey)],
       ["an RSA key of 1024 bits", base64(weak.publicKey.export({ type: "spki", format: "der" }))],
       ["an EC key", base64(spki(ec.publicKey))],
       ["Base64 of something that is not a public key", base64(ec.privateKey.export({ type: "sec1", format: "der" }))],
       ["an Ed25519 key", ed25519.publicKey],
-      ["a DSA key", spki(dsa.publicKey)],
       ["an RSA-PSS key", spki(pss.publicKey)],
       ["a certificate", pem.replaceAll("PUBLIC KEY", "CERTIFICATE")],
       ["a text of several PEM blocks", `${pem}${pem}`],
       ["a PEM text whose public key can't be read", pem.replace(/M/g, "N")],
       ["a PEM text whose public key can't be read", pem.replace("M", "!")],
-      ["a PEM text whose public key can't be read", pkcs1Pem.replaceAll("RSA", "OTHER")],
-      ["a private key", pkcs8(pair.privateKey).replaceAll("PRIVATE KEY", "PUBLIC KEY")],
-      ["a private key", pkcs1.replaceAll("PRIVATE KEY", "PUBLIC KEY")],
       ["a private key", privatePem.replaceAll("\n", "\\n")],
       ["a private key", Buffer.from(privatePem)],
       ['a file path. Pass what the file contains: await readFile(path, "utf8").', "bank-a.pem"],
@@ -257,18 +212,6 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       const error = thrownBy(() => parsePublicKey(input as string | KeyObject));
       expect(error).toBeInstanceOf(InvalidArgumentError);
       expect(error).toMatchObject({ message: refusalOf("publicKey", found, wantedPublicKey), effect: "none" });
-    });
-
-    it("takes noise in Base64 for nothing but noise", () => {
-      const noise = fc.uint8Array({ minLength: 1, maxLength: 400 });
-      // The second begins as a key does: a sequence of the right length.
-      const likeKey = noise.map((bytes) => writeElement(derTags.sequence, bytes));
-      fc.assert(
-        fc.property(fc.oneof(noise, likeKey), (bytes) => {
-          expect(() => parsePublicKey(base64(bytes))).toThrow("Base64 of something that is not a public key. ");
-        }),
-        { numRuns: runs(2000) },
-      );
     });
   });
 

@@ -1,9 +1,7 @@
 import { constants, createHash, createSign, generateKeyPairSync, privateEncrypt, sign } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { explainSignature, type SignatureQuestion } from "../../src/verification/explain-signature.js";
-import { fingerprintOf } from "../../src/verification/fingerprint.js";
-import { openSignature } from "../../src/verification/opened-signature.js";
+import { explainSignature, fingerprintOf, type SignatureQuestion } from "../../src/verification/explain-signature.js";
 import { bodyVariants, joinVariants, pathVariants } from "../../src/verification/signed-text-variants.js";
 import { keyPairOf } from "../support/key-pairs.js";
 import { runs } from "../support/thorough.js";
@@ -41,7 +39,7 @@ it("finds nothing wrong with what is right", () => {
 describe("the text", () => {
   const content = JSON.parse(body);
   const python = body.replaceAll('":', '": ').replaceAll(',"', ', "');
-  it.each<[wrong: string, text: string, more?: Partial<SignatureQuestion>]>([
+  it.each<[wrong: string, text: string | Uint8Array, more?: Partial<SignatureQuestion>]>([
     ["body: signed with a newline at the end of the body, which was not sent", `${path}${body}\n`],
     ["path: signed with no base path (/gateway/v1)", `/payments${body}`],
     ["path: signed with no base path (/gateway/v1)", `/payments${body}`, { basePath: "/gateway/v1" }],
@@ -59,7 +57,7 @@ describe("the text", () => {
     ["path: signed with a slash at the end of the path", `${path}/${body}`],
     ["path: signed with the method in front of the path", `POST ${path}${body}`],
     ["path: signed with no path", body],
-    // What nginx makes of paths, where its proxy_pass has one: decoded as far as it goes, slashes merged, a prefix replaced.
+    // What nginx makes of paths if its proxy_pass has one: decoded as far as it goes, slashes merged, a prefix replaced.
     [
       "path: signed with all of the path percent-encoded, where the request has some of it plain",
       `/v1/liquidity-providers/LP%3A7%2B%27%C3%A9/deposits${body}`,
@@ -103,6 +101,16 @@ describe("the text", () => {
       "body: signed with the SHA-256 of the body (hex) in place of the body",
       path + createHash("sha256").update(body).digest("hex"),
     ],
+    ["body: signed with the body in Latin-1", Buffer.concat([Buffer.from(path), Buffer.from(body, "latin1")])],
+    [
+      "body: signed with the body written anew (without white space, its fields sorted), and not the bytes that were sent",
+      path + JSON.stringify(Object.fromEntries(Object.entries(content).sort())),
+    ],
+    [
+      "body: signed with the body written anew (without white space), with a newline at its end",
+      `${path}{"a":[1,{"b":2}]}\n`,
+      { body: Buffer.from('{ "a": [1, { "b": 2 }] }') },
+    ],
     ["text: signed with a newline between path and body", `${path}\n${body}`],
     ["text: signed with the body in front of the path", body + path],
   ])("says %s", (wrong, text, more) => {
@@ -143,21 +151,9 @@ describe("the text", () => {
     expect(isValid).toBe(false);
     expect(findings).toHaveLength(1);
     expect(findings[0]?.aspect).toBe("text");
-    expect(findings[0]?.problem).toMatch(/ of none of the \d{4,} that people sign by mistake; it holds /);
     expect(findings[0]?.remedy).toMatch(/; if a proxy took a base path off, name it$/);
     expect(findings[0]?.problem).toContain(`it holds the SHA-256 ${found?.digest}`);
     expect(findings[0]?.remedy).toContain(wantedDigest);
-  });
-
-  it("gives no hash of another text where the padding hides it", () => {
-    const key = { key: keys.privateKey, padding: constants.RSA_PKCS1_PSS_PADDING };
-    const signature = sign("sha256", Buffer.from("something else"), key).toString("base64");
-    const { findings, found } = explainSignature({ ...right, signature });
-    expect(found).toBeUndefined();
-    expect(findings.map(({ problem }) => problem)).toEqual([
-      "it was made with SHA-256 and PSS",
-      expect.stringMatching(/ that people sign by mistake$/),
-    ]);
   });
 
   it("explains whatever people make of path, body and what is between them", () => {
@@ -211,18 +207,8 @@ describe("the algorithm", () => {
       `algorithm: it was made with ${title} and PSS`,
       "body: signed with a newline at the end of the body, which was not sent",
     ]);
-  });
-
-  it("finds the hash of a PSS signature that by chance reads as one of another hash first", () => {
-    const key = { key: keys.privateKey, padding: constants.RSA_PKCS1_PSS_PADDING };
-    const spki = keys.publicKey.export({ format: "der", type: "spki" });
-    const signed = () => sign("sha512", Buffer.from(`${path}${body}`), key);
-    const firstHash = (signature: Buffer) => openSignature(spki, signature)[0]?.scheme.hash;
-    let ambiguous = signed();
-    // One in 64 with the longest salt.
-    for (let tries = 0; tries < 1000 && firstHash(ambiguous) === "sha512"; tries += 1) ambiguous = signed();
-    expect(firstHash(ambiguous)).not.toBe("sha512");
-    expect(explained(ambiguous.toString("base64"))).toEqual(["algorithm: it was made with SHA-512 and PSS"]);
+    const other = sign(hash, Buffer.from("something else"), options).toString("base64");
+    expect(explained(other)).toEqual([expect.stringMatching(/^key: /)]);
   });
 
   it("says what is right", () => {
@@ -255,19 +241,6 @@ describe("the key", () => {
         problem: "it was not made with the registered key, or it was damaged: 256 bytes",
         remedy: "sign with the private key whose public key is registered: compare the fingerprints of both",
       },
-    ]);
-  });
-
-  it("says how many others it was not made with either", () => {
-    const [one, two] = ["one", "two"].map(
-      (name) => [name, pem(generateKeyPairSync("rsa", { modulusLength: 2048 }).publicKey)] as const,
-    );
-    const others = (...given: (typeof one)[]) => new Map(given.filter((entry) => entry !== undefined));
-    expect(explained(byOther, { otherKeys: others(one) })).toEqual([
-      "key: it was not made with the registered key nor with the other one that was given, or it was damaged: 256 bytes",
-    ]);
-    expect(explained(byOther, { otherKeys: others(one, two) })).toEqual([
-      "key: it was not made with the registered key nor with any of the 2 others that were given, or it was damaged: 256 bytes",
     ]);
   });
 
@@ -309,8 +282,7 @@ describe("the Base64", () => {
     ["or has too much of it", `${signature}=`],
     ["or has too much of it", `${signature}====`],
     ["is in hexadecimal", Buffer.from(signature, "base64").toString("hex")],
-    ["is percent-encoded", encodeURIComponent(signature)],
-    ["is followed by a comma and more, as where a header is sent twice", `${signature}, ${signature}`],
+    ["is followed by a comma and more, as if a header was sent twice", `${signature}, ${signature}`],
     ["has its name or its algorithm in front", `sha256=${signature}`],
     ["has its name or its algorithm in front", `signature="${signature}"`],
     ["was encoded in Base64 twice", Buffer.from(signature).toString("base64")],
@@ -322,7 +294,7 @@ describe("the Base64", () => {
 
   it("has nothing but a name in front of it", () => {
     const text = `rsa/sha256=${signature}`;
-    expect(explained(text)).toEqual([`base64: the signature is ${text.length} characters that are not Base64`]);
+    expect(explained(text)).toEqual([`base64: the signature is not Base64: ${text.length} characters`]);
   });
 
   it("is taken for a signature from 128 bytes on, as of RSA with 1,024 bits", () => {
@@ -346,9 +318,9 @@ describe("the Base64", () => {
   it.each([
     ["nothing", ""],
     ["nothing", " \n"],
-    ["9 characters that are not Base64", "hm, well!"],
-    ["1 character that is not Base64", "!"],
-    ["3 characters that are not Base64", "%zz"],
+    ["not Base64: 9 characters", "hm, well!"],
+    ["not Base64: 1 character", "!"],
+    ["not Base64: 3 characters", "%zz"],
     ["Base64 of only 1 byte", "AQ=="],
     ["Base64 of only 1 byte", " AQ==\n"],
   ])("says that the signature is %s", (wrong, text) => {

@@ -315,7 +315,7 @@ describe("a bundle of authorities", () => {
 
   it("is taken where all are whole", () => {
     const ca = `# one\n${authority}\n# other\n${selfSigned.cert}`;
-    expect(parseTlsOptions({ ca })).toEqual({ ca: [ca] });
+    expect(parseTlsOptions({ ca })).toEqual({ ca: [authority + selfSigned.cert] });
   });
 });
 

@@ -12,7 +12,7 @@ import { authOf } from "../../settings/setting-table.js";
 import { parsePublicKey, parseSigningKey, type SigningKey } from "../../signing/keys.js";
 import { signRequest } from "../../signing/sign-request.js";
 import { verifySignature } from "../../signing/verify-signature.js";
-import { sha256Hex } from "../../verification/fingerprint.js";
+import { sha256Hex } from "../../verification/explain-signature.js";
 import { parseBaseUrl } from "../../wire/base-url.js";
 import { openTransport } from "../../wire/open-transport.js";
 import { parseObject } from "../../wire/parse-json-object.js";

@@ -1,7 +1,7 @@
 import { clock } from "../../core/clock.js";
 import { Deadline } from "../../core/deadline.js";
 import { ApiError, PagingError } from "../../core/errors.js";
-import type { ClientEvents } from "../../events/client-events.js";
+import type { ClientEvents } from "../../events/events.js";
 import { retryDelayMs } from "../../reconcile/read-payments.js";
 import { isPassingStatus, isRefusedQuestion } from "../../wire/status.js";
 import type { Terminal } from "../terminal.js";

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from "../../core/errors.js";
 import { decisionsOf } from "../../desk/history-texts.js";
 import { parsePublicKey, writePem } from "../../signing/keys.js";
 import { signedText } from "../../signing/signed-text.js";
-import { fingerprintOf, sha256Hex } from "../../verification/fingerprint.js";
+import { fingerprintOf, sha256Hex } from "../../verification/explain-signature.js";
 import { type SignedPayment, signedPathOf, verifyPaymentRecord } from "../../verification/verify-record.js";
 import { parseObject } from "../../wire/parse-json-object.js";
 import { command, exitCodes } from "../command.js";

@@ -5,7 +5,7 @@ import { type PaymentIntent, paymentIntents } from "../../resources/payment-inte
 import { payments } from "../../resources/payments.js";
 import { generateSigningKeyPair, parseSigningKey, type SigningKey } from "../../signing/keys.js";
 import { signedText } from "../../signing/signed-text.js";
-import { sha256Hex } from "../../verification/fingerprint.js";
+import { sha256Hex } from "../../verification/explain-signature.js";
 import type { JsonObject } from "../request-body.js";
 import { SandboxRefusal } from "../responses.js";
 import type { Sandbox } from "../sandbox.js";

@@ -1,6 +1,6 @@
 import { CrossBorderError } from "../../core/errors.js";
 import type { PaymentGateway } from "../../resources/payment-gateways.js";
-import { fingerprintOf } from "../../verification/fingerprint.js";
+import { fingerprintOf } from "../../verification/explain-signature.js";
 
 /** The keys that gateways have registered. Each is read once: the page asks for those of all its gateways with every look. */
 export class RegisteredKeys {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseCreatedAt } from "../../src/core/created-at.js";
+import { parseCreatedAt } from "../../src/paging/newest-first.js";
 
 const expected = Date.parse("2026-11-22T10:00:00.123Z");
 const whole = Date.parse("2026-11-22T10:00:00Z");

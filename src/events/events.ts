@@ -1,5 +1,5 @@
-import type { Effect, ErrorCode } from "../core/errors.js";
-import { readHooks } from "./hooks.js";
+import { ConfigError, type Effect, type ErrorCode } from "../core/errors.js";
+import { isFunction, parseOptions } from "../core/parse.js";
 
 /** A field of a response that is not what the description says. The record is returned as it came. */
 export interface MismatchEvent {
@@ -7,8 +7,8 @@ export interface MismatchEvent {
   readonly operation: string;
   /**
    * Such as `senderAmount`. Each field of an operation is reported once in the life of a client, and each created payment whose status
-   * says that it failed. A field that the description does not
-   * have goes by its name where it looks like one, and by `(unprintable)` otherwise.
+   * says that it failed. A field that isn't
+   * described has its own name if it looks like one, or else `(unprintable)`.
    */
   readonly field: string;
   /** What the description says, such as `a string`; of an unknown field, `a field of the description`. */
@@ -94,22 +94,13 @@ export interface ClientEvents {
   token?(event: TokenEvent): void;
 }
 
-const hooks = [
-  "response",
-  "success",
-  "failure",
-  "retry",
-  "mismatch",
-  "token",
-] as const satisfies readonly (keyof ClientEvents)[];
-
 /**
  * The hooks as they are now.
  *
  * @throws {ConfigError} when one is not a function, or has a name that no hook has.
  */
 export function readClientHooks(on: ClientEvents): ClientEvents {
-  return readHooks(on, hooks);
+  return readHooks(on, ["response", "success", "failure", "retry", "mismatch", "token"]);
 }
 
 /** A token was obtained from the token endpoint. */
@@ -122,4 +113,96 @@ export interface TokenEvent {
    * can't be used.
    */
   readonly shared?: boolean;
+}
+
+/** How far a flow has got. */
+export type FlowPhase =
+  | "quoted"
+  | "funds-requested"
+  | "declined"
+  | "claimed"
+  | "unknown"
+  | "held"
+  | "paid"
+  | "refused"
+  | "rejected";
+
+/** A step of a flow is over: what it led to is stored, or it failed and is taken again later. */
+export interface FlowEvent {
+  readonly key: string;
+  /** `undefined` for the first step. */
+  readonly from: FlowPhase | undefined;
+  /** The same as `from` if the step failed, or a wait was stored. */
+  readonly to: FlowPhase;
+  /** `possible` if the step failed, since the flow may still pay, or if it led to an outcome that nobody knows; otherwise absent. */
+  readonly effect?: Effect;
+  /** Of a step that failed: the library's own code of what it failed with, if that was an error of the library's. */
+  readonly code?: ErrorCode;
+  /** Of the service's response that refused the payment, or didn't settle the flow. */
+  readonly status?: number;
+  /** The service's own `error` or `code` in that response, if it looks like a code. */
+  readonly serviceCode?: string;
+  /** Of the step, what it stored included. */
+  readonly durationMs: number;
+}
+
+/** What an operator decided about a held flow, as it was stored. For the bank's audit log. */
+export interface DecisionEvent {
+  readonly key: string;
+  /** `decided` by one person; or `proposed` by one, and `approved` or `refused` by another. */
+  readonly step: "decided" | "proposed" | "approved" | "refused";
+  readonly action: "found" | "release" | "resend";
+  /** Who decided, proposed, approved, or refused. */
+  readonly by: string;
+  /** Why it was decided or proposed, as it was given. */
+  readonly why: string;
+  /** Who proposed it, if that was somebody else. */
+  readonly proposedBy?: string;
+  /** Set if it was decided although the list of payments proves nothing. */
+  readonly withoutProof?: true;
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+}
+
+/** What a `PaymentFlow` reports about its work. Errors thrown by a hook are swallowed. */
+export interface FlowEvents {
+  /** Each step that a flow took. It contains no secret, no name, and no account. */
+  flow?(event: FlowEvent): void;
+  /** Each decision of an operator, with the words that were given for it. */
+  decision?(event: DecisionEvent): void;
+  /** Each failure of `work`, which continues after it. */
+  error?(error: unknown): void;
+}
+
+/**
+ * The hooks as they are now.
+ *
+ * @throws {ConfigError} if one isn't a function, or has a name that no hook has.
+ */
+export function readFlowHooks(on: FlowEvents): FlowEvents {
+  return readHooks(on, ["flow", "decision", "error"]);
+}
+
+/** A journal has done what a flow asked it for, or failed to. */
+export interface JournalEvent {
+  /** The method of `Journal`. */
+  readonly operation: string;
+  readonly durationMs: number;
+  /** Where it failed: the error's own code, or OpenTelemetry's word for an error that is not the library's. */
+  readonly code?: ErrorCode | "_OTHER";
+}
+
+/**
+ * The hooks of an option `on` as they are now.
+ *
+ * @throws {ConfigError} if one isn't a function, or has a name that no hook has.
+ */
+export function readHooks<Hooks extends object>(on: Hooks, names: readonly (keyof Hooks & string)[]): Hooks {
+  const table = Object.fromEntries(names.map((name) => [name, { accepts: isFunction, wanted: "a function" }]));
+  const hooks = parseOptions(table, on, "on", (message) => new ConfigError(`hooks: ${message}`));
+  const bound = Object.entries(hooks).map(([name, hook]) => [
+    name,
+    (event: unknown): unknown => Reflect.apply(hook as (event: unknown) => unknown, on, [event]),
+  ]);
+  return Object.fromEntries(bound) as Hooks;
 }

@@ -1,0 +1,77 @@
+/** Base64 of the bytes: padded, on one line. */
+export function encodeBase64(bytes: Uint8Array): string {
+  let binary = "";
+  for (let at = 0; at < bytes.length; at += maxArguments) {
+    binary += String.fromCharCode(...bytes.subarray(at, at + maxArguments));
+  }
+  return btoa(binary);
+}
+
+/** Engines limit how many arguments a function takes. */
+const maxArguments = 8192;
+
+/**
+ * The bytes of Base64, or undefined if the text isn't Base64. White space is skipped, padding may be missing; the URL alphabet is refused.
+ * Several texts can stand for the same bytes: compare with `encodeBase64` if only one will do.
+ */
+export function decodeBase64(text: string): Uint8Array | undefined {
+  try {
+    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Two digits for each byte, in lower case. */
+export function encodeHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** What messages call a text that is expected. */
+export const certificateInPem = "a certificate in PEM (BEGIN CERTIFICATE)";
+export const privateKeyInPem = "a private key in PEM (BEGIN PRIVATE KEY)";
+
+/** One block of a PEM text. */
+export interface PemBlock {
+  /** Such as `RSA PRIVATE KEY`. */
+  readonly label: string;
+  /** The block as OpenSSL writes it. */
+  readonly pem: string;
+}
+
+/** Whether a text looks like PEM, readable or not. */
+export function isPem(text: string): boolean {
+  return text.includes("-----BEGIN ");
+}
+
+/**
+ * The complete blocks of a PEM text, and nothing around them. Line breaks don't matter: a text that went through an environment variable
+ * may have lost them, or have the two characters `\n` in their place.
+ */
+export function readPemBlocks(text: string): readonly PemBlock[] {
+  const blocks = text
+    .replace(/\\[rn]/g, "\n")
+    .matchAll(/-----BEGIN ([A-Z\d. ]+)-----((?:(?!-----)[\s\S])*)-----END \1-----/g);
+  return Array.from(blocks, ([, label = "", content = ""]) => ({ label, pem: pemOf(label, content) }));
+}
+
+/** A text that every reader of PEM can read: each block as OpenSSL writes it. Of a text that was cut off, nothing changes. */
+export function tidyPem(text: string): string {
+  const blocks = readPemBlocks(text);
+  const isWhole = ["-----BEGIN ", "-----END "].every((edge) => text.split(edge).length === blocks.length + 1);
+  return isWhole && blocks.length > 0 ? blocks.map(({ pem }) => pem).join("") : text;
+}
+
+/** PEM text as OpenSSL writes it: lines of 64 characters. */
+export function writePem(label: string, bytes: Uint8Array): string {
+  return pemOf(label, encodeBase64(bytes));
+}
+
+/** An encrypted PKCS#1 key has two headers and an empty line before its content. */
+function pemOf(label: string, text: string): string {
+  const [headers = ""] = /^\s*Proc-Type:\s*4,ENCRYPTED\s+DEK-Info:\s*[\w-]+,[\dA-F]+\s/i.exec(text) ?? [];
+  const content = text.slice(headers.length).replace(/\s/g, "");
+  const [type = "", info = ""] = headers.trim().split(/\s+(?=DEK-Info)/i);
+  const lines = [...(headers === "" ? [] : [type, info, ""]), ...(content.match(/.{1,64}/g) ?? [])];
+  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ""].join("\n");
+}

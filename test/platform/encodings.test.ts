@@ -1,0 +1,83 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { decodeBase64, encodeBase64, readPemBlocks, tidyPem, writePem } from "../../src/platform/encodings.js";
+import { pkcs8, spki } from "../signing/test-keys.js";
+import { keyPairOf } from "../support/key-pairs.js";
+
+it("encodes and decodes any bytes as Buffer does", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+      const text = encodeBase64(bytes);
+      expect(text).toBe(Buffer.from(bytes).toString("base64"));
+      expect(decodeBase64(text)).toEqual(bytes);
+    }),
+  );
+});
+
+it.each([
+  ["Zm9v\r\nYmFy\n", "foobar"],
+  ["Zm9vYg", "foob"],
+  ["Zm9vYh==", "foob"],
+  ["", ""],
+])("decodes %j", (text, decoded) => {
+  expect(new TextDecoder().decode(decodeBase64(text))).toBe(decoded);
+});
+
+it.each(["Zm9v-_8=", "Zm9vY", "Zm9vYg=", "Zm9vYg===", "Zm=9", "Zm9v.", "ž", "="])(
+  "tells that %j is not Base64",
+  (text) => {
+    expect(decodeBase64(text)).toBeUndefined();
+  },
+);
+
+const { privateKey, publicKey } = keyPairOf("gateway");
+const foobar = "-----BEGIN A-----\nZm9vYmFy\n-----END A-----\n";
+
+describe("readPemBlocks", () => {
+  it("reads every complete block, and skips what stands between them", () => {
+    const text =
+      "first\n-----BEGIN A-----\nZm9v\nYmFy\n-----END A-----\nsecond\r\n-----BEGIN B C-----\r\n-----END B C-----";
+    expect(readPemBlocks(text)).toEqual([
+      { label: "A", pem: foobar },
+      { label: "B C", pem: "-----BEGIN B C-----\n-----END B C-----\n" },
+    ]);
+  });
+
+  it.each([
+    ["spaces for line breaks", "-----BEGIN A----- Zm9v YmFy -----END A-----"],
+    ["no line breaks", "-----BEGIN A-----Zm9vYmFy-----END A-----"],
+    ["the characters \\n for line breaks", "-----BEGIN A-----\\nZm9v\\r\\nYmFy\\n-----END A-----\\n"],
+    ["quotes around it", '"-----BEGIN A-----\nZm9v\nYmFy\n-----END A-----"'],
+    ["indented lines", "  -----BEGIN A-----\n  Zm9v\n\tYmFy\n  -----END A-----"],
+    ["a byte order mark", "\ufeff-----BEGIN A-----\nZm9vYmFy\n-----END A-----"],
+  ])("reads a block with %s", (_name, text) => {
+    expect(readPemBlocks(text)).toEqual([{ label: "A", pem: foobar }]);
+    expect(tidyPem(text)).toBe(foobar);
+  });
+
+  it("keeps the headers of an encrypted PKCS#1 key", () => {
+    const text = "-----BEGIN A-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\nZm9vYmFy\n-----END A-----\n";
+    for (const mangled of [text, text.replaceAll("\n", " ")]) expect(tidyPem(mangled)).toBe(text);
+  });
+
+  it.each([
+    ["that is only an end", "Zm9vYmFy\n-----END A-----\n-----END undefined-----"],
+    ["whose labels differ", "-----BEGIN A-----\nZm9vYmFy\n-----END B-----"],
+    ["that was cut off at its end", "-----BEGIN A-----\nZm9vYmFy\n-----END A"],
+  ])("finds no block in a text %s", (_name, text) => {
+    expect(readPemBlocks(text)).toEqual([]);
+    expect(tidyPem(text)).toBe(text);
+  });
+
+  it("reads a text of many labels in linear time", () => {
+    expect(readPemBlocks("-----BEGIN A-----\n".repeat(100_000))).toEqual([]);
+  });
+});
+
+it("writes what OpenSSL writes", () => {
+  for (const pem of [pkcs8(privateKey), spki(publicKey)]) {
+    const [block] = readPemBlocks(pem);
+    expect(block?.pem).toBe(pem);
+    expect(writePem(block?.label ?? "", Buffer.from(pem.replace(/-----.*-----/g, ""), "base64"))).toBe(pem);
+  }
+});
