@@ -18,7 +18,7 @@ import {
 } from "../core/errors.js";
 import { hide, isShowable } from "../core/redact.js";
 import { parseJsonObject } from "../wire/parse-json-object.js";
-import { describeProxyRefusal, type WireFailure } from "../wire/wire-failure.js";
+import { proxyRefusal, type WireFailure } from "../wire/wire-failure.js";
 import { errorMessageOf, type OperationKind, worseEffect } from "./decision.js";
 import { endedReasons, type Failure, type RefusedStatus, type UnusableResponse } from "./failure.js";
 
@@ -100,7 +100,10 @@ function errorOfNoStatus(cause: WireFailure | Ended, facts: CallFacts, status?: 
   const { attempts, effect } = facts;
   const reason = cause instanceof Ended ? endedReasons[cause.kind] : showableReason(cause.reason, facts.secrets);
   const operation = facts.operation.name;
-  const details = { operation, attempts, effect, status, cause: Object.assign(new Error(reason), { code: reason }) };
+  // What undici says of a proxy has its status, and nothing of the request.
+  const shown =
+    cause.cause === undefined ? Object.assign(new Error(reason), { code: reason }) : describeThrown(cause.cause);
+  const details = { operation, attempts, effect, status, cause: shown };
   const text = textOf(problemOf(cause, reason, facts), facts);
   const error = classOfNoStatus(cause, text, details);
   return effect === "none" ? error : outcomeUnknown(text, facts, error);
@@ -108,16 +111,18 @@ function errorOfNoStatus(cause: WireFailure | Ended, facts: CallFacts, status?: 
 
 function problemOf(cause: WireFailure | Ended, reason: string, { origin }: CallFacts): CallProblem {
   if (cause instanceof Ended) return { kind: cause.kind };
-  if (cause.proxy !== undefined) return { kind: "proxy", says: describeProxyRefusal(cause.proxy, origin) };
+  if (isProxyRefusal(cause)) return { kind: "proxy", says: proxyRefusal(origin) };
   if (cause.sent) return { kind: "broken", reason };
   return { kind: cause.permanent ? "untrusted" : "unconnected", reason };
 }
+
+const isProxyRefusal = ({ reason }: WireFailure): boolean => reason === "PROXY_REFUSED";
 
 function classOfNoStatus(cause: WireFailure | Ended, message: string, details: Partial<ErrorDetails>) {
   if (cause instanceof Ended) {
     return cause.kind === "timeout" ? new TimeoutError(message, details) : new AbortedError(message, details);
   }
-  const forGood = cause.proxy === undefined ? "connection_untrusted" : "proxy_refused";
+  const forGood = isProxyRefusal(cause) ? "proxy_refused" : "connection_untrusted";
   return new ConnectionError(message, { ...details, code: cause.permanent ? forGood : "connection_failed" });
 }
 

@@ -8,8 +8,6 @@ import type { Environment } from "./settings-file.js";
 export interface Connection {
   /** The proxy that leads to an address, if any. */
   proxyFor(address: URL): URL | undefined;
-  /** Entries of `NO_PROXY` that can't be read. */
-  readonly unknownExceptions: readonly string[];
   /** Absent where there is nothing to set. */
   readonly tls: TlsMaterial | undefined;
   /** Options of a client: `dispatcher` where there is a proxy, which then has the certificates; else `tls`, if there are any. */
@@ -23,7 +21,6 @@ export async function readConnection(settings: Partial<Settings>, env: Environme
   const { baseUrl = "", authUrl = "" } = settings;
   return {
     proxyFor: (address) => proxyFor(rules, address),
-    unknownExceptions: rules?.unknown ?? [],
     tls,
     async clientOptions() {
       const isUsed = [baseUrl, authUrl].some((url) => URL.canParse(url) && proxyFor(rules, new URL(url)) !== undefined);

@@ -33,7 +33,7 @@ export function undiciTransport(options: UndiciTransportOptions, usedConnectionM
   let route: Route | undefined = options.dispatcher && {
     dispatcher: options.dispatcher as Route["dispatcher"],
     own: undefined,
-    showsStart: {},
+    showsStart: Object(options.dispatcher).showsStart === true,
   };
 
   let firstByteMs = usedConnectionMs;
@@ -60,7 +60,7 @@ export function undiciTransport(options: UndiciTransportOptions, usedConnectionM
       throw error;
     });
     const agent = await own;
-    route ??= { dispatcher: agent, own: agent, showsStart: { read: true, write: true } };
+    route ??= { dispatcher: agent, own: agent, showsStart: true };
     return route;
   };
 

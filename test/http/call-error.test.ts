@@ -147,15 +147,8 @@ describe("the message of a failed call", () => {
     [
       "a proxy that refuses",
       calls.read,
-      [
-        new WireFailure({
-          sent: false,
-          permanent: true,
-          reason: "PROXY_RESPONSE_403",
-          proxy: { origin: undefined, status: 403 },
-        }),
-      ],
-      "paymentIntents.get failed: the proxy made no connection to https://service.test (403); check which addresses it lets through. Nothing was sent.",
+      [new WireFailure({ sent: false, permanent: true, reason: "PROXY_REFUSED" })],
+      "paymentIntents.get failed: the proxy made no connection to https://service.test; check its address, user, and password, and which addresses it lets through. Nothing was sent.",
     ],
     [
       "a broken connection",
