@@ -32,7 +32,7 @@ export type FailureClass =
   | "ended-reading" // 2xx whose body was still coming when the call ended
   | "oversized" // 2xx whose body is over the cap
   | "unreadable" // 2xx that is not what was asked for
-  | "made"; // any of these four, where what came is certainly the record of this create
+  | "made"; // 2xx that differs from the description, and is certainly the record of this create
 
 /** What to do next. A retry waits at least as long as `Retry-After` says, and is bounded by the deadline, `maxRetries` and the retry budget. */
 export type Reaction = "fail" | "retry" | "renew-token";

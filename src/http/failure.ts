@@ -56,10 +56,9 @@ export function unreadable(response: WireResponse, problem: string, isMade = fal
   return { kind: "unusable", class: isMade ? "made" : "unreadable", reason: "unreadable", response, problem };
 }
 
-/** @param isMade what came is enough to know the record of this create. */
-export function brokenOff(response: WireResponse, broken: BrokenBody, isMade: boolean): UnusableResponse {
+export function brokenOff(response: WireResponse, broken: BrokenBody): UnusableResponse {
   const reason = classifyBroken(broken);
-  return { kind: "unusable", class: isMade ? "made" : reason, reason, response, problem: brokenTexts[broken] };
+  return { kind: "unusable", class: reason, reason, response, problem: brokenTexts[broken] };
 }
 
 export const endedReasons = { timeout: "DEADLINE", abort: "ABORTED" } as const;

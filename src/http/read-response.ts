@@ -3,7 +3,6 @@ import type { AnyOperation, Operation } from "../api/operation.js";
 import type { WireResponse } from "../wire/transport.js";
 import { classifyResponse } from "./decision.js";
 import { brokenOff, type Failure, refusedStatus, unreadable } from "./failure.js";
-import { parsePartialObject } from "./parse-partial-object.js";
 import type { Mismatch, Schemas } from "./schema.js";
 
 /** How responses are compared with the description: `report` reports differences, `strict` throws on them, `off` does not look. */
@@ -35,15 +34,14 @@ export function readResponse(
     return only(isPage(response) ? unreadable(response, "it is a page of HTML") : { data: undefined });
   }
   const { text, broken } = response;
-  if (broken !== undefined) return only(brokenOff(response, broken, isMade(operation, sent, text)));
+  if (broken !== undefined) return only(brokenOff(response, broken));
   let data: unknown;
   try {
     data = JSON.parse(text);
   } catch {
-    // A body that ends with its connection may have broken off unnoticed.
-    return only(unreadable(response, "it is not JSON", isMade(operation, sent, text)));
+    return only(unreadable(response, "it is not JSON"));
   }
-  const problem = problemOf(operation, sent, data, text.length);
+  const problem = problemOf(operation, sent, data);
   if (problem !== undefined) return only(unreadable(response, problem));
   const mismatches = validation === "off" ? noMismatches : schemas.mismatches(operation, data);
   const [first] = mismatches;
@@ -55,7 +53,7 @@ export function readResponse(
 /** Takes any JSON, or no body, since nothing else is known of a raw response. */
 function readRaw(response: WireResponse): ReadResponse["outcome"] {
   const { text, broken } = response;
-  if (broken !== undefined) return brokenOff(response, broken, false);
+  if (broken !== undefined) return brokenOff(response, broken);
   if (text === "") return { data: undefined };
   try {
     return { data: JSON.parse(text) as unknown };
@@ -70,19 +68,14 @@ function only(outcome: ReadResponse["outcome"]): ReadResponse {
   return { outcome, mismatches: noMismatches };
 }
 
-/** Whether what came of a create's response identifies the record. */
-function isMade(operation: Operation, sent: Readonly<Record<string, unknown>>, text: string): boolean {
-  return operation.verb === "create" && problemOf(operation, sent, parsePartialObject(text), 0) === undefined;
-}
-
 /** Why the data can't be what was asked for; `undefined` where it can. A 2xx alone is no proof: proxies send it, and so does a socket out of step. */
 function problemOf(
   { verb, identifiedBy, record }: Operation,
   sent: Readonly<Record<string, unknown>>,
   data: unknown,
-  textLength: number,
 ): string | undefined {
-  if (verb === "list") return isArrayOfObjects(data, textLength) ? undefined : "it is not an array of records";
+  if (isDeep(data)) return `it has more than ${maxLevels} levels`;
+  if (verb === "list") return isArrayOfObjects(data) ? undefined : "it is not an array of records";
   if (!isObject(data)) return "it is not a record";
   if (!isIdentity(data.id)) return "it is not a record: it has no id";
   if (repeatsRequest(record, sent, data)) return "it is the request";
@@ -105,12 +98,16 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function isArrayOfObjects(value: unknown, textLength: number): boolean {
-  if (!Array.isArray(value)) return false;
-  // `{"id":1}` takes eight characters: millions of smaller items are no records, and looking at them would take long.
-  if (value.length > Math.max(1000, textLength / 8)) return false;
-  for (const item of value) if (!isObject(item)) return false;
-  return true;
+function isArrayOfObjects(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isObject);
+}
+
+/** More levels than any record has, and few enough for whatever copies or stores it. */
+const maxLevels = 100;
+
+function isDeep(value: unknown, left = maxLevels): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return left === 0 || Object.values(value).some((item) => typeof item === "object" && isDeep(item, left - 1));
 }
 
 /** Decided by the body, since frameworks call an empty body HTML too. */

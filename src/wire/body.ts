@@ -16,21 +16,38 @@ export class Body {
     return true;
   }
 
+  text(): DecodedText {
+    if (this.#size > scratch.length && this.#size <= maxScratchBytes) scratch = new Uint8Array(this.#size);
+    return decodeText(this.#size > scratch.length ? this.bytes() : this.#join(scratch));
+  }
+
   bytes(): Uint8Array {
+    return this.#join(new Uint8Array(this.#size));
+  }
+
+  #join(memory: Uint8Array): Uint8Array {
     const [first] = this.#chunks;
     if (first !== undefined && this.#chunks.length === 1) return first;
-    const bytes = new Uint8Array(this.#size);
     let offset = 0;
     for (const chunk of this.#chunks) {
-      bytes.set(chunk, offset);
+      memory.set(chunk, offset);
       offset += chunk.length;
     }
-    return bytes;
+    return memory.subarray(0, offset);
   }
 }
 
-/** A whole body as text, without a byte order mark. */
-export function decodeText(bytes: Uint8Array): { readonly text: string; readonly broken?: "not-utf8" } {
+/** Reused for each body that is decoded at once: new memory for each page of a list takes a tenth of the time of reading it. */
+let scratch = new Uint8Array(0);
+const maxScratchBytes = 2 ** 21;
+
+export interface DecodedText {
+  readonly text: string;
+  readonly broken?: "not-utf8";
+}
+
+/** Without a byte order mark. */
+export function decodeText(bytes: Uint8Array): DecodedText {
   try {
     return { text: strictUtf8.decode(bytes) };
   } catch {

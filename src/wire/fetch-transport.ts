@@ -1,6 +1,6 @@
 import type { Deadline } from "../core/deadline.js";
 import { ConfigError } from "../core/errors.js";
-import { Body, decodeText } from "./body.js";
+import { Body } from "./body.js";
 import type { BrokenBody, Transport, WireRequest, WireResponse } from "./transport.js";
 import { reasonOf, WireFailure } from "./wire-failure.js";
 
@@ -37,7 +37,7 @@ async function exchange(fetch: FetchLike, request: WireRequest, deadline: Deadli
     if (!isWebResponse(response)) throw noWebResponse();
     if (wasRedirected(response, request)) throw new WireFailure({ sent: true, reason: "REDIRECTED_BY_FETCH" });
     const broken = await Promise.race([readBody(response.body, body), ended.catch(() => undefined)]);
-    const decoded = decodeText(body.bytes());
+    const decoded = body.text();
     const problem = (abort.signal.aborted ? deadline.ended : undefined) ?? broken ?? decoded.broken;
     if (problem !== undefined) abort.abort();
     return {

@@ -2,7 +2,7 @@ import { decompression } from "#platform";
 import type { Deadline, EndKind } from "../core/deadline.js";
 import { ConfigError } from "../core/errors.js";
 import type { Dispatcher, UndiciAgent } from "../platform/undici-agent.js";
-import { Body, decodeText } from "./body.js";
+import { Body, type DecodedText, decodeText } from "./body.js";
 import type { BrokenBody, WireRequest, WireResponse } from "./transport.js";
 import { reasonOf, WireFailure } from "./wire-failure.js";
 
@@ -96,7 +96,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: unknown, chunk: Buffer): void {
     if (this.#settled || this.#body.push(chunk)) return;
-    this.#respond("", "too-large");
+    this.#respond(noText, "too-large");
     this.#controller?.abort(refusal("the response is too large"));
   }
 
@@ -137,8 +137,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   #finish(broken?: BrokenBody): void {
     const { "content-encoding": coding } = this.#headers;
-    if (coding === undefined || coding === "identity") this.#respond(this.#body.bytes(), broken);
-    else if (broken !== undefined) this.#respond("", broken);
+    if (coding === undefined || coding === "identity") this.#respond(this.#body.text(), broken);
+    else if (broken !== undefined) this.#respond(noText, broken);
     else this.#decompress(coding);
   }
 
@@ -146,20 +146,14 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     const { maxBytes } = this.#body;
     const body = (await decompression?.decode(this.#body.bytes(), coding.toLowerCase(), maxBytes)) ?? "encoded";
     if (this.#settled) return;
-    if (typeof body === "string") this.#respond("", body);
-    else this.#respond(body);
+    if (typeof body === "string") this.#respond(noText, body);
+    else this.#respond(decodeText(body));
   }
 
-  #respond(body: Uint8Array | "", broken?: BrokenBody): void {
+  #respond({ text, broken: undecoded }: DecodedText, broken: BrokenBody | undefined = undecoded): void {
     this.#settle();
-    const { text, broken: undecoded } = body === "" ? { text: "" } : decodeText(body);
-    const problem = broken ?? undecoded;
-    this.#resolve({
-      status: this.#status,
-      headers: this.#headers,
-      text,
-      ...(problem === undefined ? undefined : { broken: problem }),
-    });
+    const how = broken === undefined ? undefined : { broken };
+    this.#resolve({ status: this.#status, headers: this.#headers, text, ...how });
   }
 
   #break(error: unknown): void {
@@ -181,6 +175,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#stopListening();
   }
 }
+
+const noText: DecodedText = { text: "" };
 
 /** An error for the dispatcher. Its code is one that `interceptors.retry` does not retry. */
 function refusal(message: string): Error {

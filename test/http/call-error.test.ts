@@ -184,7 +184,7 @@ describe("the message of a failed call", () => {
       "a record that broke off",
       calls.signed,
       [{ text: JSON.stringify({ id: "1", senderGatewayTransactionId: "tx-1" }), broken: "cut-short" }],
-      `payments.create failed: 200 for POST ${https}/payments, but the response broke off. The payment was made.`,
+      `payments.create failed: 200 for POST ${https}/payments, but the response broke off. ${madeOrNot}`,
     ],
   ])("says what failed, what to check, and what was done: %s", async (_, call, steps, message) => {
     const error = await errorOf(call(scriptedClient(steps).client));
