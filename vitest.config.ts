@@ -34,7 +34,6 @@ export const alias = [
 const onlyThorough = [
   "test/faults/{flow-matrix,idle-connections,retry-budget,token-renewal,trials}.test.ts",
   "test/cli/probe/{odd-services,services}.test.ts",
-  "test/http/{read-response,response-costs}.test.ts",
   "test/sandbox/remembered.test.ts",
   "test/package/bundle*.test.ts",
   "test/release/**/*.test.ts",
@@ -50,7 +49,6 @@ const system = [
   "test/opentelemetry/set-up.test.ts",
   "test/observability/prometheus.test.ts",
   "test/examples/**/*.test.ts",
-  "test/http/response-costs.test.ts",
 ];
 /** Tests that count timers, or whose world's clock everybody has: beside no test that leaves some, such as those of sockets. */
 const timers = [

@@ -236,7 +236,8 @@ export const clientOptions = {
     accepts: isDispatcher,
     wanted: "an undici dispatcher: an object with a dispatch method",
     documentedDefault: "an agent of its own",
-    documentation: "an undici 7 or 8 dispatcher, for a proxy. It must send each request once, and can't tell whether a failed one was sent, so more outcomes are `possible`",
+    documentation:
+      "an undici 7 or 8 dispatcher, for a proxy. It must send each request once, and can't tell whether a failed one was sent, so more outcomes are `possible`",
     logins: ["client", "ServerLogin"],
   },
   on: {

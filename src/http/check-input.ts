@@ -2,16 +2,15 @@ import { type FieldKind, type FieldTable, fieldKinds, kindOfField } from "../api
 import type { BodyFields, Operation } from "../api/operation.js";
 import { describeValue, looksLikeName, nearest } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
-import { canBeRead, isPlain, propertyOf } from "../core/parse.js";
 import { amountOf, decimalNumeral, isExactNumber } from "../money.js";
 import { publicKeyFault } from "../signing/read-key.js";
-import { copyJson, InputFault } from "./json-value.js";
+import { isObject, jsonFault } from "./json-value.js";
 
 /** Values of a query: texts and numbers. */
 export type QueryValues = Readonly<Record<string, string | number | undefined>>;
 
 /**
- * Checks a body and copies it, in the description's order.
+ * Checks a body, and puts its fields into the description's order.
  *
  * What comes back can be sent back. An update takes a record as it was read: it leaves out unknown fields, fields that are not part of the
  * body, and nulls. A payment takes an intent as it was read: it keeps unknown fields and nulls. In both, amounts and ids may be
@@ -38,9 +37,9 @@ export function checkBody(
       if (isUpdate && Object.hasOwn(record, field)) continue;
       const meant = isFromService ? undefined : nearest(field, names, Math.min(2, Math.floor(field.length / 4)));
       if (meant !== undefined || !(isUpdate || sendsBack)) problems.push(unknownField(field, "body", names, meant));
-      else if (!isUpdate) copyInto(checked, problems, field, value, true);
+      else if (!isUpdate) takeJson(checked, problems, field, value, true);
     } else if (kind === "any") {
-      copyInto(checked, problems, field, value, sendsBack === true);
+      takeJson(checked, problems, field, value, sendsBack === true);
     } else if (!(isUpdate && value === null)) {
       const isSentBack = isUpdate || (sendsBack && field !== identifiedBy);
       const isId = field !== identifiedBy && /Id$/.test(field) && Number.isSafeInteger(value);
@@ -86,32 +85,25 @@ function emptyFields(): Record<string, unknown> {
   return Object.create(null) as Record<string, unknown>;
 }
 
-/** Each field once, so that what is checked is what is sent: first those of the table, in its order. */
+/** First the fields of the table, in its order. */
 function readFields(name: string, part: string, fields: FieldTable, given: unknown): [string, unknown][] {
-  const names = Object.keys(fields);
-  if (!canBeRead(given, names)) {
+  if (!isObject(given)) {
     throw new InvalidArgumentError(`${name}: the ${part} must be an object with fields; got ${describeValue(given)}`);
   }
-  const plain = isPlain(given);
   const others = Object.keys(given).filter((field) => !Object.hasOwn(fields, field));
-  return [...names, ...others].map((field) => [field, propertyOf(given, field, plain)]);
+  return [...Object.keys(fields), ...others].map((field) => [field, given[field]]);
 }
 
-function copyInto(
+function takeJson(
   checked: Record<string, unknown>,
   problems: string[],
   field: string,
   value: unknown,
   isExact: boolean,
 ): void {
-  try {
-    const shown = looksLikeName(field) ? field : "an unknown field";
-    const copied = copyJson(shown, value, field, isExact);
-    if (copied !== undefined) checked[field] = copied;
-  } catch (fault) {
-    if (!(fault instanceof InputFault)) throw fault;
-    problems.push(fault.message);
-  }
+  const fault = jsonFault(looksLikeName(field) ? field : "an unknown field", value, isExact);
+  if (fault === undefined) checked[field] = value;
+  else problems.push(fault);
 }
 
 /** Whether a field of a record can be sent back: as a text that a service may write, null, or a number that lost nothing. */

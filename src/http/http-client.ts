@@ -98,10 +98,9 @@ export class HttpClient implements ApiClient {
     return { path: request.path, body: request.text, signature };
   }
 
-  /** Calls a path that is none of `described`. */
-  request(given: RawRequest, described: Iterable<Operation>, options?: RequestOptions): ApiPromise<unknown> {
+  request(given: RawRequest, options?: RequestOptions): ApiPromise<unknown> {
     try {
-      const { operation, ...source } = parseRawRequest(given, described);
+      const { operation, ...source } = parseRawRequest(given);
       return this.#run<unknown>(operation, source, options, this.request);
     } catch (error) {
       return toApiPromise(Promise.reject(traceFrom(error, this.request)));

@@ -2,7 +2,6 @@ import { encodeUtf8 } from "#platform";
 import type { CallInput, SignedRequest } from "../api/api-client.js";
 import type { AnyOperation, Operation, RawOperation } from "../api/operation.js";
 import { encodeQuery, fillPath } from "../api/path.js";
-import { InvalidArgumentError } from "../core/errors.js";
 import { checkBody, checkQuery, type QueryValues } from "./check-input.js";
 import { checkRawBody, checkRawQuery } from "./check-raw-input.js";
 
@@ -56,10 +55,10 @@ function describedContent(operation: Operation, input: CallInput<unknown>): Cont
   return { query, body, values: query === undefined && body !== undefined ? body : { ...query, ...body } };
 }
 
-function rawContent(operation: RawOperation, ids: readonly string[], input: CallInput<unknown>): Content {
-  const query = checkRawQuery(operation, input.query);
-  const body = checkRawBody(operation, input.body);
-  return { query, body, values: { ids, query, body } };
+function rawContent(operation: RawOperation, ids: readonly string[], { query, body }: CallInput<unknown>): Content {
+  checkRawBody(operation, body);
+  const checked = checkRawQuery(operation, query);
+  return { query: checked, body, values: { ids, query: checked, body } };
 }
 
 /** Makes a request of a row and its input. @throws {InvalidArgumentError} as `checkRequest` does. */
@@ -70,12 +69,13 @@ export function prepareRequest(
   input: CallInput<unknown>,
 ): PreparedRequest {
   const { pathname, path, body, values } = checkRequest(settings, operation, ids, input);
-  const text = body === undefined ? "" : serialise(operation.name, body);
+  // A `toJSON` can return undefined.
+  const text = (body === undefined ? undefined : JSON.stringify(body)) ?? "";
   return {
     path,
     signedPath: settings.signQuery ? path : pathname,
     text,
-    body: body === undefined ? undefined : encodeUtf8(text),
+    body: text === "" ? undefined : encodeUtf8(text),
     values,
   };
 }
@@ -91,12 +91,4 @@ export function presignedRequest({ signQuery }: RequestSettings, request: Signed
     signature,
     values: JSON.parse(text) as Readonly<Record<string, unknown>>,
   };
-}
-
-function serialise(operation: string, body: unknown): string {
-  try {
-    return JSON.stringify(body);
-  } catch {
-    throw new InvalidArgumentError(`${operation}: the body is too long for a string of JavaScript`);
-  }
 }

