@@ -1,4 +1,4 @@
-import { confidentialValues } from "../api/fields.js";
+import { confidentialValues, type FieldTable, failedStatuses } from "../api/fields.js";
 import type { AnyOperation } from "../api/operation.js";
 import type { ResponseInfo } from "../api/request-options.js";
 import { clock } from "../core/clock.js";
@@ -8,8 +8,8 @@ import type { FailureEvent } from "../events/client-events.js";
 import type { Reporter } from "../events/reporter.js";
 import type { WireResponse } from "../wire/transport.js";
 import type { CallContext } from "./call-context.js";
-import { type CallFacts, showableReason, toError } from "./call-error.js";
 import { textsIn } from "./check-raw-input.js";
+import { type CallFacts, showableReason, toError } from "./errors.js";
 import type { Failure } from "./failure.js";
 import { type Mismatch, unprintable } from "./schema.js";
 
@@ -73,17 +73,26 @@ export class CallReport {
     reporter.emit("response", { ...named(this.#operation), status, attempt, durationMs, ...requestId });
   }
 
-  /** Each field of an operation once in the life of a client, which remembers so many and no more; or each time. */
-  differs(mismatches: readonly Mismatch[], isEachTime = false): void {
+  /** Each field of an operation once in the life of a client, which remembers so many and no more. */
+  differs(mismatches: readonly Mismatch[]): void {
     const { reporter, reported } = this.#client;
     const { name: operation } = this.#operation;
     for (const mismatch of mismatches) {
-      if (!isEachTime && !reported.isNew(operation, mismatch.field)) continue;
+      if (!reported.isNew(operation, mismatch.field)) continue;
       const isShown = mismatch.field === unprintable || isShowable(mismatch.field, this.#hidden());
       if (isShown) reporter.emit("mismatch", { operation, ...mismatch });
       else if (reported.isNew(operation, unprintable)) {
         reporter.emit("mismatch", { operation, ...mismatch, field: unprintable });
       }
+    }
+  }
+
+  /** A created payment that says that it failed is recorded anyway. */
+  failedStatuses(record: FieldTable, data: unknown): void {
+    const { name: operation } = this.#operation;
+    for (const field of failedStatuses(record, data)) {
+      const found = String(Reflect.get(Object(data), field));
+      this.#client.reporter.emit("mismatch", { operation, field, expected: "pending or processed", found });
     }
   }
 

@@ -10,7 +10,6 @@ import type { WireRequest, WireResponse } from "../wire/transport.js";
 import type { CallContext } from "./call-context.js";
 import { CallReport } from "./call-report.js";
 import { decisions, type OperationKind, operationKind, worseEffect } from "./decision.js";
-import { echoMismatches, failureMismatches } from "./echo-mismatches.js";
 import { type Failure, failureOfThrown } from "./failure.js";
 import { checkHeaders, pastCaches } from "./headers.js";
 import { type PreparedRequest, prepareRequest, presignedRequest } from "./prepare-request.js";
@@ -166,8 +165,6 @@ export class Call {
   }
 
   async #attempt(attempt: Attempt, schemas: Schemas, tracing: Tracing | undefined): Promise<Outcome> {
-    const { budget, validation } = this.#client;
-    const { request, signature } = attempt;
     const startMs = clock.monotonicMs();
     let response: WireResponse;
     try {
@@ -178,18 +175,15 @@ export class Call {
     this.report.responded(response, attempt.number, clock.monotonicMs() - startMs);
     const { outcome, mismatches } = readResponse(
       this.#operation,
-      request.values,
+      attempt.request.values,
       response,
       this.#validation(),
       schemas,
     );
     if ("data" in outcome) {
-      budget.giveBack();
-      if (signature !== undefined && validation !== "off" && this.#operation.verb !== "request") {
-        this.report.differs(echoMismatches(outcome.data, request.text, signature));
-      }
+      this.#client.budget.giveBack();
       if (this.#operation.verb === "create") {
-        this.report.differs(failureMismatches(this.#operation.record, outcome.data), true);
+        this.report.failedStatuses(this.#operation.record, outcome.data);
       }
     }
     this.report.differs(mismatches);
