@@ -82,8 +82,8 @@ export interface ApiClient {
   assertCallable(operation: Operation): void;
 }
 
-/** Where a client keeps its `ApiClient`, for the entry points beside the main one. The same in every copy of this package. */
-export const apiClientKey: unique symbol = Symbol.for("cross-border-payments.api-client");
+/** Where a client keeps its `ApiClient`, for the entry points beside the main one. */
+export const apiClientKey: unique symbol = Symbol("api-client");
 
 /** Options of a single read. */
 export interface GetOptions<Query> extends RequestOptions {
@@ -91,7 +91,7 @@ export interface GetOptions<Query> extends RequestOptions {
   readonly query?: Query | undefined;
 }
 
-/** What a client of any copy of this package calls operations with; `undefined` for anything else. */
+/** What a client calls operations with; `undefined` for anything else. */
 export function apiClientOf(client: unknown): ApiClient | undefined {
   const api: unknown = Reflect.get(Object(client), apiClientKey);
   return typeof api === "object" && api !== null ? (api as ApiClient) : undefined;

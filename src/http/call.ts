@@ -11,7 +11,7 @@ import type { CallContext } from "./call-context.js";
 import { CallReport } from "./call-report.js";
 import { decisions, type OperationKind, operationKind, worseEffect } from "./decision.js";
 import { type Failure, failureOfThrown } from "./failure.js";
-import { checkHeaders, pastCaches } from "./headers.js";
+import { checkHeaders, withNoCache } from "./headers.js";
 import { type PreparedRequest, prepareRequest, presignedRequest } from "./prepare-request.js";
 import { readResponse, type ValidationMode } from "./read-response.js";
 import type { Schemas } from "./schema.js";
@@ -229,7 +229,7 @@ export class Call {
     const isList = verb === "list" || (verb === "request" && method === "GET");
     const encoding = isList ? transport.acceptEncoding : "identity";
     if (encoding !== undefined) headers["accept-encoding"] = encoding;
-    if (verb === "list") headers["cache-control"] = pastCaches(headers["cache-control"]);
+    if (verb === "list") headers["cache-control"] = withNoCache(headers["cache-control"]);
     if (body !== undefined) headers["content-type"] = "application/json";
     if (signature !== undefined) headers["x-service-signature-base64"] = signature;
     const repeatable = this.#kind === "read" && this.#maxRetries > 0;

@@ -2,7 +2,7 @@ import type { CallMethod, RawOperation } from "../api/operation.js";
 import { parsePathTemplate } from "../api/path.js";
 import type { ParametersOf } from "../api/resource.js";
 import { InvalidArgumentError } from "../core/errors.js";
-import { isBoolean, isPlainObject, type OptionTable, parseOptions } from "../core/parse.js";
+import { type CheckTable, isBoolean, isPlainObject, parseOptions } from "../core/parse.js";
 
 /**
  * A call of a path that the description does not have: with an id for each parameter of the path. Of a path that is not known when the
@@ -61,28 +61,18 @@ export function parseRawRequest(given: RawRequest): ParsedRequest {
 
 const methods: readonly unknown[] = ["GET", "POST", "PUT", "PATCH", "DELETE"] satisfies CallMethod[];
 
-const requestParts: OptionTable<RawRequest> = {
-  method: {
-    accepts: (value) => methods.includes(value),
-    isRequired: true,
-    wanted: `one of ${methods.join(", ")}`,
-    documentation: "the method",
-  },
+const requestParts: CheckTable<RawRequest> = {
+  method: { accepts: (value) => methods.includes(value), isRequired: true, wanted: `one of ${methods.join(", ")}` },
   path: {
     accepts: (value) => typeof value === "string",
     isRequired: true,
     wanted: "a path such as /refunds/{refundId}",
-    documentation: "the path, with parameters in braces",
   },
-  ids: {
-    accepts: (value) => Array.isArray(value),
-    wanted: "an array of ids",
-    documentation: "an id for each parameter",
-  },
-  query: { accepts: isPlainObject, wanted: "an object of query parameters", documentation: "query parameters" },
-  body: { accepts: () => true, wanted: "a JSON value", documentation: "any JSON value" },
-  signed: { accepts: isBoolean, wanted: "true or false", documentation: "whether it is signed" },
-  idempotent: { accepts: isBoolean, wanted: "true or false", documentation: "whether it may be sent twice" },
+  ids: { accepts: Array.isArray, wanted: "an array of ids" },
+  query: { accepts: isPlainObject, wanted: "an object of query parameters" },
+  body: { accepts: () => true, wanted: "a JSON value" },
+  signed: { accepts: isBoolean, wanted: "true or false" },
+  idempotent: { accepts: isBoolean, wanted: "true or false" },
 };
 
 const parameter = /^\{[a-z]\w{0,39}\}$/i;
