@@ -15,20 +15,20 @@ import { type Mismatch, unprintable } from "./schema.js";
 
 export type KnownByCall = Pick<CallFacts, "kind" | "attempts" | "effect" | "isSent" | "request" | "signed">;
 
-/** What one call tells: events, what its response was, and the error that it ends with. Nothing that the request kept secret is in them. */
+/** Events and errors of one call. They hold nothing that the request kept secret. */
 export class CallReport {
   readonly #client: CallContext;
   readonly #operation: AnyOperation;
-  /** The caller's own: some of them carry credentials. */
+  /** The caller's own. Some of them carry credentials. */
   readonly #headers: Readonly<Record<string, string>>;
   readonly #tokens: string[] = [];
   /** What body and query held, by field. */
   #values: Readonly<Record<string, unknown>> = {};
   readonly #startMs = clock.monotonicMs();
-  /** Without the text: keeping the promise of a call keeps this alive too. */
+  /** Without the text, since the promise of a call keeps this alive. */
   #response: Pick<WireResponse, "status" | "headers"> | undefined;
   #latencyMs: number | undefined;
-  /** The id that the last response with one gave. */
+  /** From the last response that had one. */
   #sentRequestId: string | undefined;
 
   constructor(client: CallContext, operation: AnyOperation, headers: Readonly<Record<string, string>>) {
@@ -37,19 +37,19 @@ export class CallReport {
     this.#headers = headers;
   }
 
-  /** What is told of the last response, once there was one. */
+  /** The last response, if there was one. */
   get response(): ResponseInfo | undefined {
     if (this.#response === undefined) return undefined;
     const { status, headers } = this.#response;
     return { status, headers, ...(headers[requestIdHeader] !== undefined && this.#requestId()) };
   }
 
-  /** How long the last attempt that got a response took. */
+  /** Of the last attempt that got a response. */
   get latencyMs(): number | undefined {
     return this.#latencyMs;
   }
 
-  /** Keeps what is confidential of body and query out of all that is told. */
+  /** Keeps confidential values of body and query out of events and errors. */
   hideValues(values: Readonly<Record<string, unknown>>): void {
     this.#values = values;
   }
@@ -127,7 +127,7 @@ export class CallReport {
     return error;
   }
 
-  /** As it was sent, unless it is not an id but something that the request keeps secret. */
+  /** As it was sent, unless it holds something that the request keeps secret. */
   #requestId(): { readonly requestId: string } | undefined {
     const sent: unknown = this.#sentRequestId;
     const isId = typeof sent === "string" && /^[\x20-\x7e]{1,128}$/.test(sent) && isShowable(sent, this.#hidden());
@@ -135,7 +135,7 @@ export class CallReport {
   }
 
   #hidden(): string[] {
-    // Of a call without a row, nobody knows which values are accounts.
+    // Raw requests have no table of fields, so any value may be an account.
     const operation = this.#operation;
     const confidential =
       operation.verb === "request" ? textsIn(this.#values) : confidentialValues(operation.record, this.#values);
@@ -144,7 +144,7 @@ export class CallReport {
   }
 }
 
-/** Tells of a failure, of a call or of a token that was wanted for none. */
+/** Reports the failure of a call, or of a token requested outside a call. */
 export function reportFailure(
   reporter: Reporter,
   what: Pick<FailureEvent, "operation" | "method" | "path">,
@@ -169,5 +169,5 @@ function named({ name: operation, method, path }: AnyOperation) {
 
 const requestIdHeader = "x-request-id";
 
-/** Headers of the caller's own that carry credentials. */
+/** Names of headers that carry credentials. */
 const credential = /auth|cookie|credential|key|password|secret|token/;

@@ -17,7 +17,7 @@ import { readResponse, type ValidationMode } from "./read-response.js";
 import type { Schemas } from "./schema.js";
 import { assertSigner, signatureOf } from "./sign-only.js";
 
-/** What a call is made of: the caller's input, or a request that was signed earlier. */
+/** The caller's input, or a request that was signed earlier. */
 export type CallSource =
   | { readonly ids: readonly string[]; readonly input: CallInput<unknown>; readonly signed: boolean }
   | { readonly presigned: SignedRequest; readonly sendBy: Timestamp };
@@ -25,7 +25,7 @@ export type CallSource =
 interface Progress {
   signature: string | undefined;
   attempts: number;
-  /** What the attempts so far may have done. */
+  /** What all attempts so far may have done. */
   effect: Effect;
   /** Whether any byte of them may have left. */
   isSent: boolean;
@@ -41,7 +41,7 @@ interface Attempt {
 
 type Outcome = { readonly data: unknown } | Failure;
 
-/** One call, in the order in which it happens: prepare, sign, attempt, read, and one place where a failure becomes an error. */
+/** One call, from top to bottom: prepare, sign, attempt, read. One place turns a failure into an error. */
 export class Call {
   readonly report: CallReport;
   readonly #client: CallContext;
@@ -55,7 +55,7 @@ export class Call {
   readonly #maxRetries: number;
 
   /**
-   * Reads all of the input: what the caller changes afterwards doesn't reach the request.
+   * Reads all of the input, so later changes to it don't reach the request.
    *
    * @throws {InvalidArgumentError} when an option, a header, or the input can't be used.
    */
@@ -115,7 +115,7 @@ export class Call {
     return request;
   }
 
-  /** Signed once: a retry carries the same bytes and the same signature. One attempt with a renewed token is no retry. */
+  /** Signs once: a retry has the same bytes and the same signature. An attempt with a renewed token isn't a retry. */
   async #perform(
     request: PreparedRequest,
     schemas: Schemas,
@@ -159,7 +159,7 @@ export class Call {
     }
   }
 
-  /** A proxy may have sent a request on and respond for itself: the signer looks before it is sent again. */
+  /** A proxy may have forwarded a request and still respond itself, so the signer searches before it sends again. */
   #isFinal({ kind }: Failure): boolean {
     return this.#maxRetries === 0 || ("presigned" in this.#source && kind === "status");
   }
@@ -198,7 +198,7 @@ export class Call {
     const part = attemptPart(this.#operation, this.#client, attempt.number);
     return tracing.follow(part, async ({ headers, note }) => {
       try {
-        // Those of the trace give way to the caller's own: who passes a trace on passes it on alone.
+        // The caller's own trace headers replace these.
         const response = await this.#send(attempt, { ...headers, ...this.#headers });
         const { status } = response;
         note({ "http.response.status_code": status, "error.type": status >= 400 ? String(status) : undefined });

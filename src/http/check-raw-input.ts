@@ -17,7 +17,7 @@ export function checkRawQuery({ name }: RawOperation, given: object = {}): Query
   return Object.fromEntries(values.map(([parameter, value]) => [parameter, String(value)]));
 }
 
-/** @throws {InvalidArgumentError} that says what JSON can't carry, and where. */
+/** @throws {InvalidArgumentError} that says what JSON can't carry, and in which place. */
 export function checkRawBody({ name, method }: RawOperation, body: unknown): void {
   if (body === undefined) return;
   if (method === "GET") throw new InvalidArgumentError(`${name}: a GET has no body; give what it asks for as query`);

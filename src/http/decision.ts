@@ -6,7 +6,7 @@ import { provesNothing } from "../wire/status.js";
 import type { BrokenBody, WireResponse } from "../wire/transport.js";
 import type { WireFailure } from "../wire/wire-failure.js";
 
-/** What an operation does, as far as repeating it is concerned. No two creates are the same: the service has no idempotency key. */
+/** Whether an operation can be repeated. No two creates are the same, since the service has no idempotency key. */
 export type OperationKind =
   | "read"
   | "update"
@@ -91,7 +91,7 @@ export function operationKind(operation: AnyOperation, signed: boolean): Operati
   return operation.repeatable === true ? "repeatable" : signed ? "signed" : "create";
 }
 
-/** What nobody has described may move money, signed or not. */
+/** Undescribed requests may move money. */
 function rawKind({ method, idempotent }: RawOperation): OperationKind {
   if (method === "GET") return "read";
   return idempotent ? "update" : "signed";

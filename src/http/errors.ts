@@ -49,7 +49,7 @@ export function toError(failure: Failure, facts: CallFacts): CrossBorderError {
   const error = errorOf(failure, facts);
   const { attempts, requestId, status } = facts;
   const known = { operation: facts.operation.name, attempts, requestId };
-  // Errors of tokens and signatures are made where nothing is known of the call.
+  // Errors of tokens and signatures don't know the call.
   for (const name of ["operation", "attempts", "requestId"] as const) {
     if (known[name] !== undefined && error[name] === undefined) Object.assign(error, { [name]: known[name] });
   }

@@ -51,7 +51,7 @@ export function refusedStatus(failureClass: FailureClass, response: WireResponse
   return { kind: "status", class: failureClass, reason: String(response.status), response, retryAfterMs };
 }
 
-/** @param isMade what came is the record of this create all the same. */
+/** @param isMade it is certainly the record of this create. */
 export function unreadable(response: WireResponse, problem: string, isMade = false): UnusableResponse {
   return { kind: "unusable", class: isMade ? "made" : "unreadable", reason: "unreadable", response, problem };
 }

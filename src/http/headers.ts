@@ -34,8 +34,8 @@ export function checkHeaders(
 }
 
 /**
- * `cache-control` of a list: what a cache holds is a list as it was. The caller's own directives stay beside it, and undo nothing: the more
- * restrictive one counts (RFC 9111, section 4.2.1).
+ * `cache-control` of a list, since a cached list is out of date. The caller's own directives can't undo it: the more restrictive one
+ * counts (RFC 9111, section 4.2.1).
  */
 export function withNoCache(own: string | undefined): string {
   return own === undefined || own.trim() === "" ? "no-cache" : `no-cache, ${own}`;

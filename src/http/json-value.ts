@@ -4,9 +4,9 @@ import { describeValue, looksLikeName } from "../core/describe.js";
 const maxLevels = 100;
 
 /**
- * What JSON would lose of a value, and where; undefined if nothing. What has a `toJSON` makes its own JSON.
+ * The first part of a value that JSON can't carry, as a sentence. Values with a `toJSON` make their own JSON.
  *
- * @param path where the value stands, for messages.
+ * @param path the value's place, for messages.
  * @param isExact refuses whole numbers that were rounded when they were read.
  */
 export function jsonFault(path: string, value: unknown, isExact = false, left = maxLevels): string | undefined {

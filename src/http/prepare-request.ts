@@ -8,7 +8,7 @@ import { checkRawBody, checkRawQuery } from "./check-raw-input.js";
 export interface RequestSettings {
   /** Path of the base URL, without a slash at its end; may be empty. */
   readonly basePath: string;
-  /** Whether the query belongs to the signed text. */
+  /** Whether the query is part of the signed text. */
   readonly signQuery: boolean;
 }
 
@@ -20,14 +20,14 @@ export interface PreparedRequest {
   /** The raw body, as text and as the bytes that are signed and sent. */
   readonly text: string;
   readonly body: Uint8Array | undefined;
-  /** Present where the request was signed earlier. */
+  /** Present if the request was signed earlier. */
   readonly signature?: string;
-  /** What body and query hold, by field; of a call without a row, everything that it was given. */
+  /** Body and query, by field. For a raw request, all that it was given. */
   readonly values: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Checks an input. No I/O: whatever can be wrong with it is found here.
+ * Checks an input without I/O. Every mistake in it is found here.
  *
  * @throws {InvalidArgumentError} that names what is wrong.
  */

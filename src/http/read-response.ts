@@ -5,10 +5,10 @@ import { classifyResponse } from "./decision.js";
 import { brokenOff, type Failure, refusedStatus, unreadable } from "./failure.js";
 import type { Mismatch, Schemas } from "./schema.js";
 
-/** How responses are compared with the description: `report` reports differences, `strict` throws on them, `off` does not look. */
+/** How to compare responses with the description: `report` differences, throw (`strict`), or don't compare (`off`). */
 export type ValidationMode = "report" | "strict" | "off";
 
-/** What a response comes to: the data or a failure, and what differs from the description. */
+/** The data or a failure, and the differences from the description. */
 export interface ReadResponse {
   readonly outcome: { readonly data: unknown } | Failure;
   readonly mismatches: readonly Mismatch[];
@@ -29,7 +29,7 @@ export function readResponse(
   const failureClass = classifyResponse(response);
   if (failureClass !== undefined) return only(refusedStatus(failureClass, response));
   if (operation.verb === "request") return only(readRaw(response));
-  // The description gives the response to an update no body: whatever it contains, the update is done, unless a page of a proxy's came.
+  // The description gives this response no body, so the update is done, unless it's a proxy's page.
   if (operation.verb === "update") {
     return only(isPage(response) ? unreadable(response, "it is a page of HTML") : { data: undefined });
   }
@@ -50,7 +50,7 @@ export function readResponse(
   return { outcome: unreadable(response, difference, operation.verb === "create"), mismatches };
 }
 
-/** Takes any JSON, or no body, since nothing else is known of a raw response. */
+/** Accepts any JSON, or no body. */
 function readRaw(response: WireResponse): ReadResponse["outcome"] {
   const { text, broken } = response;
   if (broken !== undefined) return brokenOff(response, broken);
@@ -68,7 +68,7 @@ function only(outcome: ReadResponse["outcome"]): ReadResponse {
   return { outcome, mismatches: noMismatches };
 }
 
-/** Why the data can't be what was asked for; `undefined` where it can. A 2xx alone is no proof: proxies send it, and so does a socket out of step. */
+/** Why the data isn't what was asked for, if so. A 2xx alone proves nothing: proxies send it, and so does a connection out of step. */
 function problemOf(
   { verb, identifiedBy, record }: Operation,
   sent: Readonly<Record<string, unknown>>,
@@ -84,7 +84,7 @@ function problemOf(
   return isOwn ? undefined : `its ${identifiedBy} is not the one that was sent`;
 }
 
-/** A service may trim an id, or give it as a number. */
+/** A service may trim an id, or return it as a number. */
 function idText(id: unknown): unknown {
   return typeof id === "string" || typeof id === "number" ? String(id).trim() : id;
 }
@@ -102,7 +102,7 @@ function isArrayOfObjects(value: unknown): boolean {
   return Array.isArray(value) && value.every(isObject);
 }
 
-/** More levels than any record has, and few enough for whatever copies or stores it. */
+/** More levels than any record has, and few enough to copy and store it. */
 const maxLevels = 100;
 
 function isDeep(value: unknown, left = maxLevels): boolean {
@@ -110,7 +110,7 @@ function isDeep(value: unknown, left = maxLevels): boolean {
   return left === 0 || Object.values(value).some((item) => typeof item === "object" && isDeep(item, left - 1));
 }
 
-/** Decided by the body, since frameworks call an empty body HTML too. */
+/** Decided by the body, since frameworks label an empty body as HTML, too. */
 function isPage({ text, headers, broken }: WireResponse): boolean {
   if (broken !== undefined && text === "") return /html/i.test(headers["content-type"] ?? "");
   return /^\s{0,9999}</.test(text);

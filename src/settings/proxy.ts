@@ -29,7 +29,7 @@ interface Exception {
  * without either: `bank.example` (and all names below it), `.bank.example`, `bank.example:8443`, `10.1.2.3`, `::1`, `*`. Other
  * entries, such as ranges of addresses, are left out.
  *
- * @throws {ConfigError} for an address that is no proxy's. It never holds the address: there may be a password in it.
+ * @throws {ConfigError} if the address isn't a proxy's. The message never holds the address, which may have a password.
  */
 export function readProxy(
   { proxy, noProxy }: Pick<Settings, "proxy" | "noProxy">,
@@ -61,7 +61,7 @@ export interface ProxyDispatcher {
   close(): Promise<void>;
 }
 
-/** @param tls for the service and the identity provider; a proxy is trusted by the well-known authorities as well. */
+/** @param tls for the service and the identity provider. For the proxy, the well-known authorities count, too. */
 export async function openProxyDispatcher(
   { url, isForHttp, exceptions }: ProxyRules,
   tls: TlsMaterial,
@@ -82,7 +82,7 @@ export async function openProxyDispatcher(
     showsStart: true,
     dispatch: (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) =>
       agent.dispatch(options, handler),
-    // undici asks a proxy that closes its connection again and again, for requests that nobody waits for any more.
+    // undici reconnects without end to a proxy that closes its connections, even if no call waits.
     close: () => agent.destroy(),
   };
 }

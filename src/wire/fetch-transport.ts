@@ -10,8 +10,8 @@ export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;
 /**
  * The transport over a `fetch` of the caller's: for MSW, browsers and edge runtimes.
  *
- * A fetch does not tell when the first byte leaves, and one that is handed in may repeat requests by itself. So whatever
- * fails after it was called counts as sent.
+ * `fetch` doesn't tell when it sends the first byte, and the caller's own may repeat requests. So every failure after the
+ * call counts as sent.
  */
 export function fetchTransport(fetch: FetchLike): Transport {
   return {
@@ -24,7 +24,7 @@ async function exchange(fetch: FetchLike, request: WireRequest, deadline: Deadli
   deadline.assertMaySend();
   const abort = new AbortController();
   let stopListening: (() => void) | undefined;
-  // Not every fetch respects its signal: the races below settle whatever it does.
+  // Not every fetch respects its signal, so the races below settle without it.
   const ended = new Promise<never>((_, reject) => {
     stopListening = deadline.onEnd(() => {
       reject(deadline.failure(true));
@@ -41,7 +41,7 @@ async function exchange(fetch: FetchLike, request: WireRequest, deadline: Deadli
     const problem = (abort.signal.aborted ? deadline.ended : undefined) ?? broken ?? decoded.broken;
     if (problem !== undefined) abort.abort();
     return {
-      // A browser shows nothing of a redirect that it does not follow, not even its status.
+      // Browsers hide the status of a redirect that they don't follow.
       status: response.type === "opaqueredirect" ? 302 : response.status,
       headers: Object.fromEntries(response.headers),
       text: decoded.text,
@@ -55,7 +55,7 @@ async function exchange(fetch: FetchLike, request: WireRequest, deadline: Deadli
   }
 }
 
-/** The body that node-fetch gives is no web stream. */
+/** A body of node-fetch isn't a web stream. */
 function isWebResponse({ status, headers, body }: Partial<Response> = {}): boolean {
   return (
     typeof status === "number" &&
@@ -64,7 +64,7 @@ function isWebResponse({ status, headers, body }: Partial<Response> = {}): boole
   );
 }
 
-/** A new one for each call, since flows add facts to theirs. The request was sent, so a payment may have been made. */
+/** The request was sent, so a payment may have been made. */
 function noWebResponse(): ConfigError {
   const message = "the fetch option must return a web Response, as the global fetch does; that of node-fetch is none";
   return new ConfigError(message, { effect: "possible" });
@@ -84,7 +84,7 @@ async function start(fetch: FetchLike, request: WireRequest, signal: AbortSignal
   }
 }
 
-/** Whether the fetch followed a redirect although it was told not to. Mocks have no address. */
+/** Whether the fetch followed a redirect against its options. Mocks have no address. */
 function wasRedirected({ redirected, url }: Response, { origin }: WireRequest): boolean {
   return redirected || (URL.canParse(url) && new URL(url).origin !== origin);
 }

@@ -10,14 +10,15 @@ export interface Route {
   readonly dispatcher: Pick<Dispatcher, "dispatch">;
   /** Set if it is the client's own. */
   readonly own: UndiciAgent | undefined;
-  /** Whether it certainly calls `onRequestStart` before it writes. A dispatcher of the caller's may not. */
+  /** Whether it certainly calls `onRequestStart` before it writes. The caller's own dispatcher may not. */
   readonly showsStart: boolean;
 }
 
 /**
- * Sends one request by a dispatcher, over a used connection only if that responds within `firstByteMs`. Its handler's
- * `onRequestStart` is the one sure sign of whether a byte can have been written: error codes are not, since a reset in the
- * TLS handshake and one after the whole request look alike.
+ * Sends one request by a dispatcher. A used connection must respond within `firstByteMs`.
+ *
+ * Only `onRequestStart` tells whether a byte can have been written. Error codes don't: a reset in the TLS handshake and one
+ * after the whole request look alike.
  */
 export function exchange(
   route: Route,
@@ -120,7 +121,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     return this.#hasStarted || !this.#route.showsStart;
   }
 
-  /** Some wrappers of a handler swallow what it throws, and some controllers are not those of a socket: so both are used. */
+  /** Some wrappers swallow what a handler throws, and some controllers don't end a socket, so it does both. */
   #refuseSecondSending(controller: Dispatcher.DispatchController): never {
     if (this.#status !== 0) this.onResponseError(controller, undefined);
     else this.#fail(new WireFailure({ sent: true, reason: "REPEATED_BY_DISPATCHER" }));
@@ -178,7 +179,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
 const noText: DecodedText = { text: "" };
 
-/** An error for the dispatcher. Its code is one that `interceptors.retry` does not retry. */
+/** An error for the dispatcher, with a code that `interceptors.retry` doesn't retry. */
 function refusal(message: string): Error {
   return Object.assign(new Error(message), { code: "UND_ERR_ABORTED" });
 }

@@ -1,11 +1,11 @@
 /**
- * A connection that failed before a status arrived. Internal: a call or a token request turns it into a public error. (What
- * the deadline or the caller's signal ends is `Ended`.)
+ * A connection that failed before a status arrived. Internal: a call or a token request turns it into a public error. If the
+ * deadline or the caller's signal ended it, it's an `Ended`.
  */
 export class WireFailure extends Error {
-  /** False only where it is certain that no byte of the request was written. */
+  /** False only if certainly no byte of the request was written. */
   readonly sent: boolean;
-  /** Trying again can't help: an untrusted certificate, a TLS version that is not supported, a proxy that refuses. */
+  /** Whether a retry can't help: an untrusted certificate, an unsupported TLS version, a proxy that refuses. */
   readonly permanent: boolean;
   /** An error code such as `ECONNREFUSED`. Never a message: messages carry addresses and bodies. */
   readonly reason: string;
@@ -42,8 +42,8 @@ export function reasonOf(error: unknown): string {
 }
 
 /**
- * What a message adds where a server closed the connection before it responded to anything. In TLS 1.3 a client hears in no other way that
- * the server wants a certificate of it.
+ * Added if a server closed the connection before its first response. In TLS 1.3 a client learns in no other way that the server
+ * wants a certificate.
  */
 export function closingHint(origin: string, reason: string): string {
   const isLikely = origin.startsWith("https:") && /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(reason);
