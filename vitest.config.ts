@@ -32,7 +32,7 @@ export const alias = [
 
 /** For `npm run test:all` alone: hours of traffic, flows at every fault, connections that lie idle, whole probes, what large responses and lists cost, what bundlers make of the package, and scripts that no source uses. */
 const onlyThorough = [
-  "test/faults/{flow-matrix,idle-connections,retry-budget,token-renewal,trials}.test.ts",
+  "test/faults/{flow-matrix,idle-connections,retry-budget,token-renewal}.test.ts",
   "test/cli/probe/{odd-services,services}.test.ts",
   "test/sandbox/remembered.test.ts",
   "test/package/bundle*.test.ts",
