@@ -32,9 +32,8 @@ export const alias = [
 
 /** For `npm run test:all` alone: hours of traffic, flows at every fault, connections that lie idle, whole probes, what large responses and lists cost, what bundlers make of the package, and scripts that no source uses. */
 const onlyThorough = [
-  "test/faults/{flow-matrix,idle-connections,retry-budget,token-renewal,trials}.test.ts",
+  "test/faults/{flow-matrix,idle-connections,retry-budget,token-renewal}.test.ts",
   "test/cli/probe/{odd-services,services}.test.ts",
-  "test/http/{read-response,response-costs}.test.ts",
   "test/sandbox/remembered.test.ts",
   "test/package/bundle*.test.ts",
   "test/release/**/*.test.ts",
@@ -50,7 +49,6 @@ const system = [
   "test/opentelemetry/set-up.test.ts",
   "test/observability/prometheus.test.ts",
   "test/examples/**/*.test.ts",
-  "test/http/response-costs.test.ts",
 ];
 /** Tests that count timers, or whose world's clock everybody has: beside no test that leaves some, such as those of sockets. */
 const timers = [

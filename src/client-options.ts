@@ -83,8 +83,8 @@ export interface ClientOptions {
    */
   readonly fetch?: FetchLike | undefined;
   /**
-   * An undici dispatcher (7 or 8) of your own, for a proxy. It stays open when the client is closed. Where it would send a
-   * request a second time (a retry, a redirect), the client stops it.
+   * An undici dispatcher (7 or 8) of your own, for a proxy. It stays open when the client is closed. It must send each request
+   * once: a second start is stopped. It can't tell whether a failed request was sent, so more outcomes are `possible`.
    */
   readonly dispatcher?: DispatcherLike | undefined;
   /** Hooks that are told what the client does. No event contains a secret, a body or an id. */
@@ -211,7 +211,8 @@ export const clientOptions = {
     accepts: isDispatcher,
     wanted: "an undici dispatcher: an object with a dispatch method",
     documentedDefault: "an agent of its own",
-    documentation: "an undici 7 or 8 dispatcher, for a proxy",
+    documentation:
+      "an undici 7 or 8 dispatcher, for a proxy. It must send each request once, and can't tell whether a failed one was sent, so more outcomes are `possible`",
   },
   on: {
     accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),

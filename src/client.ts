@@ -18,7 +18,6 @@ import type { HealthReport } from "./http/check-health.js";
 import { HttpClient } from "./http/http-client.js";
 import type { RawRequest } from "./http/raw-request.js";
 import { RetryBudget } from "./http/retry-budget.js";
-import { operations } from "./resources/catalogue.js";
 import { LiquidityProviders } from "./resources/liquidity-providers.js";
 import { PaymentGateways, paymentGateways } from "./resources/payment-gateways.js";
 import { type PaymentIntentRequest, PaymentIntents } from "./resources/payment-intents.js";
@@ -97,7 +96,7 @@ export class CrossBorderClient {
    * @throws {ConfigError} when it is to be signed and the client has no signingKey.
    */
   request<const Path extends `/${string}`>(request: RawRequest<Path>, options?: RequestOptions): ApiPromise<unknown> {
-    return this.#http.request(request, operations.values(), options);
+    return this.#http.request(request, options);
   }
 
   /**

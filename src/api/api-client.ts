@@ -14,12 +14,12 @@ export interface PagingValues {
 
 export interface CallInput<Body> {
   readonly body?: Body;
-  /** The body's unknown fields came from the service: none of them is a misspelling. */
+  /** The body's unknown fields came from the service, so none of them is misspelled. */
   readonly isFromService?: true;
   /** Filters of a list, or the declared query parameters of a single read. */
   readonly query?: object | undefined;
   readonly paging?: PagingValues;
-  /** Returns records that differ from the description even where the client's validation is strict. */
+  /** Returns records that differ from the description even if the client's validation is strict. */
   readonly lenient?: true;
 }
 
@@ -33,11 +33,11 @@ export interface SignedRequest {
   readonly signature: string;
 }
 
-/** Calls operations: what resources and flows need of the client. */
+/** What resources and flows need of the client. */
 export interface ApiClient {
   /** Of the service: origin and base path, without a slash at its end. */
   readonly baseUrl: string;
-  /** Where what is done with this client is reported. */
+  /** Gets the events of this client. */
   readonly reporter: Reporter;
   /** Absent while tokens are requested as they are needed. */
   readonly tokenHold: TokenHold | undefined;
@@ -49,8 +49,8 @@ export interface ApiClient {
     options?: RequestOptions,
   ): ApiPromise<Output>;
   /**
-   * Refuses what `call` would refuse before anything is sent, and does nothing else. For a signed operation, the key or the signer
-   * makes one trial signature in the life of the client.
+   * Throws what `call` would throw before it sends anything. For a signed operation, the key or the signer makes one trial signature
+   * per client.
    */
   check<Ids extends readonly string[], Body, Output>(
     operation: TypedOperation<string, Ids, Body, Output>,
@@ -68,7 +68,7 @@ export interface ApiClient {
   /**
    * Sends a request that `sign` made, maybe in another process, byte for byte.
    *
-   * @param sendBy a request that has not been sent by then, by either clock, is not sent at all.
+   * @param sendBy if the request hasn't been sent by then, by either clock, it isn't sent at all.
    */
   send<Ids extends readonly string[], Body, Output>(
     operation: TypedOperation<string, Ids, Body, Output>,
@@ -76,7 +76,7 @@ export interface ApiClient {
     sendBy: Timestamp,
     options?: RequestOptions,
   ): ApiPromise<Output>;
-  /** SHA-256 of the signing key's public key (DER, SubjectPublicKeyInfo) in hex; `undefined` where there is no signing key. */
+  /** SHA-256 of the signing key's public key (DER, SubjectPublicKeyInfo) in hex; `undefined` if there is no signing key. */
   signingKeyId(): Promise<string | undefined>;
   /** Refuses an operation that this client can't sign. */
   assertCallable(operation: Operation): void;
@@ -91,7 +91,7 @@ export interface GetOptions<Query> extends RequestOptions {
   readonly query?: Query | undefined;
 }
 
-/** What a client of any copy of this package calls operations with; `undefined` for anything else. */
+/** What a client calls operations with; `undefined` for anything else. */
 export function apiClientOf(client: unknown): ApiClient | undefined {
   const api: unknown = Reflect.get(Object(client), apiClientKey);
   return typeof api === "object" && api !== null ? (api as ApiClient) : undefined;

@@ -1,6 +1,6 @@
 /**
- * What a field of the description is. The kind decides everything that is done with the field: how it is checked, filtered and
- * stored, and whether it may appear in a message.
+ * What a field of the description is. The kind decides how the field is checked, filtered, and stored, and whether it may appear in
+ * a message.
  */
 export type FieldKind =
   | "text"
@@ -17,7 +17,7 @@ export type FieldKind =
 interface FieldKindFacts {
   /** What a value must be, for messages. */
   readonly wanted: string;
-  /** Its value never appears in a message, an event or a log. */
+  /** Its value never appears in a message, an event, or a log. */
   readonly isConfidential?: true;
 }
 
@@ -29,12 +29,12 @@ export const fieldKinds: Readonly<Record<FieldKind, FieldKindFacts>> = {
   decimal: { wanted: 'a decimal string such as "1500.00"' },
   /** ISO 8601 in UTC, kept as a string so that no sub-second digit is lost. */
   timestamp: { wanted: "an ISO 8601 timestamp in UTC" },
-  /** A string whose values the description does not show. */
+  /** A string with values that the description doesn't show. */
   status: { wanted: aString },
-  /** A string of known values; others are let through, and reported. */
+  /** A string of known values. Others are accepted and reported. */
   paymentStatus: { wanted: "pending, processed, error or reverted" },
   integer: { wanted: "a whole number that JavaScript holds exactly" },
-  /** A public key as the service takes it. A private key in its place is never sent. */
+  /** A public key as the service accepts it. A private key in its place is never sent. */
   publicKey: { wanted: "Base64 of the PEM public key, as publicKeyToBase64 makes it" },
   secret: { wanted: aString, isConfidential: true },
   /** An account number, or the name of an account's holder. */
@@ -54,10 +54,10 @@ type KindOf<T> = unknown extends T
 /** Fields that may be left out, or given as `undefined`, which means the same. */
 export type Optional<T> = { [K in keyof T]?: T[K] | undefined };
 
-/** A table of all fields of `T`: one too many or one too few does not compile. */
+/** A table of all fields of `T`. A missing field doesn't compile. */
 export type Fields<T> = { readonly [K in keyof T]-?: KindOf<Exclude<T[K], undefined>> };
 
-/** The same table where `T` is not known. */
+/** The same table of an unknown `T`. */
 export type FieldTable = Readonly<Record<string, FieldKind>>;
 
 /** The kind of a field; `undefined` when the table has no such field. */
@@ -65,7 +65,7 @@ export function kindOfField(fields: FieldTable, name: string): FieldKind | undef
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
-/** The values that may appear in no message, although the service may repeat them in one. */
+/** The values that may appear in no message. The service may repeat them in one. */
 export function confidentialValues(fields: FieldTable, values: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(values).flatMap(([name, value]) => {
     const kind = kindOfField(fields, name);
@@ -74,7 +74,7 @@ export function confidentialValues(fields: FieldTable, values: Readonly<Record<s
   });
 }
 
-/** The fields of a payment whose status says that it failed, in whatever case the service writes it. */
+/** The status fields of a payment that say it failed, in any case of letters. */
 export function failedStatuses(record: FieldTable, data: unknown): readonly string[] {
   const values: Readonly<Record<string, unknown>> = Object(data);
   return Object.keys(record).filter(
@@ -83,8 +83,8 @@ export function failedStatuses(record: FieldTable, data: unknown): readonly stri
 }
 
 /**
- * Whether what looks like a record is only the request that asked for it, which nobody need have carried out: what stands before the service,
- * or in its place, may send it back. Of a record the service gives more, or another id.
+ * Whether a response only echoes its request. A proxy or another server may send it back without carrying it out. A record has more
+ * fields, or another id.
  */
 export function repeatsRequest(
   record: FieldTable,

@@ -50,7 +50,7 @@ export function encodeId(operation: string, parameter: string, given: unknown): 
   return encode(id, `${operation}: ${parameter}`);
 }
 
-/** URLs drop the first three. The others come from templates such as `${id}`, if there is no id. */
+/** URLs drop the first three. Templates such as `${id}` make the others if there is no id. */
 const noIds: ReadonlySet<string> = new Set(["", ".", "..", "undefined", "null", "[object Object]"]);
 
 function describeId(id: unknown): string {

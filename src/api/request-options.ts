@@ -19,7 +19,7 @@ export interface ResponseInfo {
   readonly status: number;
   /** Header names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** `x-request-id`, where the service or a proxy in front of it sends one. */
+  /** `x-request-id`, if the service or a proxy in front of it sends one. */
   readonly requestId?: string;
 }
 
@@ -44,7 +44,7 @@ export const maxRetriesOption: Pick<Option<number>, "accepts" | "wanted"> = {
   wanted: "a whole number, 0 or more",
 };
 
-/** All of a signal that a call needs, up to its end. */
+/** What a call needs of a signal. */
 function isSignal(value: unknown): boolean {
   const { aborted, addEventListener, removeEventListener } = (value ?? {}) as Partial<AbortSignal>;
   return (
@@ -61,7 +61,7 @@ export const requestOptions: OptionTable<RequestOptions> = {
   timeoutMs: { ...timeoutMsOption, documentation: "total time of the call" },
   maxRetries: { ...maxRetriesOption, documentation: "how often a safe failure is retried" },
   headers: {
-    // Names and values are checked where the headers are put together, with a message for each.
+    // `checkHeaders` checks names and values.
     accepts: isPlainObject,
     wanted: 'an object such as { "x-name": "value" }',
     documentation: "further headers",

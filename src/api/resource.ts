@@ -3,45 +3,27 @@ import type { Operation, TypedOperation, Verb } from "./operation.js";
 import { parsePathTemplate } from "./path.js";
 
 /** What the description says of one resource: its fields, and what can be done with its records. */
-export interface ResourceDescription<Item, Create, Update, Owner extends string = string> {
+export interface ResourceDescription<Item, Create, Update> {
   readonly fields: Fields<Item>;
   /**
    * The query parameters of `list` and `get`: every field of the record, except those named here. `open`: the description does
    * not show those of `list`.
    */
   readonly filters?: "open" | { readonly except: readonly (keyof Item & string)[] };
-  readonly create?: [Create] extends [never] ? never : CreateDescription<Create, Owner>;
+  readonly create?: BodyDescription<Create>;
   readonly get?: true;
   readonly list?: true;
-  readonly update?: [Update] extends [never] ? never : BodyDescription<Update, Owner>;
+  readonly update?: BodyDescription<Update>;
 }
 
-// A row that names the gateway says whether that gateway has to sign: an unsigned payment must not be an oversight.
-type BodyDescription<Body, Owner extends string> = {
+/** The comments of `Operation` say what these are. */
+interface BodyDescription<Body> extends Pick<Operation, "signer" | "repeatable" | "sendsBack"> {
   readonly body: readonly (keyof Body & string)[];
   readonly required?: readonly (keyof Body & string)[];
-} & Choices<Body> &
-  (
-    | { readonly signed: boolean; readonly signer: (keyof Body & string) | Owner }
-    | { readonly signed?: never; readonly signer?: never }
-  );
-
-/** The values of the fields whose type allows no others: none of these fields can be left out. */
-type Choices<Body> = [ChoiceField<Body>] extends [never]
-  ? { readonly oneOf?: never }
-  : { readonly oneOf: { readonly [K in ChoiceField<Body>]: readonly (Exclude<Body[K], undefined> & string)[] } };
-type ChoiceField<Body> = {
-  [K in keyof Body]-?: unknown extends Body[K] ? never : string extends Exclude<Body[K], undefined> ? never : K;
-}[keyof Body];
-
-// A signed create whose response nothing ties to its request would take the 2xx of another record for its own.
-type CreateDescription<Body, Owner extends string> = BodyDescription<Body, Owner> & {
-  readonly repeatable?: true;
-  readonly sendsBack?: true;
-} & (
-    | { readonly signed: true; readonly identifiedBy: keyof Body & string }
-    | { readonly signed?: false; readonly identifiedBy?: keyof Body & string }
-  );
+  readonly oneOf?: Readonly<Record<string, readonly string[]>>;
+  readonly signed?: boolean;
+  readonly identifiedBy?: keyof Body & string;
+}
 
 export type Resource<Name extends string, Path extends string, Item, Create, Update, Verbs extends Verb> = {
   readonly [V in Verbs]: TypedOperation<`${Name}.${V}`, IdsOf<Path, V>, BodyOf<V, Create, Update>, OutputOf<V, Item>>;
@@ -55,37 +37,9 @@ type IdsOf<Path extends string, V extends Verb> = V extends "create" | "list"
 export type ParametersOf<Path extends string> = Path extends `${string}{${string}}${infer Rest}`
   ? [string, ...ParametersOf<Rest>]
   : [];
-/** The names of a path template's parameters. */
-type ParameterOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | ParameterOf<Rest>
-  : never;
 type BodyOf<V extends Verb, Create, Update> = V extends "create" ? Create : V extends "update" ? Update : never;
 // biome-ignore lint/suspicious/noConfusingVoidType: what the promise of an update resolves to
 type OutputOf<V extends Verb, Item> = V extends "update" ? void : V extends "list" ? Item[] : Item;
-
-/** Refuses what inference alone would let through: a verb, a field or a property of a body that does not exist. */
-type Exact<Given extends { readonly fields: unknown }, Item, Create, Update, Owner extends string> = NothingElse<
-  Given,
-  ResourceDescription<Item, Create, Update, Owner>
-> & { readonly fields: NothingElse<Given["fields"], Item> } & {
-  readonly [V in keyof Given & ("create" | "update")]: NothingElse<
-    Given[V],
-    V extends "create" ? CreateDescription<Create, Owner> : BodyDescription<BodyOf<V, Create, Update>, Owner>
-  >;
-} & EveryField<Given, Create | Update>;
-type NothingElse<Given, Known> = { readonly [K in Exclude<keyof Given, keyof Known>]: never };
-
-/** Refuses bodies that leave out a field of their type: the error names it as missing. */
-type EveryField<Given, Body> = [keyof Given & ("create" | "update")] extends [never]
-  ? unknown
-  : [Exclude<keyof Body, BodyField<Given>>] extends [never]
-    ? unknown
-    : { readonly fieldsMissingInBodies: Exclude<keyof Body, BodyField<Given>> };
-type BodyField<Given> = {
-  [V in keyof Given & ("create" | "update")]: Given[V] extends { readonly body: readonly (infer Name)[] }
-    ? Name
-    : never;
-}[keyof Given & ("create" | "update")];
 
 /**
  * Makes the rows of a resource. Names, methods and the paths of single records are derived, so that a row can't contradict
@@ -102,11 +56,11 @@ export function resource<Item, Create = never, Update = Create>() {
   return <
     const Name extends string,
     const Path extends `/${string}`,
-    const Description extends ResourceDescription<Item, Create, Update, ParameterOf<Path>>,
+    const Description extends ResourceDescription<Item, Create, Update>,
   >(
     name: Name,
     path: Path,
-    description: Description & Exact<Description, Item, Create, Update, ParameterOf<Path>>,
+    description: Description,
   ): Resource<Name, Path, Item, Create, Update, keyof Description & Verb> => {
     const rows: Partial<Record<Verb, Operation>> = {};
     for (const verb of verbs) {

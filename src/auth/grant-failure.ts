@@ -2,7 +2,7 @@ import { Ended } from "../core/deadline.js";
 import { ConfigError, TokenError, type TokenErrorCode } from "../core/errors.js";
 import type { TokenEvent } from "../events/events.js";
 import { provesNothing } from "../wire/status.js";
-import { closingHint, describeProxyRefusal, type ProxyRefusal, WireFailure } from "../wire/wire-failure.js";
+import { closingHint, proxyRefusal, WireFailure } from "../wire/wire-failure.js";
 
 /** How a token is requested. The names are the values of `grant_type`. */
 export type Grant = TokenEvent["grant"];
@@ -47,8 +47,6 @@ export interface GrantFailure {
   readonly reason?: string;
   /** What keeps this process from sending, and what to do. */
   readonly problem?: string;
-  /** The proxy that made no connection. */
-  readonly proxy?: ProxyRefusal;
   /** Nothing was sent: another process has noted the failure. */
   readonly isNoted?: true;
   /** The endpoint has never responded to this client. */
@@ -105,7 +103,7 @@ const rows: Readonly<Record<GrantFailureClass, Row>> = {
     ...fail,
     isUnspent: true,
     code: "proxy_refused",
-    says: ({ proxy = { origin: undefined, status: 0 } }, url) => [describeProxyRefusal(proxy, new URL(url).origin)],
+    says: (_, url) => [proxyRefusal(new URL(url).origin)],
   },
   refused: {
     refresh_token: "login",
@@ -277,9 +275,8 @@ export function failureOfWire(error: unknown): GrantFailure {
   if (!(error instanceof WireFailure)) return { class: "maybe-sent", reason: "UNKNOWN" };
   const reason = /^[\w.-]{1,64}$/.test(error.reason) ? error.reason : "UNKNOWN";
   if (error.sent) return { class: "maybe-sent", reason };
-  const { permanent, proxy } = error;
-  if (permanent && proxy !== undefined) return { class: "proxy-refused", reason, proxy };
-  return { class: permanent ? "untrusted" : "unsent", reason };
+  if (reason === "PROXY_REFUSED") return { class: "proxy-refused", reason };
+  return { class: error.permanent ? "untrusted" : "unsent", reason };
 }
 
 /** Carries a failure through openid-client, which makes what its `fetch` throws the `cause` of an error of its own. */

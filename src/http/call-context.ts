@@ -15,17 +15,17 @@ export interface CallContext extends RequestSettings {
   readonly server: Attributes;
   readonly transport: Transport;
   readonly tokens: TokenSource;
-  /** Absent where the client was built without a signing key. */
+  /** Absent if the client was built without a signing key. */
   readonly signer: Signer | undefined;
   readonly schemas: SchemaLoader;
   readonly reporter: Reporter;
-  /** Whether the service has responded to anything. */
+  /** Whether the service ever responded. */
   hasResponded?: boolean;
   readonly reported: ReportedFields;
   readonly budget: RetryBudget;
   readonly inFlight: InFlight;
   readonly random: () => number;
-  /** Headers of every call, with names in lower case. Those of one call come before them. */
+  /** Headers of every call, with names in lower case. The headers of one call replace them. */
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly maxRetries: number;

@@ -1,4 +1,4 @@
-import { confidentialValues } from "../api/fields.js";
+import { confidentialValues, type FieldTable, failedStatuses } from "../api/fields.js";
 import type { AnyOperation } from "../api/operation.js";
 import type { ResponseInfo } from "../api/request-options.js";
 import { clock } from "../core/clock.js";
@@ -8,27 +8,27 @@ import type { FailureEvent } from "../events/events.js";
 import type { Reporter } from "../events/reporter.js";
 import type { WireResponse } from "../wire/transport.js";
 import type { CallContext } from "./call-context.js";
-import { type CallFacts, showableReason, toError } from "./call-error.js";
 import { textsIn } from "./check-raw-input.js";
+import { type CallFacts, showableReason, toError } from "./errors.js";
 import type { Failure } from "./failure.js";
 import { type Mismatch, unprintable } from "./schema.js";
 
 export type KnownByCall = Pick<CallFacts, "kind" | "attempts" | "effect" | "isSent" | "request" | "signed">;
 
-/** What one call tells: events, what its response was, and the error that it ends with. Nothing that the request kept secret is in them. */
+/** Events and errors of one call. They hold nothing that the request kept secret. */
 export class CallReport {
   readonly #client: CallContext;
   readonly #operation: AnyOperation;
-  /** The caller's own: some of them carry credentials. */
+  /** The caller's own. Some of them carry credentials. */
   readonly #headers: Readonly<Record<string, string>>;
   readonly #tokens: string[] = [];
   /** What body and query held, by field. */
   #values: Readonly<Record<string, unknown>> = {};
   readonly #startMs = clock.monotonicMs();
-  /** Without the text: keeping the promise of a call keeps this alive too. */
+  /** Without the text, since the promise of a call keeps this alive. */
   #response: Pick<WireResponse, "status" | "headers"> | undefined;
   #latencyMs: number | undefined;
-  /** The id that the last response with one gave. */
+  /** From the last response that had one. */
   #sentRequestId: string | undefined;
 
   constructor(client: CallContext, operation: AnyOperation, headers: Readonly<Record<string, string>>) {
@@ -37,19 +37,19 @@ export class CallReport {
     this.#headers = headers;
   }
 
-  /** What is told of the last response, once there was one. */
+  /** The last response, if there was one. */
   get response(): ResponseInfo | undefined {
     if (this.#response === undefined) return undefined;
     const { status, headers } = this.#response;
     return { status, headers, ...(headers[requestIdHeader] !== undefined && this.#requestId()) };
   }
 
-  /** How long the last attempt that got a response took. */
+  /** Of the last attempt that got a response. */
   get latencyMs(): number | undefined {
     return this.#latencyMs;
   }
 
-  /** Keeps what is confidential of body and query out of all that is told. */
+  /** Keeps confidential values of body and query out of events and errors. */
   hideValues(values: Readonly<Record<string, unknown>>): void {
     this.#values = values;
   }
@@ -73,17 +73,26 @@ export class CallReport {
     reporter.emit("response", { ...named(this.#operation), status, attempt, durationMs, ...requestId });
   }
 
-  /** Each field of an operation once in the life of a client, which remembers so many and no more; or each time. */
-  differs(mismatches: readonly Mismatch[], isEachTime = false): void {
+  /** Each field of an operation once in the life of a client, which remembers so many and no more. */
+  differs(mismatches: readonly Mismatch[]): void {
     const { reporter, reported } = this.#client;
     const { name: operation } = this.#operation;
     for (const mismatch of mismatches) {
-      if (!isEachTime && !reported.isNew(operation, mismatch.field)) continue;
+      if (!reported.isNew(operation, mismatch.field)) continue;
       const isShown = mismatch.field === unprintable || isShowable(mismatch.field, this.#hidden());
       if (isShown) reporter.emit("mismatch", { operation, ...mismatch });
       else if (reported.isNew(operation, unprintable)) {
         reporter.emit("mismatch", { operation, ...mismatch, field: unprintable });
       }
+    }
+  }
+
+  /** A created payment that says that it failed is recorded anyway. */
+  failedStatuses(record: FieldTable, data: unknown): void {
+    const { name: operation } = this.#operation;
+    for (const field of failedStatuses(record, data)) {
+      const found = String(Reflect.get(Object(data), field));
+      this.#client.reporter.emit("mismatch", { operation, field, expected: "pending or processed", found });
     }
   }
 
@@ -118,7 +127,7 @@ export class CallReport {
     return error;
   }
 
-  /** As it was sent, unless it is not an id but something that the request keeps secret. */
+  /** As it was sent, unless it holds something that the request keeps secret. */
   #requestId(): { readonly requestId: string } | undefined {
     const sent: unknown = this.#sentRequestId;
     const isId = typeof sent === "string" && /^[\x20-\x7e]{1,128}$/.test(sent) && isShowable(sent, this.#hidden());
@@ -126,7 +135,7 @@ export class CallReport {
   }
 
   #hidden(): string[] {
-    // Of a call without a row, nobody knows which values are accounts.
+    // Raw requests have no table of fields, so any value may be an account.
     const operation = this.#operation;
     const confidential =
       operation.verb === "request" ? textsIn(this.#values) : confidentialValues(operation.record, this.#values);
@@ -135,7 +144,7 @@ export class CallReport {
   }
 }
 
-/** Tells of a failure, of a call or of a token that was wanted for none. */
+/** Reports the failure of a call, or of a token requested outside a call. */
 export function reportFailure(
   reporter: Reporter,
   what: Pick<FailureEvent, "operation" | "method" | "path">,
@@ -160,5 +169,5 @@ function named({ name: operation, method, path }: AnyOperation) {
 
 const requestIdHeader = "x-request-id";
 
-/** Headers of the caller's own that carry credentials. */
+/** Names of headers that carry credentials. */
 const credential = /auth|cookie|credential|key|password|secret|token/;

@@ -10,15 +10,14 @@ import type { WireRequest, WireResponse } from "../wire/transport.js";
 import type { CallContext } from "./call-context.js";
 import { CallReport } from "./call-report.js";
 import { decisions, type OperationKind, operationKind, worseEffect } from "./decision.js";
-import { echoMismatches, failureMismatches } from "./echo-mismatches.js";
 import { type Failure, failureOfThrown } from "./failure.js";
-import { checkHeaders, pastCaches } from "./headers.js";
+import { checkHeaders, withNoCache } from "./headers.js";
 import { type PreparedRequest, prepareRequest, presignedRequest } from "./prepare-request.js";
 import { readResponse, type ValidationMode } from "./read-response.js";
 import type { Schemas } from "./schema.js";
 import { assertSigner, signatureOf } from "./sign-only.js";
 
-/** What a call is made of: the caller's input, or a request that was signed earlier. */
+/** The caller's input, or a request that was signed earlier. */
 export type CallSource =
   | { readonly ids: readonly string[]; readonly input: CallInput<unknown>; readonly signed: boolean }
   | { readonly presigned: SignedRequest; readonly sendBy: Timestamp };
@@ -26,7 +25,7 @@ export type CallSource =
 interface Progress {
   signature: string | undefined;
   attempts: number;
-  /** What the attempts so far may have done. */
+  /** What all attempts so far may have done. */
   effect: Effect;
   /** Whether any byte of them may have left. */
   isSent: boolean;
@@ -42,7 +41,7 @@ interface Attempt {
 
 type Outcome = { readonly data: unknown } | Failure;
 
-/** One call, in the order in which it happens: prepare, sign, attempt, read, and one place where a failure becomes an error. */
+/** One call, from top to bottom: prepare, sign, attempt, read. One place turns a failure into an error. */
 export class Call {
   readonly report: CallReport;
   readonly #client: CallContext;
@@ -56,7 +55,7 @@ export class Call {
   readonly #maxRetries: number;
 
   /**
-   * Reads all of the input: what the caller changes afterwards doesn't reach the request.
+   * Reads all of the input, so later changes to it don't reach the request.
    *
    * @throws {InvalidArgumentError} when an option, a header, or the input can't be used.
    */
@@ -116,7 +115,7 @@ export class Call {
     return request;
   }
 
-  /** Signed once: a retry carries the same bytes and the same signature. One attempt with a renewed token is no retry. */
+  /** Signs once: a retry has the same bytes and the same signature. An attempt with a renewed token isn't a retry. */
   async #perform(
     request: PreparedRequest,
     schemas: Schemas,
@@ -160,14 +159,12 @@ export class Call {
     }
   }
 
-  /** A proxy may have sent a request on and respond for itself: the signer looks before it is sent again. */
+  /** A proxy may have forwarded a request and still respond itself, so the signer searches before it sends again. */
   #isFinal({ kind }: Failure): boolean {
     return this.#maxRetries === 0 || ("presigned" in this.#source && kind === "status");
   }
 
   async #attempt(attempt: Attempt, schemas: Schemas, tracing: Tracing | undefined): Promise<Outcome> {
-    const { budget, validation } = this.#client;
-    const { request, signature } = attempt;
     const startMs = clock.monotonicMs();
     let response: WireResponse;
     try {
@@ -178,18 +175,15 @@ export class Call {
     this.report.responded(response, attempt.number, clock.monotonicMs() - startMs);
     const { outcome, mismatches } = readResponse(
       this.#operation,
-      request.values,
+      attempt.request.values,
       response,
       this.#validation(),
       schemas,
     );
     if ("data" in outcome) {
-      budget.giveBack();
-      if (signature !== undefined && validation !== "off" && this.#operation.verb !== "request") {
-        this.report.differs(echoMismatches(outcome.data, request.text, signature));
-      }
+      this.#client.budget.giveBack();
       if (this.#operation.verb === "create") {
-        this.report.differs(failureMismatches(this.#operation.record, outcome.data), true);
+        this.report.failedStatuses(this.#operation.record, outcome.data);
       }
     }
     this.report.differs(mismatches);
@@ -204,7 +198,7 @@ export class Call {
     const part = attemptPart(this.#operation, this.#client, attempt.number);
     return tracing.follow(part, async ({ headers, note }) => {
       try {
-        // Those of the trace give way to the caller's own: who passes a trace on passes it on alone.
+        // The caller's own trace headers replace these.
         const response = await this.#send(attempt, { ...headers, ...this.#headers });
         const { status } = response;
         note({ "http.response.status_code": status, "error.type": status >= 400 ? String(status) : undefined });
@@ -235,7 +229,7 @@ export class Call {
     const isList = verb === "list" || (verb === "request" && method === "GET");
     const encoding = isList ? transport.acceptEncoding : "identity";
     if (encoding !== undefined) headers["accept-encoding"] = encoding;
-    if (verb === "list") headers["cache-control"] = pastCaches(headers["cache-control"]);
+    if (verb === "list") headers["cache-control"] = withNoCache(headers["cache-control"]);
     if (body !== undefined) headers["content-type"] = "application/json";
     if (signature !== undefined) headers["x-service-signature-base64"] = signature;
     const repeatable = this.#kind === "read" && this.#maxRetries > 0;

@@ -16,21 +16,21 @@ export interface HealthReport {
   readonly ok: boolean;
   /**
    * - `responding`: it responded as described.
-   * - `failing`: a response came that is not the service's own: a 5xx, a redirect, a page of a proxy's.
-   * - `unreachable`: no response came in time.
+   * - `failing`: the response isn't the service's own: a 5xx, a redirect, a proxy's page.
+   * - `unreachable`: no response arrived in time.
    * - `not_asked`: there was nothing to ask it with.
    */
   readonly service: "responding" | "failing" | "unreachable" | "not_asked";
   /**
    * - `accepted`: by the service.
    * - `refused`: the service responded with 401. The next call renews it.
-   * - `unavailable`: none could be had; `error` says why.
+   * - `unavailable`: the client got none; `error` says why.
    * - `unknown`: the service did not say.
    */
   readonly token: "accepted" | "refused" | "unavailable" | "unknown";
-  /** From the start of the request to the end of its response; absent where none came. */
+  /** From the start of the request to the end of its response; absent if none arrived. */
   readonly latencyMs?: number;
-  /** The whole check: a token request, where one was needed, and the connection included. */
+  /** The whole check, including a token request if one was needed, and the connection. */
   readonly durationMs: number;
   /** What failed, unless the status is `ok`. */
   readonly error?: CrossBorderError;
@@ -82,15 +82,15 @@ function findingOf(error: CrossBorderError, hasResponse: boolean): Finding {
     const isOfToken = error instanceof TokenError || error instanceof TimeoutError;
     return { service: "not_asked", token: isOfToken ? "unavailable" : "unknown" };
   }
-  // Only a 401 makes a call ask for another token.
+  // Only a 401 makes a call request another token.
   if (error instanceof TokenError) return { service: "responding", token: "refused" };
   const failureClass = error instanceof ApiError ? classifyResponse(error.response) : undefined;
   const service = ownWords.has(failureClass) ? "responding" : "failing";
   if (failureClass === "unauthorized") return { service, token: "refused" };
-  // A client that is told that it may not read this list has been recognised.
+  // The service knows a client that it forbids to read this list.
   const isKnown = failureClass === "refused" && error instanceof ApiError && error.status === 403;
   return { service, token: isKnown ? "accepted" : "unknown" };
 }
 
-/** Failures in the service's own words. */
+/** Failures that the service itself reported. */
 const ownWords: ReadonlySet<FailureClass | undefined> = new Set(["unauthorized", "refused", "throttled"]);

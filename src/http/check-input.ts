@@ -2,16 +2,15 @@ import { type FieldKind, type FieldTable, fieldKinds, kindOfField } from "../api
 import type { BodyFields, Operation } from "../api/operation.js";
 import { describeValue, looksLikeName, nearest } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
-import { isPlainObject } from "../core/parse.js";
 import { amountOf, decimalNumeral, isExactNumber } from "../money.js";
 import { publicKeyFault } from "../signing/read-key.js";
-import { copyJson, InputFault } from "./json-value.js";
+import { isObject, jsonFault } from "./json-value.js";
 
 /** Values of a query: texts and numbers. */
 export type QueryValues = Readonly<Record<string, string | number | undefined>>;
 
 /**
- * Checks a body and copies it, in the description's order.
+ * Checks a body, and puts its fields into the description's order.
  *
  * What comes back can be sent back. An update takes a record as it was read: it leaves out unknown fields, fields that are not part of the
  * body, and nulls. A payment takes an intent as it was read: it keeps unknown fields and nulls. In both, amounts and ids may be
@@ -28,28 +27,21 @@ export function checkBody(
 ): Record<string, unknown> {
   const isUpdate = verb === "update";
   const names = Object.keys(fields);
-  const checked = emptyFields();
-  const problems: string[] = [];
-  for (const [field, value] of readFields(name, "body", fields, given)) {
-    const kind = kindOfField(fields, field);
-    if (value === undefined) {
-      if (required.includes(field)) problems.push(problemOf(field, fields[field] ?? "any", value, undefined));
-    } else if (kind === undefined) {
-      if (isUpdate && Object.hasOwn(record, field)) continue;
+  const checked = checkFields(name, "body", fields, given, (field, value, kind) => {
+    if (value === undefined)
+      return required.includes(field) ? problemOf(field, fields[field] ?? "any", value) : leftOut;
+    if (kind === undefined) {
+      if (isUpdate && Object.hasOwn(record, field)) return leftOut;
       const meant = isFromService ? undefined : nearest(field, names, Math.min(2, Math.floor(field.length / 4)));
-      if (meant !== undefined || !(isUpdate || sendsBack)) problems.push(unknownField(field, "body", names, meant));
-      else if (!isUpdate) copyInto(checked, problems, field, value, true);
-    } else if (kind === "any") {
-      copyInto(checked, problems, field, value, sendsBack === true);
-    } else if (!(isUpdate && value === null)) {
-      const isSentBack = isUpdate || (sendsBack && field !== identifiedBy);
-      const isId = field !== identifiedBy && /Id$/.test(field) && Number.isSafeInteger(value);
-      const isFit = (isSentBack && isAsCame(kind, value)) || isId;
-      if (isFit) checked[field] = value;
-      else check(checked, problems, field, kind, value, oneOf?.[field]);
+      if (meant !== undefined || !(isUpdate || sendsBack)) return unknownField(field, "body", names, meant);
+      return isUpdate ? leftOut : jsonFault(looksLikeName(field) ? field : "an unknown field", value, true);
     }
-  }
-  assertNone(name, problems);
+    if (kind === "any") return jsonFault(field, value, sendsBack);
+    if (isUpdate && value === null) return leftOut;
+    if (field !== identifiedBy && /Id$/.test(field) && Number.isSafeInteger(value)) return undefined;
+    const isSentBack = isUpdate || (sendsBack && field !== identifiedBy);
+    return isSentBack && isAsCame(kind, value) ? undefined : fieldFault(field, kind, value, oneOf?.[field]);
+  });
   // An update with nothing in it could be taken for one that empties the record.
   if (isUpdate && Object.keys(checked).length === 0) {
     throw new InvalidArgumentError(
@@ -66,52 +58,50 @@ export function checkBody(
  */
 export function checkQuery({ name, query = {}, record }: Operation, given: unknown): QueryValues {
   const fields = query === "open" ? record : query;
-  const checked = emptyFields();
-  const problems: string[] = [];
-  for (const [field, value] of readFields(name, "query", fields, given)) {
-    if (value === undefined) continue;
-    const kind = kindOfField(fields, field) ?? (query === "open" ? "text" : undefined);
-    if (kind === undefined) problems.push(unknownField(field, "query", Object.keys(fields)));
+  const checked = checkFields(name, "query", fields, given, (field, value, known) => {
+    if (value === undefined) return leftOut;
+    const kind = known ?? (query === "open" ? "text" : undefined);
+    if (kind === undefined) return unknownField(field, "query", Object.keys(fields));
     // A filter may be half a numeral, or a pattern of the service's own, and what a record gave as a number.
-    else if (kind !== "integer" && isExactNumber(value)) checked[field] = value;
-    else check(checked, problems, field, kind === "decimal" || kind === "any" ? "text" : kind, value);
-  }
-  assertNone(name, problems);
+    if (kind !== "integer" && isExactNumber(value)) return undefined;
+    return fieldFault(field, kind === "decimal" || kind === "any" ? "text" : kind, value);
+  });
   // The kinds of a query are those of texts and numbers.
   return checked as QueryValues;
 }
 
-/** Without a prototype, `__proto__` is a field like any other. */
-function emptyFields(): Record<string, unknown> {
-  return Object.create(null) as Record<string, unknown>;
-}
+const leftOut = Symbol("left out");
 
-/** Each field once, so that what is checked is what is sent: first those of the table, in its order. */
-function readFields(name: string, part: string, fields: FieldTable, given: unknown): [string, unknown][] {
-  const names = Object.keys(fields);
-  if (!isPlainObject(given)) {
+/**
+ * The fields that are taken, those of the table first, in its order.
+ *
+ * @param judge returns what is wrong with a field, or that it's left out.
+ */
+function checkFields(
+  name: string,
+  part: string,
+  fields: FieldTable,
+  given: unknown,
+  judge: (field: string, value: unknown, kind: FieldKind | undefined) => string | typeof leftOut | undefined,
+): Record<string, unknown> {
+  if (!isObject(given)) {
     throw new InvalidArgumentError(`${name}: the ${part} must be an object with fields; got ${describeValue(given)}`);
   }
-  const others = Object.keys(given).filter((field) => !Object.hasOwn(fields, field));
-  return [...names, ...others].map((field) => [field, Reflect.get(given, field)]);
+  // Without a prototype, `__proto__` is a field like any other.
+  const checked: Record<string, unknown> = Object.create(null);
+  const problems: string[] = [];
+  for (const field of new Set([...Object.keys(fields), ...Object.keys(given)])) {
+    const verdict = judge(field, given[field], kindOfField(fields, field));
+    if (verdict === undefined) checked[field] = given[field];
+    else if (verdict !== leftOut) problems.push(verdict);
+  }
+  if (problems.length === 0) return checked;
+  const more = problems.length > maxProblems ? `. And ${problems.length - maxProblems} more` : "";
+  const text = problems.slice(0, maxProblems).join(". ").replaceAll("?. ", "? ");
+  throw new InvalidArgumentError(`${name}: ${text}${more}`);
 }
 
-function copyInto(
-  checked: Record<string, unknown>,
-  problems: string[],
-  field: string,
-  value: unknown,
-  isExact: boolean,
-): void {
-  try {
-    const shown = looksLikeName(field) ? field : "an unknown field";
-    const copied = copyJson(shown, value, field, isExact);
-    if (copied !== undefined) checked[field] = copied;
-  } catch (fault) {
-    if (!(fault instanceof InputFault)) throw fault;
-    problems.push(fault.message);
-  }
-}
+const maxProblems = 10;
 
 /** Whether a field of a record can be sent back: as a text that a service may write, null, or a number that lost nothing. */
 function isAsCame(kind: FieldKind, value: unknown): boolean {
@@ -119,16 +109,8 @@ function isAsCame(kind: FieldKind, value: unknown): boolean {
   return kind === "decimal" ? amountOf(value) !== undefined : value === null || isExactNumber(value);
 }
 
-function check(
-  checked: Record<string, unknown>,
-  problems: string[],
-  field: string,
-  kind: FieldKind,
-  value: unknown,
-  allowed?: readonly string[],
-): void {
-  if (isFit(kind, value, allowed)) checked[field] = value;
-  else problems.push(problemOf(field, kind, value, allowed));
+function fieldFault(field: string, kind: FieldKind, value: unknown, allowed?: readonly string[]): string | undefined {
+  return isFit(kind, value, allowed) ? undefined : problemOf(field, kind, value, allowed);
 }
 
 function isFit(kind: FieldKind, value: unknown, allowed: readonly string[] | undefined): boolean {
@@ -145,7 +127,7 @@ function isUnsendable(kind: FieldKind, value: string): string | undefined {
 
 const loneSurrogate = /\p{Surrogate}/u;
 
-function problemOf(field: string, kind: FieldKind, value: unknown, allowed: readonly string[] | undefined): string {
+function problemOf(field: string, kind: FieldKind, value: unknown, allowed?: readonly string[]): string {
   const wanted = allowed?.map((choice) => JSON.stringify(choice)).join(" or ") ?? fieldKinds[kind].wanted;
   return `${field} must be ${wanted}; got ${describeGiven(field, kind, value)}`;
 }
@@ -168,12 +150,3 @@ function unknownField(field: string, part: string, names: readonly string[], nea
   const meant = near === undefined ? `Allowed: ${names.join(", ")}` : `Did you mean ${near}?`;
   return `Unknown field ${name} in the ${part}. ${meant}`;
 }
-
-function assertNone(name: string, problems: readonly string[]): void {
-  if (problems.length === 0) return;
-  const more = problems.length > maxProblems ? `. And ${problems.length - maxProblems} more` : "";
-  const text = problems.slice(0, maxProblems).join(". ").replaceAll("?. ", "? ");
-  throw new InvalidArgumentError(`${name}: ${text}${more}`);
-}
-
-const maxProblems = 10;

@@ -6,7 +6,7 @@ import { provesNothing } from "../wire/status.js";
 import type { BrokenBody, WireResponse } from "../wire/transport.js";
 import type { WireFailure } from "../wire/wire-failure.js";
 
-/** What an operation does, as far as repeating it is concerned. No two creates are the same: the service has no idempotency key. */
+/** Whether an operation can be repeated. No two creates are the same, since the service has no idempotency key. */
 export type OperationKind =
   | "read"
   | "update"
@@ -32,7 +32,7 @@ export type FailureClass =
   | "ended-reading" // 2xx whose body was still coming when the call ended
   | "oversized" // 2xx whose body is over the cap
   | "unreadable" // 2xx that is not what was asked for
-  | "made"; // any of these four, where what came is certainly the record of this create
+  | "made"; // 2xx that differs from the description, and is certainly the record of this create
 
 /** What to do next. A retry waits at least as long as `Retry-After` says, and is bounded by the deadline, `maxRetries` and the retry budget. */
 export type Reaction = "fail" | "retry" | "renew-token";
@@ -91,7 +91,7 @@ export function operationKind(operation: AnyOperation, signed: boolean): Operati
   return operation.repeatable === true ? "repeatable" : signed ? "signed" : "create";
 }
 
-/** What nobody has described may move money, signed or not. */
+/** Undescribed requests may move money. */
 function rawKind({ method, idempotent }: RawOperation): OperationKind {
   if (method === "GET") return "read";
   return idempotent ? "update" : "signed";

@@ -51,15 +51,14 @@ export function refusedStatus(failureClass: FailureClass, response: WireResponse
   return { kind: "status", class: failureClass, reason: String(response.status), response, retryAfterMs };
 }
 
-/** @param isMade what came is the record of this create all the same. */
+/** @param isMade it is certainly the record of this create. */
 export function unreadable(response: WireResponse, problem: string, isMade = false): UnusableResponse {
   return { kind: "unusable", class: isMade ? "made" : "unreadable", reason: "unreadable", response, problem };
 }
 
-/** @param isMade what came is enough to know the record of this create. */
-export function brokenOff(response: WireResponse, broken: BrokenBody, isMade: boolean): UnusableResponse {
+export function brokenOff(response: WireResponse, broken: BrokenBody): UnusableResponse {
   const reason = classifyBroken(broken);
-  return { kind: "unusable", class: isMade ? "made" : reason, reason, response, problem: brokenTexts[broken] };
+  return { kind: "unusable", class: reason, reason, response, problem: brokenTexts[broken] };
 }
 
 export const endedReasons = { timeout: "DEADLINE", abort: "ABORTED" } as const;

@@ -1,5 +1,6 @@
 import { counted, looksLikeName } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
+import { isPlainObject } from "../core/parse.js";
 
 /**
  * A caller's own headers, in lower case.
@@ -12,10 +13,7 @@ export function checkHeaders(
   refuse: (message: string) => Error = (message) => new InvalidArgumentError(message),
 ): Readonly<Record<string, string>> {
   if (headers === undefined) return noHeaders;
-  // What is iterated has its entries elsewhere than in its properties: they would be left out silently.
-  if (Symbol.iterator in headers) {
-    throw refuse('headers must be an object such as { "x-name": "value" }; found one to iterate over');
-  }
+  if (!isPlainObject(headers)) throw refuse('headers must be an object such as { "x-name": "value" }');
   const checked = new Map<string, string>();
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
@@ -38,10 +36,10 @@ export function checkHeaders(
 }
 
 /**
- * `cache-control` of a list: what a cache holds is a list as it was. The caller's own directives stay beside it, and undo nothing: the more
- * restrictive one counts (RFC 9111, section 4.2.1).
+ * `cache-control` of a list, since a cached list is out of date. The caller's own directives can't undo it: the more restrictive one
+ * counts (RFC 9111, section 4.2.1).
  */
-export function pastCaches(own: string | undefined): string {
+export function withNoCache(own: string | undefined): string {
   return own === undefined || own.trim() === "" ? "no-cache" : `no-cache, ${own}`;
 }
 

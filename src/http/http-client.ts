@@ -22,14 +22,14 @@ export interface HttpClientOptions extends Omit<CallContext, "server" | "schemas
   readonly signedOperations: ReadonlySet<string>;
   /** Shared by clients that were made together. Default: its own. */
   readonly schemas?: SchemaLoader;
-  /** The client that this one is derived from, whose connections and token it uses. */
+  /** The client that this one is derived from. It uses the same connections and token. */
   readonly parent?: HttpClient;
 }
 
 /** What a derived client can have of its own. */
 export type DerivedOptions = Pick<CallContext, "timeoutMs" | "maxRetries" | "headers" | "validation" | "reporter">;
 
-/** Makes calls: from a row and its input to the record, or to an error that says what was done. */
+/** Calls operations. Returns the record, or throws an error that says what was done. */
 export class HttpClient implements ApiClient {
   readonly #context: CallContext;
   readonly #signedOperations: ReadonlySet<string>;
@@ -97,10 +97,9 @@ export class HttpClient implements ApiClient {
     return { path: request.path, body: request.text, signature };
   }
 
-  /** Calls a path that is none of `described`. */
-  request(given: RawRequest, described: Iterable<Operation>, options?: RequestOptions): ApiPromise<unknown> {
+  request(given: RawRequest, options?: RequestOptions): ApiPromise<unknown> {
     try {
-      const { operation, ...source } = parseRawRequest(given, described);
+      const { operation, ...source } = parseRawRequest(given);
       return this.#run<unknown>(operation, source, options, this.request);
     } catch (error) {
       return toApiPromise(Promise.reject(traceFrom(error, this.request)));
@@ -146,7 +145,7 @@ export class HttpClient implements ApiClient {
     return this.#context.origin + this.#context.basePath;
   }
 
-  /** A client with the same connections, token, and retry budget. It is closed when this one is, and not the other way around. */
+  /** A client with the same connections, token, and retry budget. Closing this client closes it, too. */
   derive(options: DerivedOptions): HttpClient {
     return new HttpClient({ ...this.#context, ...options, signedOperations: this.#signedOperations, parent: this });
   }
@@ -168,7 +167,7 @@ export class HttpClient implements ApiClient {
     await this.#context.transport.close();
   }
 
-  /** @param from the method that was called: the stack of a wrong argument begins there. */
+  /** @param from the method that was called. Stacks of wrong arguments begin there. */
   #run<Output>(
     operation: AnyOperation,
     source: CallSource,
@@ -177,7 +176,7 @@ export class HttpClient implements ApiClient {
   ): ApiPromise<Output> {
     try {
       const call = this.#open(operation, source, options);
-      // The compiler holds the types of a row to its table of fields where the row is written.
+      // `resource` gives each row its types.
       return toApiPromise(call.run() as Promise<Output>, call.report);
     } catch (error) {
       return toApiPromise(Promise.reject(traceFrom(error, from)));

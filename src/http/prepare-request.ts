@@ -2,14 +2,13 @@ import { encodeUtf8 } from "#platform";
 import type { CallInput, SignedRequest } from "../api/api-client.js";
 import type { AnyOperation, Operation, RawOperation } from "../api/operation.js";
 import { encodeQuery, fillPath } from "../api/path.js";
-import { InvalidArgumentError } from "../core/errors.js";
 import { checkBody, checkQuery, type QueryValues } from "./check-input.js";
 import { checkRawBody, checkRawQuery } from "./check-raw-input.js";
 
 export interface RequestSettings {
   /** Path of the base URL, without a slash at its end; may be empty. */
   readonly basePath: string;
-  /** Whether the query belongs to the signed text. */
+  /** Whether the query is part of the signed text. */
   readonly signQuery: boolean;
 }
 
@@ -21,14 +20,14 @@ export interface PreparedRequest {
   /** The raw body, as text and as the bytes that are signed and sent. */
   readonly text: string;
   readonly body: Uint8Array | undefined;
-  /** Present where the request was signed earlier. */
+  /** Present if the request was signed earlier. */
   readonly signature?: string;
-  /** What body and query hold, by field; of a call without a row, everything that it was given. */
+  /** Body and query, by field. For a raw request, all that it was given. */
   readonly values: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Checks an input. No I/O: whatever can be wrong with it is found here.
+ * Checks an input without I/O. Every mistake in it is found here.
  *
  * @throws {InvalidArgumentError} that names what is wrong.
  */
@@ -56,10 +55,10 @@ function describedContent(operation: Operation, input: CallInput<unknown>): Cont
   return { query, body, values: query === undefined && body !== undefined ? body : { ...query, ...body } };
 }
 
-function rawContent(operation: RawOperation, ids: readonly string[], input: CallInput<unknown>): Content {
-  const query = checkRawQuery(operation, input.query);
-  const body = checkRawBody(operation, input.body);
-  return { query, body, values: { ids, query, body } };
+function rawContent(operation: RawOperation, ids: readonly string[], { query, body }: CallInput<unknown>): Content {
+  checkRawBody(operation, body);
+  const checked = checkRawQuery(operation, query);
+  return { query: checked, body, values: { ids, query: checked, body } };
 }
 
 /** Makes a request of a row and its input. @throws {InvalidArgumentError} as `checkRequest` does. */
@@ -70,12 +69,13 @@ export function prepareRequest(
   input: CallInput<unknown>,
 ): PreparedRequest {
   const { pathname, path, body, values } = checkRequest(settings, operation, ids, input);
-  const text = body === undefined ? "" : serialise(operation.name, body);
+  // A `toJSON` can return undefined.
+  const text = (body === undefined ? undefined : JSON.stringify(body)) ?? "";
   return {
     path,
     signedPath: settings.signQuery ? path : pathname,
     text,
-    body: body === undefined ? undefined : encodeUtf8(text),
+    body: text === "" ? undefined : encodeUtf8(text),
     values,
   };
 }
@@ -91,12 +91,4 @@ export function presignedRequest({ signQuery }: RequestSettings, request: Signed
     signature,
     values: JSON.parse(text) as Readonly<Record<string, unknown>>,
   };
-}
-
-function serialise(operation: string, body: unknown): string {
-  try {
-    return JSON.stringify(body);
-  } catch {
-    throw new InvalidArgumentError(`${operation}: the body is too long for a string of JavaScript`);
-  }
 }

@@ -1,27 +1,27 @@
-import type { CallMethod, Operation, RawOperation } from "../api/operation.js";
-import { fillPath, parsePathTemplate } from "../api/path.js";
+import type { CallMethod, RawOperation } from "../api/operation.js";
+import { parsePathTemplate } from "../api/path.js";
 import type { ParametersOf } from "../api/resource.js";
 import { InvalidArgumentError } from "../core/errors.js";
-import { isBoolean, isPlainObject, type OptionTable, parseOptions } from "../core/parse.js";
+import { type CheckTable, isBoolean, isPlainObject, parseOptions } from "../core/parse.js";
 
 /**
- * A call of a path that the description does not have: with an id for each parameter of the path. Of a path that is not known when the
- * code is compiled, the ids are counted when it runs.
+ * A call of a path that the description doesn't have, with an id for each parameter of the path. If the compiler doesn't know the
+ * path, the ids are counted at run time.
  */
 export type RawRequest<Path extends string = `/${string}`> = {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /**
-   * Below the base URL, with a parameter in braces for each id: `/refunds/{refundId}/approve`. Events and errors show the path as it
-   * stands here, so what looks like an id is refused outside of braces.
+   * Below the base URL, with a parameter in braces for each id: `/refunds/{refundId}/approve`. Events and errors show this template,
+   * so it must not contain ids.
    */
   readonly path: Path;
-  /** Strings, numbers and booleans; what is undefined is left out. */
+  /** Strings, numbers, and booleans. `undefined` is left out. */
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
-  /** Any JSON value. A GET has none. */
+  /** Any JSON value. A GET has no body. */
   readonly body?: unknown;
   /** Whether it carries `X-SERVICE-SIGNATURE-BASE64`, as payments do. Default: false. */
   readonly signed?: boolean | undefined;
-  /** Sending it twice does what sending it once does, so that it is retried like an update. Of a GET that is clear. Default: false. */
+  /** Whether sending it twice has the same effect as sending it once. Then it's retried like an update. Default: false, and true for a GET. */
   readonly idempotent?: boolean | undefined;
 } & (`/${string}` extends NoInfer<Path>
   ? { readonly ids?: readonly string[] | undefined }
@@ -29,7 +29,7 @@ export type RawRequest<Path extends string = `/${string}`> = {
     ? { readonly ids?: readonly [] | undefined }
     : { readonly ids: Readonly<ParametersOf<NoInfer<Path>>> });
 
-/** A request of which nothing is the caller's any more but its body, which is copied before the call's first `await`. */
+/** A copy of the request. Its body is serialized before the call's first `await`. */
 export interface ParsedRequest {
   readonly operation: RawOperation;
   readonly ids: readonly string[];
@@ -37,13 +37,10 @@ export interface ParsedRequest {
   readonly signed: boolean;
 }
 
-/**
- * @param described the rows of the description: what one of them writes has a method of its own, with checks that are missing here.
- * @throws {InvalidArgumentError} that names the part at fault.
- */
-export function parseRawRequest(given: RawRequest, described: Iterable<Operation>): ParsedRequest {
+/** @throws {InvalidArgumentError} that names the part at fault. */
+export function parseRawRequest(given: RawRequest): ParsedRequest {
   const refuse = (message: string) => new InvalidArgumentError(`request: ${message}`);
-  // Each part is of its type when the table has accepted it.
+  // The table has checked the types.
   const parts = parseOptions(requestParts, given, "the request", refuse) as unknown as RawRequest;
   const { method, path, query, body, signed = false, idempotent = false } = parts;
   assertTemplate(path);
@@ -59,41 +56,30 @@ export function parseRawRequest(given: RawRequest, described: Iterable<Operation
   if (ids.length !== template.parameters.length) {
     throw refuse(`ids must be as many as the path has parameters (${template.parameters.length}); found ${ids.length}`);
   }
-  assertNotDescribed(method, fillPath(template, operation.name, ids), described);
   return { operation, ids, input: { query: { ...query }, body }, signed };
 }
 
 const methods: readonly unknown[] = ["GET", "POST", "PUT", "PATCH", "DELETE"] satisfies CallMethod[];
 
-const requestParts: OptionTable<RawRequest> = {
-  method: {
-    accepts: (value) => methods.includes(value),
-    isRequired: true,
-    wanted: `one of ${methods.join(", ")}`,
-    documentation: "the method",
-  },
+const requestParts: CheckTable<RawRequest> = {
+  method: { accepts: (value) => methods.includes(value), isRequired: true, wanted: `one of ${methods.join(", ")}` },
   path: {
     accepts: (value) => typeof value === "string",
     isRequired: true,
     wanted: "a path such as /refunds/{refundId}",
-    documentation: "the path, with parameters in braces",
   },
-  ids: {
-    accepts: (value) => Array.isArray(value),
-    wanted: "an array of ids",
-    documentation: "an id for each parameter",
-  },
-  query: { accepts: isPlainObject, wanted: "an object of query parameters", documentation: "query parameters" },
-  body: { accepts: () => true, wanted: "a JSON value", documentation: "any JSON value" },
-  signed: { accepts: isBoolean, wanted: "true or false", documentation: "whether it is signed" },
-  idempotent: { accepts: isBoolean, wanted: "true or false", documentation: "whether it may be sent twice" },
+  ids: { accepts: Array.isArray, wanted: "an array of ids" },
+  query: { accepts: isPlainObject, wanted: "an object of query parameters" },
+  body: { accepts: () => true, wanted: "a JSON value" },
+  signed: { accepts: isBoolean, wanted: "true or false" },
+  idempotent: { accepts: isBoolean, wanted: "true or false" },
 };
 
 const parameter = /^\{[a-z]\w{0,39}\}$/i;
-/** No text of three digits or more: it may be an account number, and a template is shown. */
+/** Templates are shown, and three digits or more may be an account number. */
 const word = /^(?!.*\d{3})[a-z][\w.~-]{0,63}$/i;
 
-/** @throws {InvalidArgumentError} when the text is no template, or a value stands in it. */
+/** @throws {InvalidArgumentError} if the text isn't a template, or contains a value. */
 function assertTemplate(path: string): void {
   const [before, ...segments] = path.split("/");
   const wrong = segments.findIndex((segment) => !parameter.test(segment) && !word.test(segment));
@@ -102,18 +88,4 @@ function assertTemplate(path: string): void {
   throw new InvalidArgumentError(
     `request: path must be words and {parameters} between slashes, with ids in ids and the query in query; ${where}`,
   );
-}
-
-function assertNotDescribed(method: CallMethod, path: string, described: Iterable<Operation>): void {
-  if (method === "GET") return;
-  const segments = path.toLowerCase().split("/");
-  for (const row of described) {
-    if (row.method !== method || !isAt(row.path.text.toLowerCase().split("/"), segments)) continue;
-    throw new InvalidArgumentError(`request: ${method} ${row.path.text} is described: call ${row.name} instead`);
-  }
-}
-
-function isAt(template: readonly string[], segments: readonly string[]): boolean {
-  if (template.length !== segments.length) return false;
-  return template.every((part, index) => part.startsWith("{") || part === segments[index]);
 }

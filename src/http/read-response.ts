@@ -3,13 +3,12 @@ import type { AnyOperation, Operation } from "../api/operation.js";
 import type { WireResponse } from "../wire/transport.js";
 import { classifyResponse } from "./decision.js";
 import { brokenOff, type Failure, refusedStatus, unreadable } from "./failure.js";
-import { parsePartialObject } from "./parse-partial-object.js";
 import type { Mismatch, Schemas } from "./schema.js";
 
-/** How responses are compared with the description: `report` reports differences, `strict` throws on them, `off` does not look. */
+/** How to compare responses with the description: `report` differences, throw (`strict`), or don't compare (`off`). */
 export type ValidationMode = "report" | "strict" | "off";
 
-/** What a response comes to: the data or a failure, and what differs from the description. */
+/** The data or a failure, and the differences from the description. */
 export interface ReadResponse {
   readonly outcome: { readonly data: unknown } | Failure;
   readonly mismatches: readonly Mismatch[];
@@ -30,20 +29,19 @@ export function readResponse(
   const failureClass = classifyResponse(response);
   if (failureClass !== undefined) return only(refusedStatus(failureClass, response));
   if (operation.verb === "request") return only(readRaw(response));
-  // The description gives the response to an update no body: whatever it contains, the update is done, unless a page of a proxy's came.
+  // The description gives this response no body, so the update is done, unless it's a proxy's page.
   if (operation.verb === "update") {
     return only(isPage(response) ? unreadable(response, "it is a page of HTML") : { data: undefined });
   }
   const { text, broken } = response;
-  if (broken !== undefined) return only(brokenOff(response, broken, isMade(operation, sent, text)));
+  if (broken !== undefined) return only(brokenOff(response, broken));
   let data: unknown;
   try {
     data = JSON.parse(text);
   } catch {
-    // A body that ends with its connection may have broken off unnoticed.
-    return only(unreadable(response, "it is not JSON", isMade(operation, sent, text)));
+    return only(unreadable(response, "it is not JSON"));
   }
-  const problem = problemOf(operation, sent, data, text.length);
+  const problem = problemOf(operation, sent, data);
   if (problem !== undefined) return only(unreadable(response, problem));
   const mismatches = validation === "off" ? noMismatches : schemas.mismatches(operation, data);
   const [first] = mismatches;
@@ -52,10 +50,10 @@ export function readResponse(
   return { outcome: unreadable(response, difference, operation.verb === "create"), mismatches };
 }
 
-/** Takes any JSON, or no body, since nothing else is known of a raw response. */
+/** Accepts any JSON, or no body. */
 function readRaw(response: WireResponse): ReadResponse["outcome"] {
   const { text, broken } = response;
-  if (broken !== undefined) return brokenOff(response, broken, false);
+  if (broken !== undefined) return brokenOff(response, broken);
   if (text === "") return { data: undefined };
   try {
     return { data: JSON.parse(text) as unknown };
@@ -70,19 +68,14 @@ function only(outcome: ReadResponse["outcome"]): ReadResponse {
   return { outcome, mismatches: noMismatches };
 }
 
-/** Whether what came of a create's response identifies the record. */
-function isMade(operation: Operation, sent: Readonly<Record<string, unknown>>, text: string): boolean {
-  return operation.verb === "create" && problemOf(operation, sent, parsePartialObject(text), 0) === undefined;
-}
-
-/** Why the data can't be what was asked for; `undefined` where it can. A 2xx alone is no proof: proxies send it, and so does a socket out of step. */
+/** Why the data isn't what was asked for, if so. A 2xx alone proves nothing: proxies send it, and so does a connection out of step. */
 function problemOf(
   { verb, identifiedBy, record }: Operation,
   sent: Readonly<Record<string, unknown>>,
   data: unknown,
-  textLength: number,
 ): string | undefined {
-  if (verb === "list") return isArrayOfObjects(data, textLength) ? undefined : "it is not an array of records";
+  if (isDeep(data)) return `it has more than ${maxLevels} levels`;
+  if (verb === "list") return isArrayOfObjects(data) ? undefined : "it is not an array of records";
   if (!isObject(data)) return "it is not a record";
   if (!isIdentity(data.id)) return "it is not a record: it has no id";
   if (repeatsRequest(record, sent, data)) return "it is the request";
@@ -91,7 +84,7 @@ function problemOf(
   return isOwn ? undefined : `its ${identifiedBy} is not the one that was sent`;
 }
 
-/** A service may trim an id, or give it as a number. */
+/** A service may trim an id, or return it as a number. */
 function idText(id: unknown): unknown {
   return typeof id === "string" || typeof id === "number" ? String(id).trim() : id;
 }
@@ -105,15 +98,19 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function isArrayOfObjects(value: unknown, textLength: number): boolean {
-  if (!Array.isArray(value)) return false;
-  // `{"id":1}` takes eight characters: millions of smaller items are no records, and looking at them would take long.
-  if (value.length > Math.max(1000, textLength / 8)) return false;
-  for (const item of value) if (!isObject(item)) return false;
-  return true;
+function isArrayOfObjects(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isObject);
 }
 
-/** Decided by the body, since frameworks call an empty body HTML too. */
+/** More levels than any record has, and few enough to copy and store it. */
+const maxLevels = 100;
+
+function isDeep(value: unknown, left = maxLevels): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return left === 0 || Object.values(value).some((item) => typeof item === "object" && isDeep(item, left - 1));
+}
+
+/** Decided by the body, since frameworks label an empty body as HTML, too. */
 function isPage({ text, headers, broken }: WireResponse): boolean {
   if (broken !== undefined && text === "") return /html/i.test(headers["content-type"] ?? "");
   return /^\s{0,9999}</.test(text);

@@ -1,15 +1,15 @@
-/** The fields of which a client has told that they are not as described: each of an operation once, so many and no more. */
+/** Fields that a client has reported as different: each field of an operation once, up to a limit. */
 export class ReportedFields {
   readonly #fields = new Set<string>();
 
-  /** Whether the field was not reported before, and is to be now. */
+  /** Whether the field must be reported now. */
   isNew(operation: string, field: string): boolean {
-    // No field that is reported has a space in it.
+    // Reported fields have no spaces.
     const name = `${field} ${operation}`;
-    if (this.#fields.has(name) || this.#fields.size >= mostReported) return false;
+    if (this.#fields.has(name) || this.#fields.size >= maxReported) return false;
     this.#fields.add(name);
     return true;
   }
 }
 
-const mostReported = 1000;
+const maxReported = 1000;

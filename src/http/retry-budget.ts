@@ -1,8 +1,8 @@
 import { clock } from "../core/clock.js";
 
 /**
- * Bounds the retries of a whole client, so that a long outage doesn't multiply its requests. Each retry takes one; each success
- * gives back a fifth, and each second gives back one: a call that retries alone always has its retries.
+ * Bounds the retries of a whole client, so that a long outage doesn't multiply its requests. Each retry takes one. Each success
+ * returns a fifth, and each second returns one, so a single call always has its retries.
  */
 export class RetryBudget {
   readonly #capacity: number;
@@ -15,7 +15,7 @@ export class RetryBudget {
     this.#left = capacity;
   }
 
-  /** Takes one retry; false if there is none. */
+  /** Takes one retry. Returns false if none is left. */
   take(): boolean {
     const nowMs = clock.monotonicMs();
     this.#add((nowMs - this.#countedMs) / 1000);

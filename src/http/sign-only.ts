@@ -10,10 +10,10 @@ import { failureOfThrown } from "./failure.js";
 import { checkHeaders } from "./headers.js";
 import type { PreparedRequest } from "./prepare-request.js";
 
-/** What a signature is made over, and what no error about it may show. */
+/** The signed text, and the values that no error may show. */
 type Signable = Pick<PreparedRequest, "signedPath" | "text" | "values">;
 
-/** Signs something that is no request, so that a key or a signer that can't sign is found before it is needed. */
+/** Makes a trial signature, to find a broken key or signer before it's needed. */
 export async function trySigner(client: CallContext, operation: AnyOperation, options: RequestOptions): Promise<void> {
   await signOnly(client, operation, { signedPath: "/", text: "", values: {} }, options);
 }
@@ -21,7 +21,7 @@ export async function trySigner(client: CallContext, operation: AnyOperation, op
 /**
  * The signature of a request that is not sent.
  *
- * @throws {ConfigError} when there is no key. @throws {SigningError} when no signature was made.
+ * @throws {ConfigError} if there is no key. @throws {SigningError} if no signature was made.
  */
 export async function signOnly(
   client: CallContext,
@@ -43,7 +43,7 @@ export async function signOnly(
   }
 }
 
-/** A call that has ended asks nobody for a signature. */
+/** If the call has ended, the signer isn't asked. */
 export function signatureOf(
   signer: Signer,
   { signedPath, text }: Signable,
@@ -56,7 +56,7 @@ export function signatureOf(
 
 const signaturePart = (): Part => ({ name: "signature", kind: "internal", attributes: {} });
 
-/** @throws {ConfigError} when a signed operation has no key to be signed with. */
+/** @throws {ConfigError} if a signed operation has no key. */
 export function assertSigner(
   { name: operation }: Pick<AnyOperation, "name">,
   signer: Signer | undefined,

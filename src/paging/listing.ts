@@ -41,7 +41,7 @@ export class Listing<Item> implements Promise<Page<Item>>, AsyncIterable<Item> {
   readonly #ids: readonly string[];
   readonly #query: ParsedListQuery<Item> = {};
   readonly #options: RequestOptions = {};
-  /** Why nothing is requested. It's thrown when the list is used, since whatever a call refuses is a rejection. */
+  /** Why nothing is requested. It's thrown when the list is used, since a call rejects what it refuses. */
   readonly #refusal: unknown;
   #first: Promise<WithResponse<Page<Item>>> | undefined;
 

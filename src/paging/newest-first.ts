@@ -71,7 +71,7 @@ class Reading<Item extends DatedRecord> {
   readonly #options: NewestFirstOptions;
   readonly #size: number;
   readonly #request: RequestOptions;
-  /** Records created before this time, less the skew, are wanted by nobody. */
+  /** Records created before this time aren't wanted. */
   readonly #boundMs: number;
   /** Records created after this time may be listed between two requests. */
   readonly #settledMs: number;
@@ -158,7 +158,7 @@ class Reading<Item extends DatedRecord> {
   ): AsyncGenerator<readonly Item[], boolean, undefined> {
     const shown = new Set(page.map(keyOf));
     const isWhole = oldestMs === Number.NEGATIVE_INFINITY;
-    // Of a page that is the whole list, only newer records can have come since. Others were made before, clocks aside.
+    // If the page is the whole list, only newer records can be missing.
     const settledMs = isWhole ? Math.max(this.#settledMs, ...page.slice(0, 1).map(createdMsOf)) : this.#settledMs;
     // All but the last record lie on one side of it or the other.
     let isShownAgain = page.length === 1 || !isWhole;

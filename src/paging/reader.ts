@@ -292,7 +292,7 @@ export class ListReader<Item> {
     return this.#direction === "up" ? { after: token } : { before: token };
   }
 
-  /** Where the next page starts: at the last record but one, so that the last one is shown again. */
+  /** The next page starts at the last record but one, so that it shows the last one again. */
   #startAfter(items: readonly Item[]): { readonly token: string; readonly isOverlap: boolean } {
     const last = this.#tokenOf(items.at(-1));
     for (let index = items.length - 2; index >= 0; index--) {
@@ -347,7 +347,7 @@ export class ListReader<Item> {
     return !this.#seen.has(this.#keyOf(item)) && !this.#isOnBound(item);
   }
 
-  /** The caller's own bounds are exclusive, whatever the service's are. */
+  /** The caller's own bounds are exclusive, even if the service's are not. */
   #isOnBound(item: Item): boolean {
     const { after, before } = this.#query;
     if (after === undefined && before === undefined) return false;

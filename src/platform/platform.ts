@@ -1,4 +1,3 @@
-import type { Decompression } from "./decompression.js";
 import type { TlsMaterial, TlsOptions } from "./tls-material.js";
 import type { AgentOptions, UndiciAgent } from "./undici-agent.js";
 
@@ -77,6 +76,17 @@ export interface Platform {
   readonly mayCompile: boolean;
   generateKeyPair(bits: number): Promise<KeyPairDer>;
 }
+
+/** How a platform takes bodies out of their content coding. */
+export interface Decompression {
+  /** The value of `accept-encoding` that asks for the codings it knows. */
+  readonly accepted: string;
+  /** Decodes a whole body, or says why it can't. */
+  decode(body: Uint8Array, coding: string, maxBytes: number): Promise<Uint8Array | DecompressionProblem>;
+}
+
+/** The body ends too early, isn't what its coding says, or comes to more than it may. */
+export type DecompressionProblem = "cut-short" | "encoded" | "too-large";
 
 /** A `KeyObject` of `node:crypto`, as far as this package needs it. */
 export interface KeyObjectLike {

@@ -87,7 +87,7 @@ export class ExchangeRates {
   /**
    * Creates an exchange rate: `POST /liquidity-providers/{id}/exchange-rates`. Not signed unless `signedOperations` names it.
    *
-   * Repeated by the client only where nothing was sent, and after a 429: a lost response throws
+   * The client repeats it only if nothing was sent, and after a 429. A lost response throws
    * `OutcomeUnknownError`.
    *
    * @throws {InvalidArgumentError} on an unknown field, a wrong type or a price that is not a decimal numeral.

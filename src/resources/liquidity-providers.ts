@@ -57,7 +57,7 @@ export class LiquidityProviders {
   /**
    * Creates a liquidity provider: `POST /liquidity-providers`. Not signed.
    *
-   * Repeated by the client only where nothing was sent, and after a 429: a lost response throws
+   * The client repeats it only if nothing was sent, and after a 429. A lost response throws
    * `OutcomeUnknownError`.
    *
    * @returns the stored record, `id` included.

@@ -108,7 +108,7 @@ export class PaymentGateways {
   /**
    * Registers a payment gateway: `POST /payment-gateways`. Not signed.
    *
-   * Repeated by the client only where nothing was sent, and after a 429: a lost response throws
+   * The client repeats it only if nothing was sent, and after a 429. A lost response throws
    * `OutcomeUnknownError`.
    *
    * @returns the stored record, `id` included.

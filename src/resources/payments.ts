@@ -5,7 +5,7 @@ import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 import { resource } from "../api/resource.js";
 import { type Listing, listRecords } from "../paging/listing.js";
 
-/** State of a payment at one of its gateways. Values that the description does not show come through as they are. */
+/** State of a payment at one of its gateways. Values that the description doesn't show are passed through. */
 export type PaymentStatus = "pending" | "processed" | "error" | "reverted" | (string & {});
 
 /** A cross-border payment (Interface description 0.0.1, "Payment" and "States and transitions"). */
@@ -88,8 +88,8 @@ export interface PaymentRequest
 /** Filters of `GET /payments` are not shown. These are sent as they are; the service decides. */
 export interface PaymentFilter extends Optional<Omit<Payment, "extras">> {
   /**
-   * Filters that are no fields of a payment: `{ other: { region: "east" } }` is sent as `region=east`. Apart from the fields, so that a
-   * field that is misspelt does not compile.
+   * Filters that aren't fields of a payment: `{ other: { region: "east" } }` is sent as `region=east`. They are separate, so that a
+   * misspelled field doesn't compile.
    */
   other?: Readonly<Record<string, string>> | undefined;
 }
@@ -185,7 +185,7 @@ export class Payments {
    * await client.payments.create({ ...intent, senderGatewayTransactionId });
    * @throws {InvalidArgumentError} on a missing or misspelled field, or an amount that isn't one.
    * @throws {ConfigError} when the client has no `signingKey`.
-   * @throws {ApiError} on any status other than 2xx: nothing was paid where `effect` is `none`, as it is when the service
+   * @throws {ApiError} on any status other than 2xx: nothing was paid if `effect` is `none`, which it is if the service
    *   itself refuses the payment. The 4xx of a proxy proves nothing.
    * @throws {UnexpectedResponseError} on a 2xx that is not this payment's record.
    * @throws {OutcomeUnknownError} when no response came back.

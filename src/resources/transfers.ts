@@ -5,7 +5,7 @@ import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 import { resource } from "../api/resource.js";
 import { type Listing, listRecords } from "../paging/listing.js";
 
-/** What a transfer goes from or to: on creation one of the two known values; in responses whatever the service says. */
+/** Source or target of a transfer: one of the two known values on creation, any value in responses. */
 export type TransferEnd = "wallet" | "exchange-rate" | (string & {});
 
 /** Money moved between a provider's wallet and its exchange rates (Interface description 0.0.1, "Transfer"). */
@@ -75,7 +75,7 @@ export class Transfers {
   /**
    * Creates a transfer: `POST /liquidity-providers/{id}/transfers`. Moves money; not signed unless `signedOperations` names it.
    *
-   * Repeated by the client only where nothing was sent, and after a 429: a lost response throws
+   * The client repeats it only if nothing was sent, and after a 429. A lost response throws
    * `OutcomeUnknownError`.
    *
    * @throws {InvalidArgumentError} on an unknown field, a wrong type, an end that creation does not allow or an amount that is not a decimal

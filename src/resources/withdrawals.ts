@@ -71,7 +71,7 @@ export class Withdrawals {
   /**
    * Requests a withdrawal: `POST /liquidity-providers/{id}/withdrawals`. Not signed unless `signedOperations` names it.
    *
-   * Repeated by the client only where nothing was sent, and after a 429: a lost response throws
+   * The client repeats it only if nothing was sent, and after a 429. A lost response throws
    * `OutcomeUnknownError`.
    *
    * @throws {InvalidArgumentError} on an unknown field, a wrong type or an amount that is not a decimal numeral.

@@ -8,22 +8,19 @@ import type { Environment } from "./settings-file.js";
 export interface Connection {
   /** The proxy that leads to an address, if any. */
   proxyFor(address: URL): URL | undefined;
-  /** Entries of `NO_PROXY` that can't be read. */
-  readonly unknownExceptions: readonly string[];
-  /** Absent where there is nothing to set. */
+  /** Absent if there is nothing to set. */
   readonly tls: TlsMaterial | undefined;
-  /** Options of a client: `dispatcher` where there is a proxy, which then has the certificates; else `tls`, if there are any. */
+  /** Options of a client: `dispatcher` if there is a proxy, with the certificates, or else `tls` if there are certificates. */
   clientOptions(): Promise<{ readonly dispatcher?: ProxyDispatcher; readonly tls?: TlsMaterial }>;
 }
 
-/** @throws {ConfigError} where proxy or certificates can't be used. */
+/** @throws {ConfigError} if proxy or certificates can't be used. */
 export async function readConnection(settings: Partial<Settings>, env: Environment): Promise<Connection> {
   const rules = readProxy(settings, env);
   const tls = await readTls(settings);
   const { baseUrl = "", authUrl = "" } = settings;
   return {
     proxyFor: (address) => proxyFor(rules, address),
-    unknownExceptions: rules?.unknown ?? [],
     tls,
     async clientOptions() {
       const isUsed = [baseUrl, authUrl].some((url) => URL.canParse(url) && proxyFor(rules, new URL(url)) !== undefined);

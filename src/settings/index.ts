@@ -60,9 +60,6 @@ async function toOptions(settings: Settings, env: NodeJS.ProcessEnv): Promise<Cl
   const passphrase = fromEnvironment(env, "CROSS_BORDER_KEY_PASSPHRASE");
   return foreignErrors(async () => {
     const connection = await readConnection(settings, env);
-    for (const entry of connection.unknownExceptions) {
-      process.emitWarning(`NO_PROXY: ${entry} is not read; name hosts or addresses, one by one`, "ProxyWarning");
-    }
     const key = signingKey === undefined ? undefined : await readFile(signingKey, "utf8");
     const isEncrypted = key !== undefined && /ENCRYPTED/.test(key) && passphrase !== undefined;
     return {

@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
 import { rootCertificates } from "node:tls";
-import type { Dispatcher, Pool } from "undici";
+import type { Dispatcher } from "undici";
 import { ConfigError } from "../core/errors.js";
 import { addressTimeoutMs, loadUndici } from "../platform/undici-agent.js";
 import type { TlsMaterial } from "../wire/tls-options.js";
@@ -14,8 +14,6 @@ export interface ProxyRules {
   readonly isForHttp: boolean;
   /** `undefined` means all. */
   readonly exceptions: readonly Exception[] | undefined;
-  /** Exceptions that can't be read, such as ranges of addresses. */
-  readonly unknown: readonly string[];
 }
 
 /** A host, with all names below it. */
@@ -28,9 +26,10 @@ interface Exception {
 
 /**
  * The proxy of the settings, or else that of `HTTPS_PROXY`, which is for https only. `NO_PROXY` names hosts that are reached
- * without either: `bank.example` (and all names below it), `.bank.example`, `bank.example:8443`, `10.1.2.3`, `::1`, `*`.
+ * without either: `bank.example` (and all names below it), `.bank.example`, `bank.example:8443`, `10.1.2.3`, `::1`, `*`. Other
+ * entries, such as ranges of addresses, are left out.
  *
- * @throws {ConfigError} for an address that is no proxy's. It never holds the address: there may be a password in it.
+ * @throws {ConfigError} if the address isn't a proxy's. The message never holds the address, which may have a password.
  */
 export function readProxy(
   { proxy, noProxy }: Pick<Settings, "proxy" | "noProxy">,
@@ -40,13 +39,8 @@ export function readProxy(
   if (address === undefined || address === "") return undefined;
   const url = parseProxy(address, proxy === undefined ? "HTTPS_PROXY" : "proxy");
   const entries = (noProxy ?? (env.NO_PROXY || env.no_proxy || "")).split(/[\s,]+/).filter((entry) => entry !== "");
-  const read = entries.map((entry) => ({ entry, exception: readException(entry) }));
-  return {
-    url,
-    isForHttp: proxy !== undefined,
-    exceptions: entries.includes("*") ? undefined : read.flatMap(({ exception }) => exception ?? []),
-    unknown: read.flatMap(({ entry, exception }) => (exception === undefined && entry !== "*" ? entry : [])),
-  };
+  const exceptions = entries.includes("*") ? undefined : entries.flatMap((entry) => readException(entry) ?? []);
+  return { url, isForHttp: proxy !== undefined, exceptions };
 }
 
 /** The proxy that leads to an address, if any: as undici's `EnvHttpProxyAgent` decides it. */
@@ -61,19 +55,18 @@ export function proxyFor(rules: ProxyRules | undefined, target: URL): URL | unde
 
 /** Sends each request by the proxy that leads to its address, or without one. */
 export interface ProxyDispatcher {
-  /** Of the proxy, without its user and password: for messages. */
-  readonly proxyOrigin: string;
+  /** It calls `onRequestStart` before it writes, so that a client can tell what was not sent. */
+  readonly showsStart: true;
   dispatch(options: never, handler: never): boolean;
   close(): Promise<void>;
 }
 
-/** @param tls for the service and the identity provider; a proxy is trusted by the well-known authorities as well. */
+/** @param tls for the service and the identity provider. For the proxy, the well-known authorities count, too. */
 export async function openProxyDispatcher(
   { url, isForHttp, exceptions }: ProxyRules,
   tls: TlsMaterial,
-  tunnelTimeoutMs: number = connectTimeoutMs,
 ): Promise<ProxyDispatcher> {
-  const { EnvHttpProxyAgent, Pool } = await loadUndici();
+  const { EnvHttpProxyAgent } = await loadUndici();
   const timeouts = { timeout: connectTimeoutMs, autoSelectFamilyAttemptTimeout: addressTimeoutMs };
   const target = { ...(tls as object), ...timeouts };
   const agent = new EnvHttpProxyAgent({
@@ -81,16 +74,16 @@ export async function openProxyDispatcher(
     connect: target,
     requestTls: target,
     proxyTls: { ...timeouts, ...(tls.ca && { ca: [...rootCertificates, ...tls.ca] }) },
-    clientFactory: (origin, options) => withOneTry(new Pool(origin, options), tunnelTimeoutMs),
     httpsProxy: url.href,
     httpProxy: isForHttp ? url.href : "",
     noProxy: exceptions?.map(({ host, port }) => (port === "" ? host : `${host}:${port}`)).join(",") ?? "*",
   });
   return {
-    proxyOrigin: url.origin,
+    showsStart: true,
     dispatch: (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) =>
       agent.dispatch(options, handler),
-    close: () => agent.close(),
+    // undici reconnects without end to a proxy that closes its connections, even if no call waits.
+    close: () => agent.destroy(),
   };
 }
 
@@ -118,23 +111,6 @@ function readException(entry: string): Exception | undefined {
   const text = isIPv6(entry) ? `[${entry}]` : entry.replace(/^\*?\./, "");
   const [, host = "", port = ""] = /^(\[[\da-f:.]+\]|[\w.-]+)(?::(\d+))?$/i.exec(text) ?? [];
   return URL.canParse(`http://${host}`) ? { host: new URL(`http://${host}`).hostname, port } : undefined;
-}
-
-/** undici waits for the answer to CONNECT for ever, and asks a proxy that closes in its place again and again, without a pause or an end. */
-function withOneTry(pool: Pool, timeoutMs: number): Pool {
-  const connect = pool.connect.bind(pool) as (options: Dispatcher.ConnectOptions) => Promise<Dispatcher.ConnectData>;
-  const connectOnce = async (options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> => {
-    const signal = AbortSignal.timeout(timeoutMs);
-    try {
-      return await connect({ ...options, signal });
-    } catch (error) {
-      const isClosed = /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(Object(error).code);
-      if (!isClosed && !signal.aborted) throw error;
-      const code = isClosed ? "PROXY_CLOSED" : "UND_ERR_CONNECT_TIMEOUT";
-      throw Object.assign(new Error("the proxy made no connection"), { code });
-    }
-  };
-  return Object.assign(pool, { connect: connectOnce });
 }
 
 const connectTimeoutMs = 10_000;

@@ -22,7 +22,7 @@ export interface Settings {
   readonly noProxy?: string;
   /** How many people a decision about a flow takes: `1` or `2`. */
   readonly people?: string;
-  /** Where flows are kept: a file, or a `postgresql:` URL, which may hold a password. */
+  /** The journal of flows: a file, or a `postgresql:` URL, which may hold a password. */
   readonly journal?: string;
 }
 
@@ -36,7 +36,7 @@ export function authOf({ authUrl, realm, clientId, clientSecret, username, passw
 export interface Setting {
   readonly help: string;
   readonly isRequired?: true;
-  /** Never from the command line, where others can see it. */
+  /** Never from the command line, which others can see. */
   readonly isSecret?: true;
   /** A path; one that is relative, in a settings file, is relative to the folder of that file. */
   readonly isPath?: true;

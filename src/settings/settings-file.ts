@@ -25,7 +25,7 @@ export interface FileChoice {
  * The settings of the file that is chosen by its path or by its name, or else by `CROSS_BORDER_CONFIG` or `CROSS_BORDER_PROFILE`, or else of the user's
  * `default.json`, if it is there.
  *
- * @throws {ConfigError} where it can't be used.
+ * @throws {ConfigError} if it can't be used.
  */
 export async function readSettingsFile(choice: FileChoice, env: Environment): Promise<Partial<Settings>> {
   if (choice.config !== undefined && choice.profile !== undefined) {
@@ -40,13 +40,13 @@ export async function readSettingsFile(choice: FileChoice, env: Environment): Pr
     await assertPrivate(path);
     return parseSettings(await readFile(path, "utf8"), path);
   } catch (error) {
-    if (profile === undefined && isAway(error)) return {};
+    if (profile === undefined && isMissing(error)) return {};
     throw error;
   }
 }
 
-/** Whether there is no such file, no user's home, or none that this user may look into, as where `HOME` is left from another user. */
-function isAway(error: unknown): boolean {
+/** Whether the file or the user's home is missing, or belongs to another user, as if `HOME` was inherited. */
+function isMissing(error: unknown): boolean {
   const { code = "", syscall } = error as NodeJS.ErrnoException;
   return ["ENOENT", "ENOTDIR", "ERR_SYSTEM_ERROR"].includes(code) || (code === "EACCES" && syscall === "stat");
 }
@@ -57,7 +57,7 @@ function profilePath(name: string, { XDG_CONFIG_HOME, HOME }: Environment): stri
   return join(XDG_CONFIG_HOME || join(HOME || userInfo().homedir, ".config"), "cross-border", `${name}.json`);
 }
 
-/** What is taken without being named must not be what somebody else has put there, or can read. */
+/** A file that is used without being named must not be writable or readable by others. */
 async function assertPrivate(path: string): Promise<void> {
   const { mode, uid } = await stat(path);
   if (process.platform === "win32") return;
@@ -71,7 +71,7 @@ async function assertPrivate(path: string): Promise<void> {
  * The settings of a file's text. Paths in it are relative to its folder.
  *
  * @param file its name; for messages, and for that folder.
- * @throws {ConfigError} where it is not an object of settings.
+ * @throws {ConfigError} if it isn't an object of settings.
  */
 export function parseSettings(text: string, file: string): Partial<Settings> {
   const stored = parseObject(text.replace(/^\ufeff/, ""));

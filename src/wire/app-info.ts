@@ -3,9 +3,9 @@ import { type CheckTable, parseOptions } from "../core/parse.js";
 import type { Transport } from "./transport.js";
 import { version } from "./version.js";
 
-/** The program that uses the client, as the service's logs are to show it. */
+/** The program that uses the client, for the service's logs. */
 export interface AppInfo {
-  /** Letters, digits and `-._~` and the like, as in `school-fees`. */
+  /** Letters, digits, and characters such as `-` and `.`: `school-fees`. */
   readonly name: string;
   /** The same characters: `2.4.1`. */
   readonly version: string;
@@ -23,11 +23,11 @@ const appInfo: CheckTable<AppInfo> = { name: token, version: token };
 /** @throws {ConfigError} that names what is wrong. */
 export function parseAppInfo(given: unknown, owner = ""): AppInfo {
   const refuse = (message: string) => new ConfigError(`${owner}appInfo: ${message}`);
-  // Of its type when the table has accepted it.
+  // The table has checked the types.
   return parseOptions(appInfo, given, "it", refuse) as unknown as AppInfo;
 }
 
-/** The transport, with a `User-Agent` on each request. A caller's own header of a call stays. */
+/** The transport, with a `User-Agent` on each request. The caller's own header stays. */
 export function withUserAgent(transport: Transport, app: AppInfo | undefined): Transport {
   const own = `cross-border-payments/${version}`;
   const headers = { "user-agent": app === undefined ? own : `${app.name}/${app.version} ${own}` };

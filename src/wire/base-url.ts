@@ -1,20 +1,20 @@
 import { describeValue } from "../core/describe.js";
 import { ConfigError } from "../core/errors.js";
 
-/** An address in two parts, so that paths are joined by hand: a URL parser would drop the base path. */
+/** An address in two parts, to join paths by hand. A URL parser would drop the base path. */
 export interface BaseUrl {
   /** Scheme, host and port: `https://host:8443`. */
   readonly origin: string;
-  /** The base path without a slash at its end; empty where there is none. */
+  /** The base path without a slash at its end; empty if there is none. */
   readonly path: string;
 }
 
 /**
- * Reads the address of a service: https, or http on loopback, with or without a base path. http of other hosts only where it
- * is allowed.
+ * Reads the address of a service: https, or http on loopback, with or without a base path. http of other hosts must be
+ * allowed.
  *
- * The path has to be written as it goes over the wire. What a URL parser would rewrite (dot segments, letters that need
- * encoding) is refused, since the path is part of what is signed.
+ * The path must be written as it goes over the wire, since it is part of the signed text. If a URL parser would rewrite it
+ * (dot segments, letters that need encoding), it's refused.
  *
  * @param option the option's name, for the message.
  * @throws {ConfigError} that names the option, what is wrong and what is wanted. It never repeats the address, which may
@@ -50,7 +50,7 @@ function schemeProblem({ protocol, hostname }: URL, allowInsecureHttp: boolean):
   if (protocol === "https:") return undefined;
   if (protocol !== "http:") return "an address that is neither https nor http";
   if (allowInsecureHttp) return undefined;
-  // The URL parser has brought every way to write an IPv4 address to this one form.
+  // The URL parser writes every IPv4 address in this form.
   if (hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname)) return undefined;
   return "an http address of a host other than this machine, which would send secrets in the clear (allowInsecureHttp: true permits it)";
 }

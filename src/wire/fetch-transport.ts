@@ -1,8 +1,8 @@
 import type { Deadline } from "../core/deadline.js";
 import { ConfigError } from "../core/errors.js";
-import { BodyChunks } from "./body-chunks.js";
+import { Body } from "./body.js";
 import type { BrokenBody, Transport, WireRequest, WireResponse } from "./transport.js";
-import { isStatus, reasonOf, WireFailure } from "./wire-failure.js";
+import { reasonOf, WireFailure } from "./wire-failure.js";
 
 /** The part of `fetch` that the library needs. */
 export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;
@@ -10,8 +10,8 @@ export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;
 /**
  * The transport over a `fetch` of the caller's: for MSW, browsers and edge runtimes.
  *
- * A fetch does not tell when the first byte leaves, and one that is handed in may repeat requests by itself. So whatever
- * fails after it was called counts as sent.
+ * `fetch` doesn't tell when it sends the first byte, and the caller's own may repeat requests. So every failure after the
+ * call counts as sent.
  */
 export function fetchTransport(fetch: FetchLike): Transport {
   return {
@@ -24,47 +24,47 @@ async function exchange(fetch: FetchLike, request: WireRequest, deadline: Deadli
   deadline.assertMaySend();
   const abort = new AbortController();
   let stopListening: (() => void) | undefined;
-  // Not every fetch respects its signal: the races below settle whatever it does.
+  // Not every fetch respects its signal, so the races below settle without it.
   const ended = new Promise<never>((_, reject) => {
     stopListening = deadline.onEnd(() => {
       reject(deadline.failure(true));
       abort.abort();
     });
   });
+  const body = new Body(request.maxResponseBytes);
   try {
-    const starting = start(fetch, request, abort.signal);
-    starting.then((late) => abort.signal.aborted && discard(late.body)).catch(() => {});
-    const response = await Promise.race([starting, ended]);
+    const response = await Promise.race([start(fetch, request, abort.signal), ended]);
     if (!isWebResponse(response)) throw noWebResponse();
-    if (wasRedirected(response, request)) {
-      discard(response.body);
-      throw new WireFailure({ sent: true, reason: "REDIRECTED_BY_FETCH" });
-    }
-    const chunks = new BodyChunks();
-    const reading = readBody(response.body, request.maxResponseBytes, chunks, abort.signal);
-    const broken = await Promise.race([reading, ended.catch(() => undefined)]);
-    const decoded = chunks.decode();
+    if (wasRedirected(response, request)) throw new WireFailure({ sent: true, reason: "REDIRECTED_BY_FETCH" });
+    const broken = await Promise.race([readBody(response.body, body), ended.catch(() => undefined)]);
+    const decoded = body.text();
     const problem = (abort.signal.aborted ? deadline.ended : undefined) ?? broken ?? decoded.broken;
+    if (problem !== undefined) abort.abort();
     return {
-      // A browser shows nothing of a redirect that it does not follow, not even its status.
+      // Browsers hide the status of a redirect that they don't follow.
       status: response.type === "opaqueredirect" ? 302 : response.status,
       headers: Object.fromEntries(response.headers),
       text: decoded.text,
       ...(problem === undefined ? undefined : { broken: problem }),
     };
+  } catch (error) {
+    abort.abort();
+    throw error;
   } finally {
     stopListening?.();
   }
 }
 
-/** Whether it has what is read of a `Response`. That of node-fetch has a body that is no web stream; mocks lack more. */
-function isWebResponse(value: unknown): boolean {
-  const { status, headers, body } = Object(value) as Partial<Response>;
-  const hasHeaders = typeof headers?.[Symbol.iterator] === "function";
-  return isStatus(status) && hasHeaders && (body === null || typeof body?.getReader === "function");
+/** A body of node-fetch isn't a web stream. */
+function isWebResponse({ status, headers, body }: Partial<Response> = {}): boolean {
+  return (
+    typeof status === "number" &&
+    typeof headers?.entries === "function" &&
+    (body === null || typeof body?.getReader === "function")
+  );
 }
 
-/** A new one for each call, since flows add facts to theirs. The request was sent, so a payment may have been made. */
+/** The request was sent, so a payment may have been made. */
 function noWebResponse(): ConfigError {
   const message = "the fetch option must return a web Response, as the global fetch does; that of node-fetch is none";
   return new ConfigError(message, { effect: "possible" });
@@ -84,39 +84,22 @@ async function start(fetch: FetchLike, request: WireRequest, signal: AbortSignal
   }
 }
 
-/** Whether the fetch followed a redirect although it was told not to. Mocks have no address. */
+/** Whether the fetch followed a redirect against its options. Mocks have no address. */
 function wasRedirected({ redirected, url }: Response, { origin }: WireRequest): boolean {
   return redirected || (URL.canParse(url) && new URL(url).origin !== origin);
 }
 
-/** Reads into `chunks`, which hold what came even where the reading breaks off. */
-async function readBody(
-  body: ReadableStream<Uint8Array> | null,
-  maxBytes: number,
-  chunks: BodyChunks,
-  signal: AbortSignal,
-): Promise<BrokenBody | undefined> {
-  const reader = body?.getReader();
+/** Reads into `body`, which keeps what came if the reading breaks off. */
+async function readBody(stream: ReadableStream<Uint8Array> | null, body: Body): Promise<BrokenBody | undefined> {
+  const reader = stream?.getReader();
   if (reader === undefined) return undefined;
-  signal.addEventListener("abort", () => discard(reader));
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return undefined;
-      if (chunks.bytes + value.byteLength > maxBytes) {
-        discard(reader);
-        return "too-large";
-      }
-      chunks.push(value);
+      if (!body.push(value)) return "too-large";
     }
   } catch {
     return "cut-short";
   }
-}
-
-/** Cancels a body that nobody reads: left alone, it would keep its socket. One of the caller's own can do anything. */
-function discard(body: { cancel(): unknown } | null): void {
-  try {
-    Promise.resolve(body?.cancel()).catch(() => {});
-  } catch {}
 }

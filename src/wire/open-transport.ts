@@ -11,12 +11,12 @@ export interface TransportOptions extends UndiciTransportOptions {
   readonly appInfo?: AppInfo | undefined;
 }
 
-/** Whether what sends may send a request twice by itself. What the caller gives must not. */
+/** Whether the platform may send a request twice. The caller's own `fetch` or dispatcher must not. */
 export function maySendTwice({ fetch, dispatcher }: Pick<TransportOptions, "fetch" | "dispatcher">): boolean {
   return sendsTwice && (fetch ?? dispatcher) === undefined;
 }
 
-/** A transport over the caller's `fetch` or dispatcher; without either over undici, or the platform's `fetch` on the web. */
+/** A transport over the caller's `fetch` or dispatcher, or else over undici, or the platform's `fetch` on the web. */
 export function openTransport({ appInfo, ...options }: TransportOptions): Transport {
   const transport = bareTransport(options);
   return appInfo === undefined && !sendsUserAgent ? transport : withUserAgent(transport, appInfo);
@@ -28,5 +28,5 @@ function bareTransport({ fetch, ...options }: TransportOptions): Transport {
   return undiciTransport(options);
 }
 
-/** Looked up with each request, since programs replace it in order to trace or to mock. */
+/** Looked up for each request, since programs replace it to trace or to mock. */
 const platformFetch: FetchLike = (url, init) => globalThis.fetch(url, init);

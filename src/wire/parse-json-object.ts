@@ -1,4 +1,4 @@
-/** The JSON object of a text; undefined where it is anything else. */
+/** The JSON object of a text, or undefined if it is anything else. */
 export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -9,7 +9,7 @@ export function parseObject(text: string): Readonly<Record<string, unknown>> | u
   }
 }
 
-/** The same, and an empty object where it is anything else. For responses that are not taken on trust. */
+/** The same, or an empty object if it is anything else. */
 export function parseJsonObject(text: string): Readonly<Record<string, unknown>> {
   return parseObject(text) ?? {};
 }

@@ -1,8 +1,8 @@
-/** What a 4xx says that can't be told from its first digit. */
+/** A 4xx that means more than its first digit. */
 interface Exception {
-  /** Something may have been done before it was sent, by any sender. */
+  /** Something may have been done before it was sent. */
   readonly provesNothing?: true;
-  /** The same request can go well at another time. */
+  /** The same request can succeed later. */
   readonly passes?: true;
 }
 
@@ -15,17 +15,17 @@ const exceptions: ReadonlyMap<number, Exception> = new Map([
   [499, { provesNothing: true }],
 ]);
 
-/** Whether a 4xx leaves open if something was done. Any other one says that nothing was, where it is the server's own. */
+/** Whether a 4xx leaves open if something was done. Any other 4xx says that nothing was, if it's the server's own. */
 export function provesNothing(status: number): boolean {
   return exceptions.get(status)?.provesNothing === true;
 }
 
-/** Whether the same request can go well at another time, as far as the status says. */
+/** Whether the same request can succeed later. */
 export function isPassingStatus(status: number): boolean {
   return status >= 500 || exceptions.get(status)?.passes === true;
 }
 
-/** Whether a status refuses what was asked, such as a parameter that the service does not know, and not who asks, or when. */
+/** Whether a status refuses the question, such as an unknown parameter, and not the caller or the time. */
 export function isRefusedQuestion(status: number): boolean {
   return status === 400 || status === 422;
 }

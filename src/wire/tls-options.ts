@@ -7,7 +7,7 @@ import type { TlsMaterial, TlsOptions } from "../platform/tls-material.js";
 export type { TlsMaterial, TlsOptions } from "../platform/tls-material.js";
 
 const isPemLike = (value: unknown) => typeof value === "string" || value instanceof Uint8Array;
-/** Not an address: TLS has none in place of a name. */
+/** Not an address, which TLS doesn't accept as a server name. */
 const hostName = /^(?![\d.]+$)[a-z\d](?:[a-z\d.-]{0,251}[a-z\d])?$/i;
 
 const tlsOptions: CheckTable<TlsOptions> = {
@@ -24,11 +24,11 @@ const tlsOptions: CheckTable<TlsOptions> = {
 /**
  * Reads the `tls` option into strings of its own.
  *
- * @throws {ConfigError} that names the field, what was found (never its text) and what is wanted.
+ * @throws {ConfigError} that names the field, what was found (never its text), and what is wanted.
  */
 export function parseTlsOptions(given: unknown): TlsMaterial {
   const refuse = (message: string) => new ConfigError(`tls: ${message}`);
-  // Of their types when the table has accepted them.
+  // The table has checked the types.
   const options = parseOptions(tlsOptions, given, "it", refuse) as TlsOptions;
   if (readTlsMaterial === undefined) {
     throw new ConfigError(

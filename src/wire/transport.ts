@@ -18,7 +18,7 @@ export interface WireRequest {
 /** Why the text of a response can't be used, although its status is known. `encoded`: its content codings can't be undone. */
 export type BrokenBody = "cut-short" | "too-large" | "not-utf8" | "encoded" | EndKind;
 
-/** What came back, always with a status. Without a status, `send` rejects. */
+/** A response with a status. Without a status, `send` rejects. */
 export interface WireResponse {
   readonly status: number;
   /** Names in lower case; repeated headers are joined by a comma. */
@@ -30,15 +30,15 @@ export interface WireResponse {
 
 /** Sends requests, and owns the sockets that they go over. */
 export interface Transport {
-  /** The value of `accept-encoding` for requests whose responses are large. Absent where the transport sends one of its own. */
+  /** The value of `accept-encoding` for requests whose responses are large. Absent if the transport sends its own. */
   readonly acceptEncoding?: string | undefined;
   /**
-   * Sends one request and returns its response. Follows no redirect, repeats nothing that is not `repeatable`, and settles as soon as the deadline ends.
+   * Sends one request. Follows no redirect, repeats only what is `repeatable`, and settles when the deadline ends.
    *
-   * @throws {WireFailure | Ended} when no status arrived; `sent` is false only where it is certain that no byte was written.
+   * @throws {WireFailure | Ended} if no status arrived. `sent` is false only if certainly no byte was written.
    */
   send(request: WireRequest, deadline: Deadline): Promise<WireResponse>;
-  /** Starts to load what the first request will need. Opens nothing, and never throws. */
+  /** Starts loading the libraries of the first request. Opens nothing, and never throws. */
   preload?(): void;
   close(): Promise<void>;
 }

@@ -33,7 +33,7 @@ export function undiciTransport(options: UndiciTransportOptions, usedConnectionM
   let route: Route | undefined = options.dispatcher && {
     dispatcher: options.dispatcher as Route["dispatcher"],
     own: undefined,
-    showsStart: {},
+    showsStart: Object(options.dispatcher).showsStart === true,
   };
 
   let firstByteMs = usedConnectionMs;
@@ -43,11 +43,11 @@ export function undiciTransport(options: UndiciTransportOptions, usedConnectionM
     const { reads } = own;
     return exchange(to, request, deadline, firstByteMs).catch(async (error: unknown) => {
       if (!(error instanceof WireFailure) || error.reason !== "UND_ERR_HEADERS_TIMEOUT") throw error;
-      // The network may have dropped the connection without a word, and with it all that are as old.
+      // The network may have dropped the connection silently, and all others of its age.
       own.replace(reads);
       const startMs = clock.monotonicMs();
       const response = await exchange(to, request, deadline);
-      // A new connection is no faster if it is the service that takes long.
+      // If the service itself is slow, a new connection doesn't help.
       firstByteMs = Math.max(firstByteMs, 2 * (clock.monotonicMs() - startMs));
       return response;
     });
@@ -60,7 +60,7 @@ export function undiciTransport(options: UndiciTransportOptions, usedConnectionM
       throw error;
     });
     const agent = await own;
-    route ??= { dispatcher: agent, own: agent, showsStart: { read: true, write: true } };
+    route ??= { dispatcher: agent, own: agent, showsStart: true };
     return route;
   };
 

@@ -138,7 +138,7 @@ export const importTable: ImportTable = {
     "node:path": ["settings", "cli"],
     "node:sqlite": ["journals/sqlite-thread-program.ts", "cli/flows/sqlite-file.ts"],
     "node:worker_threads": ["journals/sqlite-thread-program.ts", "journals/sqlite-thread.ts"],
-    "node:stream": ["platform/zlib-decompression.ts", "cli"],
+    "node:stream": ["cli"],
     "node:string_decoder": ["cli"],
     "node:tls": ["platform/tls-material.ts", "settings/proxy.ts", "cli/doctor"],
     "node:url": ["cli"],

@@ -63,9 +63,9 @@ it.each<[GrantFailure, TokenErrorCode, string]>([
     `No access token: could not make a secure connection to ${url} (CERT_HAS_EXPIRED). Check its certificate, and tls.ca if a private authority signed it.`,
   ],
   [
-    { class: "proxy-refused", reason: "PROXY_RESPONSE_407", proxy: { origin: "http://proxy.test:3128", status: 407 } },
+    { class: "proxy-refused", reason: "PROXY_REFUSED" },
     "proxy_refused",
-    `No access token: the proxy http://proxy.test:3128 made no connection to https://login.test (407); check the user and the password in the proxy's address.`,
+    `No access token: the proxy made no connection to https://login.test; check its address, user, and password, and which addresses it lets through.`,
   ],
   ...(
     [

@@ -5,7 +5,6 @@ import { createServer as createSecureServer } from "node:https";
 import { connect, type Server } from "node:net";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
-import { ProxyAgent } from "undici";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { PaymentFlow } from "../../src/flows/index.js";
 import { ConnectionError, CrossBorderClient } from "../../src/index.js";
@@ -200,12 +199,6 @@ describe("through a proxy, with mutual TLS", () => {
   });
 });
 
-it("has the doctor warn of exceptions that can't be read", async () => {
-  const env = { CROSS_BORDER_PROXY: proxyUrl, CROSS_BORDER_NO_PROXY: "10.0.0.0/8" };
-  const { code, stdout } = await run(["doctor", "--config", file("settings.json")], { env });
-  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("10.0.0.0/8") });
-});
-
 it("says what a proxy refuses, and never its password", async () => {
   const env = { HTTPS_PROXY: proxyUrl.replace("s3cret", "wr0ng") };
   const doctor = await run(["doctor", "--config", file("settings.json")], { env });
@@ -226,11 +219,10 @@ describe("a proxy that lets nothing through", () => {
     asked = [];
     const list = ["payments", "list", "--config", file("settings.json")];
     const { code, stdout, stderr } = await run(list, { env: { CROSS_BORDER_PROXY: wrong() } });
-    const proxyOrigin = new URL(proxyUrl).origin;
     expect({ code, stdout, stderr }).toEqual({
       ...{ code: 3, stdout: "" },
       stderr: expect.stringContaining(
-        `the proxy ${proxyOrigin} made no connection to https://${identity} (407); check the user`,
+        `the proxy made no connection to https://${identity}; check its address, user, and password`,
       ),
     });
     expect(stderr).not.toMatch(/wr0ng|s3cret|teller/);
@@ -238,33 +230,24 @@ describe("a proxy that lets nothing through", () => {
     expect(asked).toEqual([`${identity}:443`]);
   });
 
-  it.each([
-    [407, "proxy_refused", "check the user and the password"],
-    [403, "proxy_refused", "check which addresses it lets through"],
-    [503, "connection_failed", "check which addresses it lets through"],
-  ])(
-    "has sent nothing of a payment where it says %i, also as a program's own dispatcher",
-    async (status, code, said) => {
-      refusal = status;
-      const own = new ProxyAgent({ uri: proxyUrl });
-      try {
-        await using client = new CrossBorderClient({
-          ...{ baseUrl: `https://${service}/gateway/v1`, auth: { accessToken: () => "token" }, maxRetries: 0 },
-          ...{ signingKey: readFileSync(file("signing.pem"), "utf8"), dispatcher: own },
-        });
-        const fields = { amount: "1.00", currency: "EUR", paymentGatewayId: "alpha-bank" };
-        const failed = await client.liquidityProviders
-          .deposits("1")
-          .create(fields)
-          .catch((error: unknown) => error);
-        expect(failed).toBeInstanceOf(ConnectionError);
-        expect(failed).toMatchObject({ code, effect: "none", message: expect.stringContaining(said) });
-      } finally {
-        refusal = undefined;
-        await own.close();
-      }
-    },
-  );
+  it.each([407, 503])("has sent nothing of a payment if it says %i", async (status) => {
+    refusal = status;
+    try {
+      const env = { CROSS_BORDER_CONFIG: file("settings.json"), CROSS_BORDER_PROXY: proxyUrl };
+      const auth = { accessToken: () => "token" };
+      await using client = new CrossBorderClient({ ...(await readSettings({ env })), auth });
+      const fields = { amount: "1.00", currency: "EUR", paymentGatewayId: "alpha-bank" };
+      const failed = await client.liquidityProviders
+        .deposits("1")
+        .create(fields)
+        .catch((error: unknown) => error);
+      expect(failed).toBeInstanceOf(ConnectionError);
+      expect(failed).toMatchObject({ code: "proxy_refused", effect: "none", attempts: 1 });
+      expect(failed).toMatchObject({ cause: { message: expect.stringContaining(String(status)) } });
+    } finally {
+      refusal = undefined;
+    }
+  });
 });
 
 it.each(["http://teller:100%25safe%@proxy.invalid:3128", "http://te%ller@proxy.invalid"])(

@@ -9,13 +9,14 @@ import type { CrashPoints } from "./crash-points.js";
 export function crashingDispatcher(
   dispatcher: Pick<Dispatcher, "dispatch">,
   points: CrashPoints,
-): Pick<Dispatcher, "dispatch"> {
+): Pick<Dispatcher, "dispatch"> & { readonly showsStart: true } {
   subscribe("undici:request:bodySent", (message) => {
     // What undici publishes on this channel.
     const { request } = message as { readonly request: { method: string; path: string; body: Uint8Array | null } };
     if (isPayment(request) && request.body !== null) points.pass("dispatch:sent", keyOf(request.body));
   });
   return {
+    showsStart: true,
     dispatch(options, handler) {
       if (!isPayment(options) || !(options.body instanceof Uint8Array)) return dispatcher.dispatch(options, handler);
       return dispatcher.dispatch(options, crashing(handler, points, keyOf(options.body)));

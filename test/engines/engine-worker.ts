@@ -73,8 +73,9 @@ async function openFlow(settings: EngineWorkerSettings): Promise<PaymentFlow> {
 }
 
 /** Reports requests that pay, and those that look a payment up. */
-function reporting(dispatcher: Dispatcher): Pick<Dispatcher, "dispatch"> {
+function reporting(dispatcher: Dispatcher): Pick<Dispatcher, "dispatch"> & { readonly showsStart: true } {
   return {
+    showsStart: true,
     dispatch(options, handler) {
       const [path = ""] = options.path.split("?");
       if (path.endsWith("/payments")) {

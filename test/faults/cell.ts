@@ -341,7 +341,7 @@ export async function networkOf(fixture: Fixture, fault: Fault, failing: WireFau
   if (fault.phase === "queue") {
     return {
       origin: failing.origin,
-      dispatcher: new Agent({ ...likeTheClients, connections: 1 }),
+      dispatcher: agentLikeTheClients({ connections: 1 }),
       connections: uncounted,
     };
   }
@@ -352,10 +352,15 @@ export async function networkOf(fixture: Fixture, fault: Fault, failing: WireFau
     ca: certificates().authority,
     ...(fault.clientTlsVersion && { maxVersion: fault.clientTlsVersion }),
   };
-  return { origin, dispatcher: new Agent({ ...likeTheClients, connect }), connections: accepted };
+  return { origin, dispatcher: agentLikeTheClients({ connect }), connections: accepted };
 }
 
 export const likeTheClients = { allowH2: false, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
+
+/** The client believes it when it says that a request hasn't started. */
+function agentLikeTheClients(options: Agent.Options): Agent {
+  return Object.assign(new Agent({ ...likeTheClients, ...options }), { showsStart: true });
+}
 
 /**
  * An unreachable host, simulated in the connector: a test can't rely on the machine's name servers, nor wait for a connection
@@ -365,8 +370,7 @@ function brokenConnector(code: string, afterMs: number): Network {
   const host = "service.invalid";
   const connect = buildConnector({});
   let connections = 0;
-  const dispatcher = new Agent({
-    ...likeTheClients,
+  const dispatcher = agentLikeTheClients({
     connect: (options, callback) => {
       if (options.hostname !== host) return connect(options, callback);
       connections += 1;

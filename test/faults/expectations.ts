@@ -58,7 +58,6 @@ export type Row = Readonly<Record<Kind, Expected>>;
 
 const unknown = ends("OutcomeUnknownError", "possible", 1);
 const unusable = ends("UnexpectedResponseError", "possible", 1);
-const done = ends("UnexpectedResponseError", "done", 1);
 const deadline = ends("TimeoutError", "none", 1);
 const abort = ends("AbortedError", "none", 1);
 const refusedByStatus = ends("by status", "none", 1);
@@ -100,7 +99,7 @@ export const expectations = {
   "deadline sent": { read: deadline, ...writes(unknown), ...tokens(deadline) },
   "abort sent": { read: abort, ...writes(unknown), ...tokens(abort) },
 
-  // The status was 2xx. An update is done, whatever happened to the body; a create only if the record is in what came.
+  // The status was 2xx. An update is done, whatever happened to the body; a create only if all of the record came.
   "not the record": {
     ...passing("UnexpectedResponseError"),
     update: well(),
@@ -115,38 +114,13 @@ export const expectations = {
   "another payment": { ...all(well()), payment: unusable, ...tokens(well()) },
   "a page": { ...passing("UnexpectedResponseError"), ...away("token_endpoint_failing") },
   "a page, broken off": { ...passing("UnexpectedResponseError"), ...away("token_endpoint_unreachable") },
-  "record unreadable": {
-    read: ends("UnexpectedResponseError", "none", most),
-    update: well(),
-    create: done,
-    intent: ends("UnexpectedResponseError", "done", most),
-    payment: done,
-    ...tokens(token("token_response_unreadable", 1)),
-  },
-  "record broken": {
-    read: ends("UnexpectedResponseError", "none", most),
-    update: well(),
-    create: done,
-    intent: ends("UnexpectedResponseError", "done", most),
-    payment: done,
-    ...away("token_endpoint_unreachable"),
-  },
   "body over the cap": {
     read: ends("UnexpectedResponseError", "none", 1),
     ...writes(unusable),
     update: well(),
     ...tokens(token("token_response_unreadable", 1)),
   },
-  "record over the cap": {
-    read: ends("UnexpectedResponseError", "none", 1),
-    update: well(),
-    create: done,
-    intent: ends("UnexpectedResponseError", "done", most),
-    payment: done,
-    ...tokens(token("token_response_unreadable", 1)),
-  },
   "deadline reading": { read: deadline, ...writes(unusable), update: well(), ...tokens(deadline) },
-  "deadline reading the record": { read: deadline, ...writes(done), update: well(), ...tokens(deadline) },
   "abort reading": { read: abort, ...writes(unusable), update: well(), ...tokens(abort) },
   // 200 is the only success that the description gives the token endpoint.
   "another success": { ...all(well()), ...tokens(token("token_response_unreadable", 1)) },

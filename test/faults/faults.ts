@@ -144,8 +144,8 @@ const points: readonly {
   },
   {
     at: "inside the record",
-    cut: "record broken",
-    stall: "deadline reading the record",
+    cut: "not the record, broken off",
+    stall: "deadline reading",
     whole: true,
     play: (then) => partly(someRecord, then),
   },
@@ -445,7 +445,7 @@ const bodies: readonly Fault[] = [
   },
   {
     name: "chunks without the last one",
-    is: "record broken",
+    is: "not the record, broken off",
     play: saysAndEnds(({ rightBody }) => chunked(rightBody)),
   },
   {
@@ -530,7 +530,7 @@ const bodies: readonly Fault[] = [
   },
   {
     name: "invalid UTF-8",
-    is: "record unreadable",
+    is: "not the record",
     play: says(({ rightBody }) =>
       wireResponse(200, Buffer.from(rightBody.replace("{", '{"name":"M\xfcller",'), "latin1")),
     ),
@@ -547,7 +547,7 @@ const bodies: readonly Fault[] = [
   },
   {
     name: "deep nesting beside the fields",
-    is: "well",
+    is: "not the record, but all of a token",
     play: says(({ rightBody }) =>
       wireResponse(200, rightBody.replace("{", `{"deep":${"[".repeat(50_000)}${"]".repeat(50_000)},`)),
     ),
@@ -633,7 +633,7 @@ const bodies: readonly Fault[] = [
   },
   {
     name: "a record over the cap",
-    is: "record over the cap",
+    is: "body over the cap",
     play: says(({ rightBody }) => wireResponse(200, `${identityFirst(rightBody)}${" ".repeat(capBytes)}`)),
   },
   {

@@ -120,6 +120,8 @@ function breaksOffPayments({ request, socket }: { request: SeenRequest; socket: 
 
 /** Sends the requests of one kind to the server with the fault, and all others to the healthy one. */
 class Route {
+  /** As the client's own agent does. */
+  readonly showsStart = true;
   isOver = false;
   isMet = false;
   readonly #plan: FlowCell;

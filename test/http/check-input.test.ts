@@ -144,33 +144,15 @@ describe("a body that is taken", () => {
     );
   });
 
-  it("has fields in the description's order, then new ones, and copies extras as JSON would", () => {
-    const asked: string[] = [];
-    const named = {
-      toJSON(name: string) {
-        asked.push(name);
-        return { name, toJSON: () => "asked twice" };
-      },
-    };
-    const extras = { named, list: [named, new Date(0)], none: { toJSON: () => undefined } };
+  it("has fields in the description's order, then new ones", () => {
     const { memo, ...rest } = payment;
+    const extras = { at: new Date(0) };
     const sent = check(payments.create, { zeta: null, extras, memo, ...rest });
     expect(JSON.stringify(sent)).toBe(JSON.stringify({ ...payment, extras, zeta: null }));
-    expect(asked.slice(0, 2)).toEqual(["named", "0"]);
-    expect(check(payments.create, { ...payment, extras: { toJSON: () => undefined } })).not.toHaveProperty("extras");
   });
 });
 
 describe("a query", () => {
-  it("may be an instance of a class that has getters for the fields of a record, where any filter goes", () => {
-    class OfMemo {
-      get memo() {
-        return "rent";
-      }
-    }
-    expect(check(payments.list, new OfMemo())).toEqual({ memo: "rent" });
-  });
-
   it.each<[query: object, row: Operation]>([
     [{}, liquidityProviders.list],
     [{ amount: "12.%" }, deposits.list],

@@ -11,7 +11,7 @@ it.each([
 });
 
 it("refuses an object whose headers are not its properties", () => {
-  const headers = { *[Symbol.iterator]() {} };
+  const headers: unknown = new Headers({ "x-name": "value" });
   expect(() => checkHeaders(headers as Record<string, string>)).toThrow('headers must be an object such as { "x-name"');
 });
 

@@ -84,8 +84,6 @@ const notTheRecord = [
   unusable(3, "possible"),
   unusable(1, "possible"),
 ] as const;
-/** The responses to all creates hold what identifies a payment. */
-const known = [unusable(3, "none"), "done", unusable(1, "done"), unusable(3, "done"), unusable(1, "done")] as const;
 /** A read may be asked for again only where that can help; of a write nobody knows. */
 const orUnknown = (read: Outcome) => [read, unknown, unknown, unknown, unknown] as const;
 /** No attempt follows it. */
@@ -94,7 +92,6 @@ const unusableOnce = (read: Outcome) => {
   return [read, "done", write, write, write] as const;
 };
 const page = "<!doctype html><p>proxy";
-const identity = `{"id":"1","senderGatewayTransactionId":"${payment.senderGatewayTransactionId}"`;
 
 const statusClasses = new Map<number, ErrorClass>([
   [400, BadRequestError],
@@ -159,10 +156,8 @@ const rows: readonly Row[] = [
     (status): Row => [`${status}`, { status }, ...open(ApiError, `http_${status}`)],
   ),
   ["2xx broken off", { status: 201, text: '{"id":', broken: "cut-short" }, ...notTheRecord],
-  ["2xx broken off after its identity", { status: 201, text: `${identity},"memo":"re`, broken: "cut-short" }, ...known],
   ["2xx over the cap", { text: "[[[", broken: "too-large" }, ...unusableOnce(unusable(1, "none"))],
   ["2xx that is not UTF-8", { text: '{"a":"\ufffd"}', broken: "not-utf8" }, ...notTheRecord],
-  ["2xx with its identity, not UTF-8", { text: `${identity},"a":"\ufffd"}`, broken: "not-utf8" }, ...known],
   ["2xx that is compressed", { text: "", broken: "encoded" }, ...notTheRecord],
   ["2xx until the deadline", { text: "{", broken: "timeout" }, ...unusableOnce([1, TimeoutError, "none", "timeout"])],
   ["2xx until the abort", { text: "{", broken: "abort" }, ...unusableOnce([1, AbortedError, "none", "aborted"])],
@@ -327,7 +322,7 @@ describe("what earlier attempts to create an intent may have done", () => {
   });
 
   it("stays certain where one was certainly made", async () => {
-    const { client } = scriptedClient([{ text: '{"id":"1",', broken: "cut-short" }, { status: 503 }, ownError(400)]);
+    const { client } = scriptedClient([json({ id: "1" }), { status: 503 }, ownError(400)], { validation: "strict" });
     expect(await errorOf(calls.repeatable(client))).toMatchObject({ effect: "done", attempts: 3 });
   });
 
@@ -397,28 +392,13 @@ describe("a 2xx to a payment", () => {
     expect(await errorOf(calls.signed(client))).toMatchObject({ effect: "done", attempts: 1 });
   });
 
-  it.each([
-    ["nothing", "", "possible"],
-    ["no object", "[", "possible"],
-    ["half a page", "<html>", "possible"],
-    ["the id", '{"id":"p","memo":"', "possible"],
-    ["another transaction", '{"id":"p","senderGatewayTransactionId":"tx-2","memo":"', "possible"],
-    ["half of the transaction", '{"id":"p","senderGatewayTransactionId":"tx-1', "possible"],
-    ["half of the id", '{"senderGatewayTransactionId":"tx-1","id":"p', "possible"],
-    ["a transaction deeper down", '{"id":"p","extras":{"senderGatewayTransactionId":"tx-1"},"memo":"', "possible"],
-    ["the transaction in a text", '{"id":"p","memo":"\\",\\"senderGatewayTransactionId\\":\\"tx-1\\",', "possible"],
-    ["both", '{"id":"p","senderGatewayTransactionId":"tx-1"', "done"],
-    ["both, the other way round", '{"senderGatewayTransactionId":"tx-1","extras":[{"id":1}],"id":7,', "done"],
-    ["all", JSON.stringify({ id: "p", senderGatewayTransactionId: "tx-1" }), "done"],
-  ] as const)("that breaks off is done only if the payment is in it: %s", async (_, text, effect) => {
-    const endings = ["cut-short", "timeout", "abort", "too-large", "not-utf8", undefined] as const;
-    for (const broken of endings) {
-      // With nothing to say how long it is, a whole text can't be told from one that broke off there.
-      if (broken === undefined && text.endsWith("}")) continue;
+  it("that breaks off leaves open whether it was done, although the payment is in it", async () => {
+    const text = JSON.stringify(paymentRecord());
+    for (const broken of ["cut-short", "timeout", "abort", "too-large", "not-utf8"] as const) {
       for (const [, pay] of ways) {
-        const { client, transport } = scriptedClient([broken === undefined ? { text } : { text, broken }]);
+        const { client, transport } = scriptedClient([{ text, broken }]);
         const error = await errorOf(pay(client));
-        expect(error).toMatchObject({ name: "UnexpectedResponseError", effect, attempts: 1 });
+        expect(error).toMatchObject({ name: "UnexpectedResponseError", effect: "possible", attempts: 1 });
         expect(transport.sent).toHaveLength(1);
       }
     }

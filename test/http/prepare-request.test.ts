@@ -1,9 +1,9 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { later, now } from "../../src/core/clock.js";
-import { InvalidArgumentError, OutcomeUnknownError } from "../../src/core/errors.js";
+import { OutcomeUnknownError } from "../../src/core/errors.js";
 import type { RawRequest } from "../../src/http/raw-request.js";
 import { payments } from "../../src/resources/payments.js";
-import { broken, calls, errorOf, json, payment, scriptedClient } from "./scripted-transport.js";
+import { broken, errorOf, json, payment, scriptedClient } from "./scripted-transport.js";
 
 describe("a request without a description", () => {
   const approval = {
@@ -19,12 +19,12 @@ describe("a request without a description", () => {
   ])("has its values kept out of the service's code: one of %s", async (_, error) => {
     const { client } = scriptedClient([json({ error, message: "m" }, 400)]);
     const given = { ...approval, query: { to: "Rob Receiver" }, body: { from: "Ada Lovelace" } };
-    expect(await errorOf(client.request(given, []))).not.toHaveProperty("serviceCode");
+    expect(await errorOf(client.request(given))).not.toHaveProperty("serviceCode");
   });
 
   it("holds an empty text for reconciliation where it had no body", async () => {
     const { client, transport } = scriptedClient([broken]);
-    const error = await errorOf(client.request(approval, []));
+    const error = await errorOf(client.request(approval));
     if (!(error instanceof OutcomeUnknownError)) throw error;
     expect(error.request).toEqual({ path: "/gw/refunds/refund-of-erika/approve", body: "" });
     expect(transport.sent[0]?.body).toBeUndefined();
@@ -43,15 +43,4 @@ describe("what was signed of a request that was signed earlier", () => {
     expect(error).toHaveProperty("signed.path", signed);
     expect(transport.sent[0]?.path).toBe(path);
   });
-});
-
-it("refuses a body that is too long for a string of JavaScript", async () => {
-  const { client, transport } = scriptedClient([json({ id: "1" })]);
-  const stringify = vi.spyOn(JSON, "stringify").mockImplementation(() => {
-    throw new RangeError("Invalid string length");
-  });
-  const error = await errorOf(calls.create(client)).finally(() => stringify.mockRestore());
-  expect(error).toBeInstanceOf(InvalidArgumentError);
-  expect(error.message).toBe("liquidityProviders.create: the body is too long for a string of JavaScript");
-  expect(transport.sent).toEqual([]);
 });

@@ -99,6 +99,36 @@ it.each([...operations.values()])("names only fields of the body where $name wan
   expect(unknown).toEqual([]);
 });
 
+/** Bodies of the description, written down apart from the rows. */
+const bodies: Readonly<Record<string, string>> = {
+  paymentGateways:
+    "accountVerificationBearerToken accountVerificationEndpoint countryCode currency email feeStructure institutionId name rsaPublicKeyBase64 type website",
+  liquidityProviders: "email firstName lastName",
+  "liquidityProviders.deposits": "amount blockchainTransactionId currency paymentGatewayId paymentGatewayTransactionId",
+  "liquidityProviders.withdrawals": "amount blockchainTransactionId currency fee paymentGatewayId status",
+  "liquidityProviders.exchangeRates": "baseCurrency baseGatewayId buyPrice counterCurrency counterGatewayId sellPrice",
+  "liquidityProviders.transfers": "amount currency exchangeRateId from gatewayId to",
+  "paymentGateways.withdrawals": "amount blockchainTransactionId currency fee status",
+  paymentIntents:
+    "memo receiverAccount receiverAmount receiverCurrency receiverGatewayId senderAccount senderCurrency senderGatewayId",
+  payments:
+    "extras id memo receiverAccount receiverAmount receiverCurrency receiverGatewayId receiverName receivingGatewayFee senderAccount senderAmount senderCurrency senderGatewayId senderGatewayTransactionId senderName",
+};
+
+it.each([...operations.values()].filter(({ body }) => body !== undefined))(
+  "has the body of $name",
+  ({ name, body }) => {
+    const fields = Object.keys(body?.fields ?? {}).sort();
+    expect(fields.join(" ")).toBe(bodies[name.replace(/\.(?:create|update)$/, "")]);
+  },
+);
+
+it("knows each signed create by a field that comes back", () => {
+  const signed = [...operations.values()].filter(({ verb, signed }) => verb === "create" && signed);
+  expect(signed.length).toBeGreaterThan(0);
+  for (const { body, identifiedBy = "" } of signed) expect(body?.fields).toHaveProperty(identifiedBy);
+});
+
 /** Fields whose names speak of accounts, and whose values may be shown. */
 const isAddress: ReadonlySet<string> = new Set(["accountVerificationEndpoint"]);
 

@@ -18,7 +18,6 @@ const programs = [
   "examples/bank/migrate.ts",
   "examples/bank/add-user.ts",
   "test/faults/idle-payer.ts",
-  "test/http/response-costs-process.ts",
   "test/journal-parts/why-log-is-apart.ts",
 ];
 

@@ -47,21 +47,10 @@ describe("the description of a resource", () => {
     refunds.list;
   });
 
-  it("knows four verbs", () => {
-    // @ts-expect-error there is no verb `remove`
-    make("refunds", "/refunds", { fields, remove: true });
-    // @ts-expect-error there is no option `filter`
-    make("refunds", "/refunds", { fields, list: true, filter: "open" });
-    // @ts-expect-error a verb that a resource does not have is left out
-    make("refunds", "/refunds", { fields, get: false });
-  });
-
-  it("has a table of all fields and no others, each of a kind that its type may have", () => {
+  it("has a table of all fields, each of a kind that its type may have", () => {
     const { id: _, ...missing } = fields;
     // @ts-expect-error `id` is missing in the table
     make("refunds", "/refunds", { fields: missing, get: true });
-    // @ts-expect-error the interface has no `colour`
-    make("refunds", "/refunds", { fields: { ...fields, colour: "text" }, get: true });
     // @ts-expect-error a string is no integer
     make("refunds", "/refunds", { fields: { ...fields, amount: "integer" }, get: true });
     // @ts-expect-error a number is no text
@@ -79,38 +68,8 @@ describe("the description of a resource", () => {
     make("refunds", "/refunds", { fields, update: { body: ["amount", "attempts"] } });
     // @ts-expect-error the body has no `attempts`
     make("refunds", "/refunds", { fields, create: { body: ["amount"], required: ["attempts"] } });
-    // @ts-expect-error a body has no `sign`: it is `signed`
-    make("refunds", "/refunds", { fields, create: { body: ["amount"], sign: true, signer: "amount" } });
-    // @ts-expect-error a body has no `signs`
-    make("refunds", "/refunds", { fields, update: { body: ["amount"], signs: true } });
     // @ts-expect-error the record has no `colour`
     make("refunds", "/refunds", { fields, list: true, filters: { except: ["colour"] } });
-    // @ts-expect-error a resource without bodies has no create
-    resource<Refund>()("refunds", "/refunds", { fields, create: { body: ["amount"] } });
-  });
-
-  it("has every field of the body's type in a body", () => {
-    const two = resource<Refund, { amount?: string; details?: unknown }>();
-    two("refunds", "/refunds", { fields, create: { body: ["amount"] }, update: { body: ["details"] } });
-    // @ts-expect-error no body has `details`
-    two("refunds", "/refunds", { fields, create: { body: ["amount"] }, update: { body: ["amount"] } });
-  });
-
-  it("says of a signed row whose key signs, and what ties a response to its request", () => {
-    const create = { body: ["amount"], signed: true, signer: "amount", identifiedBy: "amount" } as const;
-    const { signer: _, ...unsigned } = create;
-    const { identifiedBy: __, ...unidentified } = create;
-    make("refunds", "/refunds", { fields, create });
-    // @ts-expect-error a signed row needs a signer
-    make("refunds", "/refunds", { fields, create: unsigned });
-    // @ts-expect-error the signer is a field of the body
-    make("refunds", "/refunds", { fields, create: { ...create, signer: "attempts" } });
-    // Or a record of the path, which has a signer of its own.
-    make("payments.refunds", "/payments/{paymentId}/refunds", { fields, create: { ...create, signer: "paymentId" } });
-    // @ts-expect-error the path has no such parameter
-    make("payments.refunds", "/payments/{paymentId}/refunds", { fields, create: { ...create, signer: "intentId" } });
-    // @ts-expect-error a response that nothing ties to its request may be that of another one
-    make("refunds", "/refunds", { fields, create: unidentified });
   });
 
   it("has a path that begins with a slash", () => {

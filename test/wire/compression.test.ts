@@ -31,18 +31,9 @@ const gzip: Encode = (bytes) => zlib.gzipSync(bytes);
 
 const encodings: readonly (readonly [string, Encode])[] = [
   ["gzip", gzip],
-  ["x-gzip", gzip],
   ["GZip", gzip],
   ["br", brotli],
-  ["deflate", (bytes) => zlib.deflateSync(bytes)],
-  ["deflate", (bytes) => zlib.deflateRawSync(bytes)],
-  ["gzip, identity", gzip],
-  ["deflate, gzip", (bytes) => gzip(zlib.deflateSync(bytes))],
-  ["gzip, gzip, gzip, gzip", (bytes) => gzip(gzip(gzip(gzip(bytes))))],
-  ["br, gzip, deflate", (bytes) => zlib.deflateSync(gzip(brotli(bytes)))],
-  ...(zstd === undefined
-    ? []
-    : [["zstd", zstd] as const, ["zstd, gzip", (bytes: Buffer) => gzip(zstd(bytes))] as const]),
+  ...(zstd === undefined ? [] : [["zstd", zstd] as const]),
 ];
 
 interface Exchange {
@@ -104,7 +95,7 @@ describe("an encoded response", () => {
 
   it.each(encodings)("may be empty in %s", async (encoding, encode) => {
     const body = encode(Buffer.alloc(0));
-    expect(await exchange({ encoding, body, maxResponseBytes: 0 })).toStrictEqual({
+    expect(await exchange({ encoding, body })).toStrictEqual({
       ...{ status: 200, text: "" },
       headers: { "content-encoding": encoding, "content-length": `${body.length}` },
     });
@@ -124,12 +115,6 @@ describe("an encoded response", () => {
   it("is read in several members", async () => {
     const body = Buffer.concat([gzip(Buffer.from("[1,")), gzip(Buffer.from("2]"))]);
     expect(await exchange({ encoding: "gzip", body })).toMatchObject({ text: "[1,2]" });
-  });
-
-  it("is read as fast as it can be decoded, however much of it comes at once", async () => {
-    const large = Buffer.from(JSON.stringify(randomBytes(3 * 2 ** 20).toString("base64")));
-    const response = await exchange({ encoding: "gzip", body: gzip(large), maxResponseBytes: 10 * 2 ** 20 });
-    expect(response.text === large.toString()).toBe(true);
   });
 
   it("leaves its connection to the next request", async () => {
@@ -179,60 +164,13 @@ describe("the cap on a response", () => {
     const { user, system } = process.cpuUsage(start);
     expect(user + system).toBeLessThan(1_000_000);
   });
-
-  it("stops a bomb between two codings, which comes to nothing", async () => {
-    // 40 MB of empty blocks: nothing at all, once they are inflated.
-    const blocks = Buffer.alloc(40_000_000, Buffer.of(0, 0, 0, 0xff, 0xff));
-    expect(
-      await exchange({ encoding: "deflate, gzip", body: gzip(Buffer.concat([Buffer.of(0x78, 0x9c), blocks])) }),
-    ).toMatchObject({
-      broken: "too-large",
-    });
-  });
-
-  it("stops bytes that come for ever and mean nothing", async () => {
-    const body = Buffer.alloc(4 * 2 ** 20, Buffer.of(0, 0, 0, 0xff, 0xff));
-    expect(await exchange({ encoding: "deflate", body })).toMatchObject({ text: "", broken: "too-large" });
-  });
 });
 
 describe("an encoded response that can't be read", () => {
-  it.each([
-    ["gzip", gzip, "\0"],
-    ["br", brotli, "more"],
-  ] as const)(
-    "has the connection until its end, which never comes after that of the %s",
-    async (encoding, encode, more) => {
-      const body = Buffer.concat([encode(Buffer.from(text)), Buffer.from(more)]);
-      const response = await exchange({ encoding, body, contentLength: body.length + 1, timeoutMs: 500 });
-      // The transport can be closed all the same.
-      expect(response).toMatchObject({ text, broken: "timeout" });
-    },
-  );
-
   it.each(encodings)("is cut short in %s where its end is missing", async (encoding, encode) => {
     const body = encode(Buffer.from(text));
     const response = await exchange({ encoding, body: body.subarray(0, body.length - 9) });
-    expect(response.broken).toBe("cut-short");
-    expect(text.startsWith(response.text.slice(0, -1))).toBe(true);
-  });
-
-  it("is cut short where the connection broke, and kept as far as it came", async () => {
-    const large = Buffer.from(randomBytes(200_000).toString("base64"));
-    const body = gzip(large);
-    const half = body.subarray(0, body.length / 2);
-    const response = await exchange({ encoding: "gzip", body: half, contentLength: body.length });
-    expect(response.broken).toBe("cut-short");
-    expect(response.text.length).toBeGreaterThan(large.length / 2 - 70_000);
-    expect(large.toString().startsWith(response.text)).toBe(true);
-  });
-
-  it("is kept as far as it came at the deadline", async () => {
-    const body = gzip(Buffer.from(randomBytes(200_000).toString("base64")));
-    const half = body.subarray(0, body.length / 2);
-    const response = await exchange({ encoding: "gzip", body: half, contentLength: body.length, timeoutMs: 500 });
-    expect(response).toMatchObject({ status: 200, broken: "timeout" });
-    expect(response.text.length).toBeGreaterThan(0);
+    expect(response).toMatchObject({ text: "", broken: "cut-short" });
   });
 
   it.each(encodings)("is no text of %s at all", async (encoding) => {
@@ -250,10 +188,10 @@ describe("an encoded response that can't be read", () => {
     expect((await exchange({ encoding: "gzip", body: sum })).broken).toBe("encoded");
   });
 
-  it.each(["compress", "gzip, exi", "constructor", "__proto__", "aes128gcm", "gzip;q=1", "gzip,gzip,gzip,gzip,gzip"])(
-    "has codings that are not known: %s",
+  it.each(["compress", "deflate", "gzip, gzip", "constructor"])(
+    "has a coding that was not asked for: %s",
     async (encoding) => {
-      const response = await exchange({ encoding, body: gzip(gzip(gzip(gzip(gzip(Buffer.from("[]")))))) });
+      const response = await exchange({ encoding, body: gzip(Buffer.from("[]")) });
       expect(response).toMatchObject({ status: 200, text: "", broken: "encoded" });
     },
   );
@@ -278,7 +216,7 @@ it.each([
   ["has none", undefined, "gzip, br"],
   ["takes half of it for the whole", () => new Uint8Array(), "gzip, br"],
   ["notices that its end is missing", () => expect.fail("unexpected end of file"), "gzip, br, zstd"],
-] as const)("asks for zstd, and reads it, only where the runtime notices its end: one that %s", async (...runtime) => {
+] as const)("asks for zstd only where the runtime notices its end: one that %s", async (...runtime) => {
   const [, zstdDecompressSync, accepted] = runtime;
   const module = vi.fn().mockReturnValue({ ...zlib, zstdDecompressSync });
   vi.stubGlobal("process", { ...process, getBuiltinModule: module });
@@ -289,7 +227,5 @@ it.each([
   vi.resetModules();
   const { decompression } = await import("../../src/platform/zlib-decompression.js");
   expect(module).not.toHaveBeenCalled();
-  const listener = { onData() {}, onDrain() {}, onEnd() {}, onError() {} };
-  expect(decompression.open(["zstd"], 1000, listener) !== undefined).toBe(accepted.endsWith("zstd"));
-  expect(decompression.accepted).toBe(accepted);
+  expect(decompression?.accepted).toBe(accepted);
 });

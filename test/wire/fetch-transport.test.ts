@@ -1,10 +1,8 @@
-import { runInNewContext } from "node:vm";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { later, now, type Timestamp } from "../../src/core/clock.js";
 import { type FetchLike, fetchTransport } from "../../src/wire/fetch-transport.js";
 import type { WireRequest, WireResponse } from "../../src/wire/transport.js";
-import { until } from "../support/eventually.js";
 import { stretched } from "../support/patience.js";
 import { openClosedPort } from "./closed-port.js";
 import { failureOf, within } from "./exchange-fixture.js";
@@ -140,53 +138,37 @@ describe("over a fetch that behaves in its own way", () => {
     expect(calls).toBe(0);
   });
 
-  it("settles although the fetch ignores its signal, and cancels a response that comes too late", async () => {
-    let cancelled = false;
-    const late = new ReadableStream<Uint8Array>({
-      cancel: () => {
-        cancelled = true;
-      },
-    });
-    const timeoutMs = stretched(50);
-    const fetch: FetchLike = () =>
-      new Promise((resolve) => setTimeout(() => resolve(new Response(late)), 3 * timeoutMs));
-    const failure = await failureOf(send(request, within(timeoutMs), fetch));
+  it("settles although the fetch ignores its signal", async () => {
+    const failure = await failureOf(send(request, within(stretched(50)), () => new Promise(() => {})));
     expect(failure).toMatchObject({ name: "Ended", kind: "timeout", sent: true });
-    await until(() => cancelled);
   });
 
-  it("settles although a body ignores the signal, keeps what came, and cancels it", async () => {
-    let cancelled = false;
-    const body = new ReadableStream<Uint8Array>({
-      start: (controller) => controller.enqueue(Buffer.from("[1,")),
-      cancel: () => {
-        cancelled = true;
-      },
-    });
+  it("settles although a body ignores the signal, and keeps what came", async () => {
+    const body = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(Buffer.from("[1,")) });
     // On a busy machine a shorter time may be over before anything is sent.
     const response = await send(request, within(stretched(200)), async () => new Response(body));
     expect(response).toMatchObject({ status: 200, text: "[1,", broken: "timeout" });
-    await until(() => cancelled);
   });
 
   it.each([
     ["says that it followed a redirect", { redirected: true, url: "https://service.test/elsewhere" }],
     ["responds from another origin", { redirected: false, url: "https://elsewhere.test/gw/payments" }],
     ["responds from another port", { redirected: false, url: "https://service.test:8443/gw/payments" }],
-  ])("is not believed where it %s, and its body is cancelled", async (_, followed) => {
-    let cancelled = false;
-    const body = new ReadableStream<Uint8Array>({
-      cancel: () => {
-        cancelled = true;
-      },
-    });
-    const response = Object.defineProperties(new Response(body), {
+  ])("is not believed if it %s", async (_, followed) => {
+    const response = Object.defineProperties(new Response("{}"), {
       redirected: { value: followed.redirected },
       url: { value: followed.url },
     });
     const failure = await failureOf(send(request, within(), async () => response));
     expect(failure).toMatchObject({ name: "WireFailure", sent: true, reason: "REDIRECTED_BY_FETCH" });
-    await until(() => cancelled);
+  });
+
+  it("has to return a web Response", async () => {
+    const response = { status: 200, headers: new Headers(), body: { pipe() {} } };
+    for (const returned of [response, undefined]) {
+      const sending = send(request, within(), (async () => returned) as unknown as FetchLike);
+      await expect(sending).rejects.toMatchObject({ name: "ConfigError", effect: "possible" });
+    }
   });
 
   it("is believed where it responds from the origin that was asked", async () => {
@@ -224,11 +206,6 @@ describe("over a fetch that behaves in its own way", () => {
   it.each<[string, FetchLike, string]>([
     ["throws at once", () => no(Object.assign(new Error("a secret"), { code: "MINE" })), "MINE"],
     ["rejects with no error", () => Promise.reject("a secret"), "UNKNOWN"],
-    [
-      "rejects with an error of another realm",
-      () => Promise.reject(runInNewContext('Object.assign(new Error(), { cause: { code: "ECONNREFUSED" } })')),
-      "ECONNREFUSED",
-    ],
   ])("counts as sent where the fetch %s", async (_, fetch, reason) => {
     const failure = await failureOf(send(request, within(), fetch));
     expect(failure).toMatchObject({ name: "WireFailure", sent: true, reason, message: reason });
@@ -278,36 +255,4 @@ describe("nothing is sent", () => {
     await send(post(server.origin));
     expect(server.requests).toHaveLength(1);
   });
-});
-
-it.each<[string, () => unknown]>([
-  ["returns nothing", () => undefined],
-  [
-    "throws",
-    () => {
-      throw new Error("no");
-    },
-  ],
-  ["rejects", () => Promise.reject(new Error("no"))],
-])("survives a body whose cancel %s", async (_, cancel) => {
-  const uncaught = vi.fn();
-  process.on("uncaughtException", uncaught);
-  process.on("unhandledRejection", uncaught);
-  onTestFinished(() => {
-    process.off("uncaughtException", uncaught);
-    process.off("unhandledRejection", uncaught);
-  });
-  const cancelled = vi.fn(cancel);
-  const reader = { read: () => new Promise(() => {}), cancel: cancelled };
-  const body = { getReader: () => reader, cancel: cancelled };
-  const response = { status: 200, type: "basic", url: "", headers: new Headers(), body };
-  const fetch = (redirected: boolean) => (async () => ({ ...response, redirected })) as unknown as FetchLike;
-  expect(await send(post("http://service.test"), within(stretched(50)), fetch(false))).toMatchObject({
-    broken: "timeout",
-  });
-  const redirected = await failureOf(send(post("http://service.test"), within(), fetch(true)));
-  expect(redirected).toMatchObject({ reason: "REDIRECTED_BY_FETCH" });
-  expect(cancelled).toHaveBeenCalledTimes(2);
-  await new Promise((resolve) => setTimeout(resolve, 5));
-  expect(uncaught).not.toHaveBeenCalled();
 });

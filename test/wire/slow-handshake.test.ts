@@ -60,7 +60,7 @@ const clients: readonly (readonly [string, (origin: string) => Promise<void>])[]
   [
     "a proxy",
     async (origin) => {
-      const rules = { url: new URL(origin), isForHttp: true, exceptions: [], unknown: [] };
+      const rules = { url: new URL(origin), isForHttp: true, exceptions: [] };
       const dispatcher = await openProxyDispatcher(rules, {});
       onTestFinished(() => dispatcher.close());
       const transport = undiciTransport({ connections: 1, connectTimeoutMs: 10_000, dispatcher });
@@ -73,7 +73,7 @@ const clients: readonly (readonly [string, (origin: string) => Promise<void>])[]
         body: undefined,
         maxResponseBytes: 100,
       } as const;
-      expect(await failureOf(transport.send(request, within(15_000)))).toMatchObject({ proxy: { status: 403 } });
+      expect(await failureOf(transport.send(request, within(15_000)))).toMatchObject({ reason: "PROXY_REFUSED" });
     },
   ],
   [

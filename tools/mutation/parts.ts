@@ -46,6 +46,3 @@ export const parts: readonly Part[] = [
     hasPrograms: true,
   },
 ];
-
-/** They measure, start processes, or need a fresh module each: under mutation they would say nothing. */
-export const excludedTests = ["test/http/read-response.test.ts", "test/http/response-costs.test.ts"];

@@ -2,7 +2,7 @@ import { matchesGlob, relative } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { alias } from "../../vitest.config.js";
-import { excludedTests, parts } from "./parts.js";
+import { parts } from "./parts.js";
 
 /** The part whose tests run: `mutate.ts` sets it. */
 const name = process.env.MUTATED_PART;
@@ -22,7 +22,6 @@ export default defineConfig({
   test: {
     globalSetup: part?.hasPrograms ? "test/support/build-programs.ts" : [],
     include: part === undefined ? [] : [...part.tests],
-    exclude: excludedTests,
     sequence: { sequencer: InTheirOrder },
     setupFiles: "tools/mutation/thread-mutants.ts",
     // A mutant is switched on while the tests run: no module has to be loaded again for it.

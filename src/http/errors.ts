@@ -1,0 +1,305 @@
+import type { AnyOperation } from "../api/operation.js";
+import { Ended } from "../core/deadline.js";
+import { describeThrown, docsPage } from "../core/describe.js";
+import {
+  AbortedError,
+  ApiError,
+  ConfigError,
+  ConnectionError,
+  CrossBorderError,
+  type Effect,
+  type ErrorDetails,
+  OutcomeUnknownError,
+  type SentRequest,
+  type SignedText,
+  TimeoutError,
+  UnexpectedResponseError,
+} from "../core/errors.js";
+import { hide, isShowable } from "../core/redact.js";
+import { parseJsonObject } from "../wire/parse-json-object.js";
+import { proxyRefusal, type WireFailure } from "../wire/wire-failure.js";
+import { errorMessageOf, type OperationKind, worseEffect } from "./decision.js";
+import { endedReasons, type Failure, type RefusedStatus, type UnusableResponse } from "./failure.js";
+
+/** What is known of a call that failed. */
+export interface CallFacts {
+  readonly operation: Pick<AnyOperation, "name" | "verb" | "method" | "path">;
+  readonly kind: OperationKind;
+  readonly origin: string;
+  readonly basePath: string;
+  /** Whether the service ever responded to this client. */
+  readonly hasResponded?: boolean | undefined;
+  readonly attempts: number;
+  /** What all attempts together may have done. */
+  readonly effect: Effect;
+  /** Whether any byte of any attempt may have left. */
+  readonly isSent: boolean;
+  readonly request?: SentRequest | undefined;
+  readonly signed?: SignedText | undefined;
+  /** The id that the last response with one gave. */
+  readonly requestId?: string | undefined;
+  /** Status of the last response. */
+  readonly status?: number | undefined;
+  /** Values that may appear in no message. */
+  readonly secrets: readonly string[];
+}
+
+/** Turns the failure of a call into an error; nothing else does. */
+export function toError(failure: Failure, facts: CallFacts): CrossBorderError {
+  const error = errorOf(failure, facts);
+  const { attempts, requestId, status } = facts;
+  const known = { operation: facts.operation.name, attempts, requestId };
+  // Errors of tokens and signatures don't know the call.
+  for (const name of ["operation", "attempts", "requestId"] as const) {
+    if (known[name] !== undefined && error[name] === undefined) Object.assign(error, { [name]: known[name] });
+  }
+  if (error instanceof OutcomeUnknownError && status !== undefined) Object.assign(error, { status });
+  return error;
+}
+
+function errorOf(failure: Failure, facts: CallFacts): CrossBorderError {
+  switch (failure.kind) {
+    case "no-status":
+      return errorOfNoStatus(failure.cause, facts);
+    case "status":
+      return errorOfStatus(failure, facts);
+    case "unusable":
+      return errorOfUnusable(failure, facts);
+    case "thrown":
+      return errorOfThrown(failure.error, facts);
+  }
+}
+
+function detailsOf({ operation: { name }, attempts, effect }: CallFacts) {
+  return { operation: name, attempts, effect };
+}
+
+function errorOfNoStatus(cause: WireFailure | Ended, facts: CallFacts, status?: number): CrossBorderError {
+  const error = cause instanceof Ended ? endedError(cause, facts, status) : connectionError(cause, facts);
+  return facts.effect === "none" ? error : outcomeUnknown(error.message, facts, error);
+}
+
+function endedError({ kind }: Ended, facts: CallFacts, status?: number): TimeoutError | AbortedError {
+  const code = endedReasons[kind];
+  const details = { ...detailsOf(facts), status, cause: codedError(code) };
+  return kind === "timeout"
+    ? new TimeoutError(messageOf(facts, `the deadline (timeoutMs) passed${during(facts)}`), details)
+    : new AbortedError(messageOf(facts, `your signal ended the call${during(facts)}`), details);
+}
+
+function connectionError({ reason: code, sent, permanent, cause }: WireFailure, facts: CallFacts): ConnectionError {
+  const reason = showableReason(code, facts.secrets);
+  const details = { ...detailsOf(facts), cause: codedError(reason) };
+  if (sent) {
+    const problem = `the connection broke (${reason})${during(facts)}`;
+    return new ConnectionError(messageOf(facts, problem, closingHint(reason, facts)), details);
+  }
+  if (reason === "PROXY_REFUSED") {
+    const problem = proxyRefusal(facts.origin) + after(facts);
+    // What undici says of a proxy has its status, and nothing of the request.
+    return new ConnectionError(messageOf(facts, problem), { ...details, code: "proxy_refused", cause });
+  }
+  const problem = `could not connect to ${facts.origin} (${reason})${after(facts)}`;
+  if (!permanent) return new ConnectionError(messageOf(facts, problem, connectionHint(reason, facts)), details);
+  const hint = "Check the server's certificate and TLS version. A private CA goes into tls.ca.";
+  return new ConnectionError(messageOf(facts, problem, hint), { ...details, code: "connection_untrusted" });
+}
+
+const codedError = (code: string) => Object.assign(new Error(code), { code });
+
+/** In TLS 1.3 a client learns in no other way that the server wants a certificate of it. */
+function closingHint(reason: string, { hasResponded, origin }: CallFacts): string | undefined {
+  const isLikely = !hasResponded && origin.startsWith("https:") && /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(reason);
+  return isLikely ? "If the server wants a client certificate, pass tls.cert and tls.key." : undefined;
+}
+
+function connectionHint(reason: string, { hasResponded, origin }: CallFacts): string | undefined {
+  if (hasResponded || !/^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/.test(reason)) return undefined;
+  if (isOfTests.test(new URL(origin).hostname)) return "In a test with MSW or Nock, pass the fetch option.";
+  return reason === "ENOTFOUND" ? "Check the host in baseUrl." : undefined;
+}
+
+/** Hosts that only tests use (RFC 2606), and this machine. */
+const isOfTests = /(?:^|\.)(?:test|example|invalid|localhost|example\.(?:com|net|org))$|^127\.0\.0\.1$|^\[::1\]$/;
+
+/** Interface description 0.0.1, "Errors". Of the service's own text, the message holds only what looks like a code. */
+function errorOfStatus(failure: RefusedStatus, facts: CallFacts): ApiError {
+  const { response, retryAfterMs } = failure;
+  const { signed, secrets } = facts;
+  const { status, headers, text } = response;
+  const said = readErrorBody(text, secrets);
+  const serviceCode = looksLikeCode(said.serviceCode) ? said.serviceCode : undefined;
+  const phrase = serviceCode ?? phrases.get(status);
+  const problem = `${status}${phrase === undefined ? "" : ` ${phrase}`} for ${requestOf(facts)}`;
+  return ApiError.of(messageOf(facts, problem, statusHint(failure, serviceCode, facts)), {
+    ...detailsOf(facts),
+    signed: signed && showableSigned(signed, secrets),
+    code: `http_${status}`,
+    ...said,
+    retryAfterMs,
+    response: { status, headers, text },
+  });
+}
+
+function statusHint(failure: RefusedStatus, serviceCode = "", { operation }: CallFacts): string | undefined {
+  const { status } = failure.response;
+  if (status >= 300 && status < 400) return "Redirects aren't followed. Check baseUrl.";
+  if (status === 401) return "Check that the token is meant for this service (audience), and that the clocks agree.";
+  if (status === 404) {
+    const hasIds = operation.path.parameters.length > 0;
+    return hasIds ? "There is no such record, or the path in baseUrl is wrong." : "Check the path in baseUrl.";
+  }
+  if (status === 431) return "The access token may be too large.";
+  if (/signature/i.test(serviceCode)) return `See ${docsPage("invalid-signature.md")}.`;
+  const isForeign = failure.class === "refused-by-another" || failure.class === "throttled-by-another";
+  return isForeign ? "It isn't the service's own response, so a proxy may have sent it." : undefined;
+}
+
+/** An id in the path, or a filter in a query that is signed, may be an account: such a path can be read, and is not printed. */
+function showableSigned(signed: SignedText, secrets: readonly string[]): SignedText {
+  if (isShowable(signed.path, secrets)) return signed;
+  const copy = { ...signed };
+  hide(copy, "path", signed.path);
+  return copy;
+}
+
+function errorOfUnusable(failure: UnusableResponse, facts: CallFacts): CrossBorderError {
+  const { response, problem } = failure;
+  const { effect, secrets } = facts;
+  const { status, headers, text, broken } = response;
+  if (failure.class === "ended-reading" && effect === "none") {
+    return errorOfNoStatus(new Ended(broken === "abort" ? "abort" : "timeout", true), facts, status);
+  }
+  // The name of an unknown field is the service's own.
+  const said = isShowable(problem, secrets) ? problem : "it is not as described";
+  return new UnexpectedResponseError(messageOf(facts, `${status} for ${requestOf(facts)}, but ${said}`), {
+    ...detailsOf(facts),
+    ...readErrorBody(text, secrets),
+    response: { status, headers, text },
+  });
+}
+
+/** An error from outside of the exchange, together with what earlier attempts may have done. */
+function errorOfThrown(error: unknown, facts: CallFacts): CrossBorderError {
+  const { attempts, effect, kind, secrets } = facts;
+  if (error instanceof ConfigError && attempts > 0) {
+    // A `fetch` that gives no response may have sent the request.
+    const own = kind === "read" ? "none" : worseEffect(effect, error.effect);
+    return new ConfigError(error.message, { ...detailsOf(facts), effect: own, cause: error.cause });
+  }
+  if (error instanceof CrossBorderError) {
+    // What a signer or a token source of the caller's threw may repeat what it was given.
+    if (error.cause instanceof Error && !(error.cause instanceof CrossBorderError)) {
+      hide(error, "cause", describeThrown(error.cause, secrets));
+    }
+    if (effect === "none" || error.effect !== "none") return error;
+    const problem = `an earlier attempt may have succeeded, and the last one failed${during(facts)}`;
+    return outcomeUnknown(messageOf(facts, problem), facts, error);
+  }
+  const cause = describeThrown(error, secrets);
+  const isOpen = attempts > 0 && kind !== "read";
+  const known: CallFacts = isOpen ? { ...facts, effect: "possible", isSent: true } : facts;
+  const message = messageOf(known, `an unexpected error inside the client${during(known)}`);
+  if (isOpen) return outcomeUnknown(message, facts, cause);
+  return new CrossBorderError(message, { ...detailsOf(facts), code: "unexpected_failure", cause });
+}
+
+function outcomeUnknown(message: string, facts: CallFacts, cause: unknown): OutcomeUnknownError {
+  const { request = { path: "", body: "" } } = facts;
+  return new OutcomeUnknownError(message, { ...detailsOf(facts), effect: "possible", request, cause });
+}
+
+/** `error` and `message`, or `code` and `message` of a single read, word for word. */
+function readErrorBody(text: string, secrets: readonly string[]): Pick<ErrorDetails, "serviceCode" | "serviceMessage"> {
+  const { error, code } = parseJsonObject(text);
+  return {
+    serviceCode: [error, code].find((value) => isServiceCode(value, secrets)) as string | undefined,
+    serviceMessage: errorMessageOf(text)?.slice(0, 4096),
+  };
+}
+
+function isServiceCode(value: unknown, secrets: readonly string[]): boolean {
+  if (typeof value !== "string" || !/^[^\p{Cc}]{1,256}$/u.test(value)) return false;
+  // A long number may be an account that the request did not name.
+  return !accountLike.test(value) && isShowable(value, secrets);
+}
+
+const accountLike = /\d(?:[ .-]?\d){7}/;
+
+/** Only such a code gets into a message: digits may be an account, and several words a name. */
+function looksLikeCode(serviceCode: string | undefined): boolean {
+  return serviceCode !== undefined && /^[a-z][a-z_.-]{0,63}$/i.test(serviceCode);
+}
+
+/** What a dispatcher or a `fetch` of the caller's gives as a code may be anything. */
+export function showableReason(reason: string, secrets: readonly string[]): string {
+  return isShowable(reason, secrets) ? reason : "UNKNOWN";
+}
+
+/** What failed, with what, what to check, and what the service did. */
+function messageOf(facts: CallFacts, problem: string, hint?: string): string {
+  return [`${facts.operation.name} failed: ${problem}.`, hint, consequenceOf(facts)].filter(Boolean).join(" ");
+}
+
+function after({ attempts }: CallFacts): string {
+  return attempts > 1 ? ` after ${attempts} attempts` : "";
+}
+
+function requestOf(facts: CallFacts): string {
+  return `${facts.operation.method} ${facts.origin}${showablePath(facts)}${after(facts)}`;
+}
+
+function during(facts: CallFacts): string {
+  return facts.isSent ? ` during ${requestOf(facts)}` : after(facts);
+}
+
+/** The path as it was sent, or its template if an id in it may be confidential, as any of a raw request may be. */
+function showablePath({ operation: { verb, path }, basePath, request, secrets }: CallFacts): string {
+  const [sent = ""] = request?.path.split("?") ?? [];
+  const isSafe = verb !== "request" && !accountLike.test(sent.slice(basePath.length)) && isShowable(sent, secrets);
+  return isSafe && sent !== "" ? sent : basePath + path.text;
+}
+
+/** What the service did, as a sentence. A read does nothing in any case. */
+function consequenceOf({ operation: { name, verb }, kind, effect, isSent }: CallFacts): string | undefined {
+  if (!isSent && effect === "none") return "Nothing was sent.";
+  if (verb === "get" || verb === "list") return undefined;
+  if (kind === "repeatable") {
+    return effect === "none" ? "Nothing was created." : "It moves no money, so it's safe to call again.";
+  }
+  const [subject, done, advice] = name === "payments.create" ? paymentDeed : deeds[verb];
+  if (effect === "none") return `The ${subject} was not ${done}.`;
+  if (effect === "done") return `The ${subject} was ${done}.`;
+  return `The ${subject} may have been ${done}. ${advice}`;
+}
+
+const paymentDeed = ["payment", "made", "Look for it before you pay again or refund."] as const;
+const deeds = {
+  create: ["record", "created", "Look for it before you create it again."],
+  update: ["record", "updated", "It's safe to call again."],
+  request: ["request", "carried out", "Check that before you send it again."],
+} as const;
+
+const phrases: ReadonlyMap<number, string> = new Map([
+  [301, "Moved Permanently"],
+  [302, "Found"],
+  [303, "See Other"],
+  [307, "Temporary Redirect"],
+  [308, "Permanent Redirect"],
+  [400, "Bad Request"],
+  [401, "Unauthorized"],
+  [403, "Forbidden"],
+  [404, "Not Found"],
+  [405, "Method Not Allowed"],
+  [408, "Request Timeout"],
+  [409, "Conflict"],
+  [413, "Content Too Large"],
+  [415, "Unsupported Media Type"],
+  [422, "Unprocessable Content"],
+  [429, "Too Many Requests"],
+  [431, "Request Header Fields Too Large"],
+  [500, "Internal Server Error"],
+  [502, "Bad Gateway"],
+  [503, "Service Unavailable"],
+  [504, "Gateway Timeout"],
+]);
