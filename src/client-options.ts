@@ -308,7 +308,7 @@ export function resolveChanges(options: ResolvedOptions, given: SharedOptions): 
 
 function showOperation(given: unknown): string {
   const isShown = typeof given === "string" && given.split(".").every(looksLikeName);
-  return isShown ? JSON.stringify(given) : `like that; found ${describeValue(given)}`;
+  return isShown ? JSON.stringify(given) : `like that; got ${describeValue(given)}`;
 }
 
 function resolveTls({ tls, fetch, dispatcher }: ClientOptions, { origin }: BaseUrl): TlsMaterial {

@@ -184,7 +184,7 @@ function print(units: bigint, scale: number): string {
 
 function amount<K extends string>(intent: { readonly [Key in K]: string }, field: K): Decimal {
   if (typeof intent !== "object" || intent === null) {
-    throw new InvalidArgumentError("the intent is not an object; wanted: an object with the intent's amounts");
+    throw new InvalidArgumentError("the intent must be an object with its amounts");
   }
   const value = amountOf(intent[field]);
   if (value === undefined) throw new InvalidArgumentError(`${field} must be a decimal string such as "12.50"`);

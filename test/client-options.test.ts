@@ -83,10 +83,10 @@ it.each(Object.keys(clientOptions))("checks %s", (name) => {
 
 it.each<[unknown, string]>([
   ["payments.creates", '"payments.creates"'],
-  ["sk_live_5123456", "like that; found a string"],
-  [{ key: "sk_live_5123456" }, "like that; found an object"],
-  [1n, "like that; found a bigint"],
-  [undefined, "like that; found undefined"],
+  ["sk_live_5123456", "like that; got a string"],
+  [{ key: "sk_live_5123456" }, "like that; got an object"],
+  [1n, "like that; got a bigint"],
+  [undefined, "like that; got undefined"],
 ])("names no operation to sign that is not a name: %o", (operation, shown) => {
   const { message } = refusal({ signedOperations: ["payments.create", operation as "payments.create"] });
   expect(message).toBe(`signedOperations: there is no operation ${shown}`);
@@ -98,7 +98,7 @@ it.each([
   [{ get() {}, set() {} }, "an object"],
 ])("takes nothing for a token store that has not its methods: %j", (tokenStore, found) => {
   expect(refusal({ tokenStore: tokenStore as never }).message).toBe(
-    `tokenStore must be a token store: an object with the methods read, lock, unlock and write; found ${found}`,
+    `tokenStore must be a token store: an object with the methods read, lock, unlock and write; got ${found}`,
   );
 });
 

@@ -247,7 +247,7 @@ describe("what is refused", () => {
 
   it.each([-1, 0.5, 1001, Number.NaN, Number.POSITIVE_INFINITY, "2", null])("refuses the scale %s", (scale) => {
     expect(() => exchangeRate(intent, { scale: scale as number })).toThrow(
-      /^scale must be a whole number from 0 to 1000; found /,
+      /^scale must be a whole number from 0 to 1000; got /,
     );
   });
 
@@ -256,7 +256,7 @@ describe("what is refused", () => {
     (mode) => {
       for (const scale of [undefined, 2]) {
         const options = { rounding: mode as Rounding, ...(scale === undefined ? {} : { scale }) };
-        expect(() => exchangeRate(intent, options)).toThrow(/^rounding must be one of up, down, .*; found /);
+        expect(() => exchangeRate(intent, options)).toThrow(/^rounding must be one of up, down, .*; got /);
       }
     },
   );

@@ -67,7 +67,7 @@ function copyFilter(filter: unknown, { query }: Operation, refuse: (message: str
   const copy = { ...fields, ...more };
   const paging = Object.keys(copy).find((field) => field.startsWith("_"));
   if (paging === undefined) return copy;
-  throw refuse(`filter must be ${listQueryOptions.filter.wanted}; found ${JSON.stringify(paging.slice(0, 64))}`);
+  throw refuse(`filter must be ${listQueryOptions.filter.wanted}; got ${JSON.stringify(paging.slice(0, 64))}`);
 }
 
 function parseSort(sort: unknown, refuse: (message: string) => Error): readonly unknown[] {

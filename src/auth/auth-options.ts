@@ -98,7 +98,7 @@ export type AuthOptions = PasswordAuth | SessionAuth | AccessTokenAuth | UserAut
  */
 export function parseAuthOptions(auth: unknown, allowInsecureHttp = false): AuthOptions {
   if (typeof auth !== "object" || auth === null || Array.isArray(auth)) {
-    throw new ConfigError(`auth must be ${wantedAuth}; found ${describeValue(auth)}`);
+    throw new ConfigError(`auth must be ${wantedAuth}; got ${describeValue(auth)}`);
   }
   // Of their types when their tables have accepted them.
   if (tokenSourceKey in auth) return auth as UserAuth;

@@ -56,7 +56,7 @@ export function parseOptions(
   hint = "",
 ): Record<string, unknown> {
   const names = Object.keys(table);
-  if (!isPlainObject(given)) throw refuse(`${what} must be an object; found ${describeValue(given)}`);
+  if (!isPlainObject(given)) throw refuse(`${what} must be an object; got ${describeValue(given)}`);
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(table, name)) continue;
     const meant = nearest(name, names) ?? names.find((other) => isPartOf(name.toLowerCase(), other.toLowerCase()));
@@ -69,8 +69,8 @@ export function parseOptions(
     const { accepts, wanted, problemOf, isRequired, isSecret } = table[name] as Check;
     if (value === undefined ? isRequired === true : !accepts(value)) {
       const problem = problemOf?.(value);
-      const found = isSecret ? describeValue(value) : showValue(value);
-      throw refuse(problem === undefined ? `${name} must be ${wanted}; found ${found}` : `${name} ${problem}`);
+      const got = isSecret ? describeValue(value) : showValue(value);
+      throw refuse(problem === undefined ? `${name} must be ${wanted}; got ${got}` : `${name} ${problem}`);
     }
     if (value !== undefined) values[name] = value;
   }

@@ -94,7 +94,7 @@ export class PaymentFlow {
     const intentId: unknown = Reflect.get(Object(confirmed), "intentId");
     if (typeof intentId !== "string" || intentId === "") {
       throw new InvalidArgumentError(
-        `confirm needs { intentId }: the id of the intent whose price was shown; found ${describeValue(intentId)}`,
+        `confirm needs { intentId }: the id of the intent whose price was shown; got ${describeValue(intentId)}`,
       );
     }
     return this.#outcome("confirm", key, { kind: "confirm", intentId }, options);
@@ -108,7 +108,7 @@ export class PaymentFlow {
   async cancel(key: string, reason?: string): Promise<DeclinedFlow> {
     assertFlowKey(key);
     if (reason !== undefined && typeof reason !== "string") {
-      throw new InvalidArgumentError(`cancel: the reason must be a string; found ${describeValue(reason)}`);
+      throw new InvalidArgumentError(`cancel: the reason must be a string; got ${describeValue(reason)}`);
     }
     const call: Call = { kind: "cancel", ...(reason !== undefined && { reason }) };
     return expect(await this.#call("cancel", key, call, {}), "declined");

@@ -54,7 +54,7 @@ export function parseRawRequest(given: RawRequest): ParsedRequest {
   };
   const ids = [...(parts.ids ?? [])];
   if (ids.length !== template.parameters.length) {
-    throw refuse(`ids must be as many as the path has parameters (${template.parameters.length}); found ${ids.length}`);
+    throw refuse(`ids must be as many as the path has parameters (${template.parameters.length}); got ${ids.length}`);
   }
   return { operation, ids, input: { query: { ...query }, body }, signed };
 }

@@ -94,7 +94,7 @@ function readerOf(of: GaugeSource, refuse: (message: string) => Error): () => Pr
     };
   }
   const client = apiClientOf(of);
-  if (client === undefined) throw refuse(`wanted is a PaymentFlow or a CrossBorderClient; found ${describeValue(of)}`);
+  if (client === undefined) throw refuse(`wanted is a PaymentFlow or a CrossBorderClient; got ${describeValue(of)}`);
   return async () => ({ tokenHold: client.tokenHold });
 }
 

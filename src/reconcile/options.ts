@@ -242,7 +242,7 @@ export function parseTime(name: string, value: unknown, refuse: (problem: string
   const ms = isDate(value) ? Number(value) : isZoned ? Date.parse(value) : Number.NaN;
   if (!Number.isNaN(ms)) return ms;
   throw refuse(
-    `${name} must be a Date, or ISO 8601 with a time zone such as "2026-01-31T00:00:00Z"; found ${describeValue(value)}`,
+    `${name} must be a Date, or ISO 8601 with a time zone such as "2026-01-31T00:00:00Z"; got ${describeValue(value)}`,
   );
 }
 

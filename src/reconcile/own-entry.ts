@@ -73,7 +73,7 @@ const fieldNames = [...textFields, ...amountFields, "bookedAt"];
  */
 export function parseEntry(given: unknown, number: number): BookedEntry {
   const refuse = (problem: string) => new InvalidArgumentError(`reconcilePayments: own entry ${number}: ${problem}`);
-  if (typeof given !== "object" || given === null) throw refuse(`it must be an object; found ${describeValue(given)}`);
+  if (typeof given !== "object" || given === null) throw refuse(`it must be an object; got ${describeValue(given)}`);
   const entry: Record<string, string> = {};
   // Those that an instance of a class has by its getters too, or they would not be compared.
   for (const name of new Set([...Object.keys(given), ...fieldNames])) {
@@ -98,7 +98,7 @@ function parseField(name: string, value: unknown, refuse: (problem: string) => E
     ? 'a decimal numeral in a string, such as "12.50"'
     : "a string; leave out what you do not know";
   if (typeof value !== "string" || (isDecimal && !decimalNumeral.test(value))) {
-    throw refuse(`${name} must be ${wanted}; found ${describeValue(value)}`);
+    throw refuse(`${name} must be ${wanted}; got ${describeValue(value)}`);
   }
   return value;
 }

@@ -31,7 +31,7 @@ export function reconcilePayments(
   const settings = toReconcileSettings(options);
   if (!isIterable(own)) {
     throw new InvalidArgumentError(
-      `reconcilePayments: own must be your entries: an array, or an iterable such as a database cursor; found ${describeValue(own)}`,
+      `reconcilePayments: own must be your entries: an array, or an iterable such as a database cursor; got ${describeValue(own)}`,
     );
   }
   return compareAll(api, own, settings);

@@ -9,7 +9,7 @@ const statuses: readonly unknown[] = ["pending", "processed", "error", "reverted
 export function setReceiverStatus(service: Service, paymentId: string, status: PaymentStatus): Payment {
   if (!statuses.includes(status)) {
     throw new InvalidArgumentError(
-      `setReceiverStatus: the status must be one of ${statuses.join(", ")}; found ${describeValue(status)} that is none of them`,
+      `setReceiverStatus: the status must be one of ${statuses.join(", ")}; got ${describeValue(status)} that is none of them`,
     );
   }
   const row = service.ledger.payments.find(paymentId);

@@ -113,13 +113,13 @@ function openConsole(sandbox: Sandbox, host: string, options: SandboxConsoleOpti
   const { signingKeys = [] } = options;
   if (!/^(?:localhost|::1|127(?:\.\d{1,3}){3})$/.test(host)) {
     throw new ConfigError(
-      `the console asks for no login: with it, host must be "127.0.0.1", "::1" or "localhost"; found ${JSON.stringify(host)}`,
+      `the console asks for no login: with it, host must be "127.0.0.1", "::1" or "localhost"; got ${JSON.stringify(host)}`,
     );
   }
   const hidden = [sandbox.basePath, sandbox.authPath].find((path) => /^\/console(?:\/|$)/.test(path));
   if (hidden !== undefined) {
     throw new ConfigError(
-      `with the console, basePath and authPath can't be under "/console"; found ${JSON.stringify(hidden)}`,
+      `with the console, basePath and authPath can't be under "/console"; got ${JSON.stringify(hidden)}`,
     );
   }
   return new SandboxConsole(sandbox, signingKeys);

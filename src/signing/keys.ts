@@ -2,7 +2,7 @@ import { encodeBase64, generateKeyPair } from "#platform";
 import { ConfigError, InvalidArgumentError } from "../core/errors.js";
 import { isPem, writePem } from "../platform/encodings.js";
 import type { KeyObjectLike, PrivateKey, PublicKey } from "../platform/platform.js";
-import { keyRefusal, keyText, leastBits, privateKeyFound, readPublicKey, readSigningKey } from "./read-key.js";
+import { keyRefusal, keyText, minBits, privateKeyFound, readPublicKey, readSigningKey } from "./read-key.js";
 
 /**
  * The private RSA key (2048 bits or more) whose public key was given at onboarding (Interface description 0.0.1, "Digital
@@ -36,7 +36,7 @@ export interface SigningKeyPair {
 export function parseSigningKey(input: SigningKey): PrivateKey {
   const key = readSigningKey(input);
   if (typeof key !== "string") return key;
-  throw new ConfigError(keyRefusal("signingKey", key, wantedSigningKey));
+  throw new ConfigError(keyRefusal("signingKey", key, expectedSigningKey));
 }
 
 /**
@@ -47,14 +47,14 @@ export function parseSigningKey(input: SigningKey): PrivateKey {
 export function parsePublicKey(input: string | Uint8Array | KeyObjectLike): PublicKey {
   const key = readPublicKey(input);
   if (typeof key !== "string") return key;
-  throw new InvalidArgumentError(keyRefusal("publicKey", key, wantedPublicKey));
+  throw new InvalidArgumentError(keyRefusal("publicKey", key, expectedPublicKey));
 }
 
 /** The end of a message that refuses a signing key. */
-export const wantedSigningKey = `a private RSA key of at least ${leastBits} bits, as PEM, KeyObject, or { key, passphrase }`;
+export const expectedSigningKey = `a private RSA key of at least ${minBits} bits, as PEM, KeyObject, or { key, passphrase }`;
 
 /** The end of a message that refuses a public key. */
-export const wantedPublicKey = `a public RSA key of at least ${leastBits} bits, as PEM, Base64 of the PEM text, or KeyObject`;
+export const expectedPublicKey = `a public RSA key of at least ${minBits} bits, as PEM, Base64 of the PEM text, or KeyObject`;
 
 /**
  * The gateway's `rsaPublicKeyBase64`: Base64, on one line, of the public key's PEM text (Interface description 0.0.1,
@@ -70,7 +70,7 @@ export function publicKeyToBase64(publicKey: string | Uint8Array | KeyObjectLike
   if (typeof key === "string") {
     const found = key === privateKeyFound ? `${key}, which must never be sent` : key;
     throw new InvalidArgumentError(
-      keyRefusal("the public key", found, `a public RSA key of at least ${leastBits} bits, as PEM or KeyObject`),
+      keyRefusal("the public key", found, `a public RSA key of at least ${minBits} bits, as PEM or KeyObject`),
     );
   }
   return encodeText(text !== undefined && isInOrder(text) ? text : writePem("PUBLIC KEY", key.spki()));
@@ -86,7 +86,7 @@ function isInOrder(text: string): boolean {
 
 /** Makes a new RSA key pair of 2048 bits. Store the private key where only the signer can read it. */
 export async function generateSigningKeyPair(): Promise<SigningKeyPair> {
-  const { pkcs8, spki } = await generateKeyPair(leastBits);
+  const { pkcs8, spki } = await generateKeyPair(minBits);
   const publicKey = writePem("PUBLIC KEY", spki);
   return { privateKey: writePem("PRIVATE KEY", pkcs8), publicKey, publicKeyBase64: encodeText(publicKey) };
 }

@@ -11,7 +11,7 @@ import { decodeBase64, isPem, type PemBlock, readPemBlocks, writePem } from "../
 import type { KeyObjectLike, PrivateKey, PublicKey } from "../platform/platform.js";
 
 /** The smallest RSA key that is taken. */
-export const leastBits = 2048;
+export const minBits = 2048;
 
 /** What a private key in the place of a public one is called. */
 export const privateKeyFound = "a private key";
@@ -51,8 +51,8 @@ export function keyText(input: unknown): string | undefined {
 }
 
 /** The sentence that refuses a key. */
-export function keyRefusal(name: string, found: string, wanted: string): string {
-  return `${name} is ${found}${/[.?]$/.test(found) ? "" : `. Wanted: ${wanted}.`}`;
+export function keyRefusal(name: string, found: string, expected: string): string {
+  return `${name} is ${found}${/[.?]$/.test(found) ? "" : `. Pass ${expected}.`}`;
 }
 
 function readPrivateKey(input: unknown, passphrase?: string): PrivateKey | string {
@@ -111,12 +111,12 @@ function firstOf(pems: readonly string[], parse: (pem: string) => KeyObjectLike)
 }
 
 /** Why a `KeyObject` does not fit. */
-function refusalOf(key: KeyObjectLike, wanted: "private" | "public"): string | undefined {
+function refusalOf(key: KeyObjectLike, expected: "private" | "public"): string | undefined {
   if (key.type === "secret") return "a symmetric key";
-  if (key.type !== wanted) return `a ${key.type} key`;
+  if (key.type !== expected) return `a ${key.type} key`;
   if (key.asymmetricKeyType !== "rsa") return nameOfType(key.asymmetricKeyType ?? "unknown");
   const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
-  return bits < leastBits ? nameOfSize(bits) : undefined;
+  return bits < minBits ? nameOfSize(bits) : undefined;
 }
 
 function nameOfType(keyType: string): string {

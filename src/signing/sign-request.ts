@@ -1,6 +1,6 @@
 import { encodeBase64 } from "#platform";
 import { InvalidArgumentError } from "../core/errors.js";
-import { type SigningKey, wantedSigningKey } from "./keys.js";
+import { expectedSigningKey, type SigningKey } from "./keys.js";
 import { keyRefusal, readSigningKey } from "./read-key.js";
 import { signedText } from "./signed-text.js";
 
@@ -26,6 +26,6 @@ export interface RequestToSign {
  */
 export async function signRequest({ key, path, body }: RequestToSign): Promise<string> {
   const privateKey = readSigningKey(key);
-  if (typeof privateKey === "string") throw new InvalidArgumentError(keyRefusal("key", privateKey, wantedSigningKey));
+  if (typeof privateKey === "string") throw new InvalidArgumentError(keyRefusal("key", privateKey, expectedSigningKey));
   return encodeBase64(await privateKey.sign(signedText(path, body)));
 }

@@ -10,7 +10,7 @@ export function signedText(path: string, body: string | Uint8Array): Uint8Array 
   assertPath(path);
   if (typeof body !== "string" && !(body instanceof Uint8Array)) {
     throw new InvalidArgumentError(
-      `body is ${describeValue(body)}; wanted: the raw body as it is sent, a string or a Uint8Array`,
+      `body must be the raw body as it is sent, a string or a Uint8Array; got ${describeValue(body)}`,
     );
   }
   if (typeof body === "string") return encodeUtf8(path + body);
@@ -22,8 +22,10 @@ export function signedText(path: string, body: string | Uint8Array): Uint8Array 
 }
 
 function assertPath(path: unknown): void {
-  const wanted = 'wanted: the request path without host, base path included, such as "/payments"';
-  if (typeof path !== "string") throw new InvalidArgumentError(`path is ${describeValue(path)}; ${wanted}`);
-  if (/^[a-z][a-z\d+.-]*:\/\//i.test(path)) throw new InvalidArgumentError(`path is a full URL; ${wanted}`);
-  if (!path.startsWith("/")) throw new InvalidArgumentError(`path does not start with "/"; ${wanted}`);
+  if (typeof path === "string" && path.startsWith("/")) return;
+  const isUrl = typeof path === "string" && /^[a-z][a-z\d+.-]*:\/\//i.test(path);
+  const got = isUrl ? "a full URL" : typeof path === "string" ? "a path without it" : describeValue(path);
+  throw new InvalidArgumentError(
+    `path must be the request path without host, base path included, such as "/payments", and begin with a slash; got ${got}`,
+  );
 }

@@ -3,7 +3,7 @@ import { describeThrown, describeValue } from "../core/describe.js";
 import { ConfigError, type SignedText, SigningError } from "../core/errors.js";
 import { decodeBase64, encodeHex } from "../platform/encodings.js";
 import type { KeyObjectLike, PrivateKey, PublicKey } from "../platform/platform.js";
-import { parseSigningKey, type SigningKey, wantedPublicKey } from "./keys.js";
+import { expectedPublicKey, parseSigningKey, type SigningKey } from "./keys.js";
 import { keyRefusal, readPublicKey } from "./read-key.js";
 import { signedText } from "./signed-text.js";
 
@@ -67,11 +67,11 @@ function localSigner(key: PrivateKey): Signer {
 
 function foreignSigner(signer: RequestSigner): Signer {
   if (typeof signer.sign !== "function") {
-    throw new ConfigError(`signingKey.sign is ${describeValue(signer.sign)}; wanted: a function that signs`);
+    throw new ConfigError(`signingKey.sign must be a function; got ${describeValue(signer.sign)}`);
   }
   const publicKey = readPublicKey(signer.publicKey);
   if (typeof publicKey === "string") {
-    throw new ConfigError(keyRefusal("signingKey.publicKey", publicKey, wantedPublicKey));
+    throw new ConfigError(keyRefusal("signingKey.publicKey", publicKey, expectedPublicKey));
   }
   return {
     describe: (path, body) => describeText(path, body, publicKey),
@@ -108,7 +108,7 @@ function toBytes(signature: unknown): Uint8Array {
   if (signature instanceof Uint8Array) return Uint8Array.from(signature);
   if (typeof signature !== "string") {
     throw new SigningError(
-      `the signer returned ${describeValue(signature)}; wanted: the signature's bytes or their Base64 text`,
+      `the signer must return the signature's bytes or their Base64 text; got ${describeValue(signature)}`,
     );
   }
   const bytes = decodeBase64(signature);

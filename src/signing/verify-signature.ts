@@ -31,7 +31,9 @@ export interface SignatureToVerify {
  */
 export async function verifySignature({ publicKey, path, body, signature }: SignatureToVerify): Promise<boolean> {
   if (typeof signature !== "string") {
-    throw new InvalidArgumentError(`signature is ${describeValue(signature)}; wanted: Base64 on one line, in a string`);
+    throw new InvalidArgumentError(
+      `signature must be Base64 on one line, in a string; got ${describeValue(signature)}`,
+    );
   }
   const bytes = decodeSignature(signature);
   const key = parsePublicKey(publicKey);

@@ -78,7 +78,7 @@ function readKey(given: unknown, store: string): Uint8Array {
         ? "a string that is not Base64"
         : typeof given;
   throw new ConfigError(
-    `${store}: encryptionKey must be ${keyBytes} random bytes, or those in Base64 (openssl rand -base64 32); found ${found}`,
+    `${store}: encryptionKey must be ${keyBytes} random bytes, or those in Base64 (openssl rand -base64 32); got ${found}`,
   );
 }
 

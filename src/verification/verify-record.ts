@@ -127,7 +127,9 @@ const depositRules: RecordRules = {
 
 async function verifyRecord(record: object, rules: RecordRules, options: VerifyRecordOptions): Promise<boolean> {
   if (typeof record !== "object" || record === null) {
-    throw new InvalidArgumentError(`the record is ${describeValue(record)}; wanted: a record with its stored request`);
+    throw new InvalidArgumentError(
+      `the record must be an object with its stored request; got ${describeValue(record)}`,
+    );
   }
   assertOptions(recordOptions, options, "the options", (message) => new InvalidArgumentError(message));
   const path = signedPathOf(storedText(record, rules.path));
@@ -144,7 +146,7 @@ async function verifyRecord(record: object, rules: RecordRules, options: VerifyR
 function storedText(record: object, field: string): string {
   const value: unknown = Reflect.get(record, field);
   if (typeof value === "string") return value;
-  throw new InvalidArgumentError(`${field} is ${describeValue(value)}; wanted: the text that the service stored`);
+  throw new InvalidArgumentError(`${field} must be the text that the service stored; got ${describeValue(value)}`);
 }
 
 /**

@@ -52,7 +52,7 @@ describe("a parsed query", () => {
   });
 
   it("is refused where a filter has the name of a paging parameter", () => {
-    expect(() => parse({ filter: { _size: "5" } })).toThrow(/filter must be .* found "_size"/);
+    expect(() => parse({ filter: { _size: "5" } })).toThrow(/filter must be .* got "_size"/);
   });
 });
 
@@ -70,7 +70,7 @@ describe("filters that the description does not name", () => {
 
   it("are refused twice, as paging, and where the filters are described", () => {
     expect(() => parse({ filter: { memo: "x", other: { memo: "y" } } })).toThrow('filter has "memo" twice');
-    expect(() => parse({ filter: { other: { _size: "1" } } })).toThrow('found "_size"');
+    expect(() => parse({ filter: { other: { _size: "1" } } })).toThrow('got "_size"');
     // The field other, which the call refuses as one that there is not.
     const filter = { other: { region: "east" } };
     expect(parseListQuery(deposits.list, { filter })).toEqual({ filter });

@@ -17,7 +17,7 @@ describe("the query option", () => {
   it.each(rows.filter(({ verb }) => verb === "get"))("is taken by $name", (row) => {
     expect(() => parseRequestOptions(row, { query: { id: "1" } } as object)).not.toThrow();
     expect(() => parseRequestOptions(row, { query: "id=1" } as object)).toThrow(
-      `${row.name}: query must be an object of the record's fields; found a string`,
+      `${row.name}: query must be an object of the record's fields; got a string`,
     );
   });
 });

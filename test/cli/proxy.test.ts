@@ -315,7 +315,7 @@ describe("settings without a name", () => {
 
   it.each<[source: object, said: string]>([
     [{ profil: "staging" }, 'unknown option "profil". Did you mean "profile"?'],
-    [{ config: "" }, "config must be a text that is not empty; found an empty string"],
+    [{ config: "" }, "config must be a text that is not empty; got an empty string"],
   ])("are not read by %j, which means another file", async (source, said) => {
     await expect(readSettings({ env: home(), ...source })).rejects.toThrow(said);
   });

@@ -231,10 +231,10 @@ describe("the hooks of a client", () => {
       { anwser: () => {} },
       'hooks: unknown option "anwser"; the options are response, success, failure, retry, mismatch, token',
     ],
-    [{ response: "log" }, "hooks: response must be a function; found a string"],
-    [{ token: null }, "hooks: token must be a function; found null"],
+    [{ response: "log" }, "hooks: response must be a function; got a string"],
+    [{ token: null }, "hooks: token must be a function; got null"],
     [{ "a b": () => {} }, "hooks: unknown option of a name of 3 characters"],
-    [[], "on must be an object of hooks; found an array"],
+    [[], "on must be an object of hooks; got an array"],
   ])("are refused when they are %j", (on, message) => {
     expect(build(on)).toThrow(ConfigError);
     expect(build(on)).toThrow(message);

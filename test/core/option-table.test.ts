@@ -48,7 +48,7 @@ describe("options against their table", () => {
     ["a string", "name", "a string"],
     ["nothing", undefined, "undefined"],
   ])("must be an object: %s is refused", (_, given, found) => {
-    expect(check(given)).toThrow(new InvalidArgumentError(`the client's options must be an object; found ${found}`));
+    expect(check(given)).toThrow(new InvalidArgumentError(`the client's options must be an object; got ${found}`));
   });
 
   it.each(["colour", "constructor", "toString"])("that do not exist are refused, with those that do: %s", (name) => {
@@ -80,21 +80,17 @@ describe("options against their table", () => {
   });
 
   it("that are required can't be left out", () => {
-    expect(check({})).toThrow(new InvalidArgumentError("name must be a name; found undefined"));
+    expect(check({})).toThrow(new InvalidArgumentError("name must be a name; got undefined"));
   });
 
   it.each([
-    ["a number", { size: -0.5 }, "size must be a whole number above 0; found -0.5"],
-    ["no number", { size: Number.NaN }, "size must be a whole number above 0; found NaN"],
-    ["a boolean", { size: true }, "size must be a whole number above 0; found true"],
-    ["a string", { password: "hunter22" }, "password must be a password of 12 characters or more; found a string"],
-    [
-      "an empty string",
-      { password: "" },
-      "password must be a password of 12 characters or more; found an empty string",
-    ],
-    ["an object", { fast: { password: "hunter22" } }, "fast must be true or false; found an object"],
-    ["null", { fast: null }, "fast must be true or false; found null"],
+    ["a number", { size: -0.5 }, "size must be a whole number above 0; got -0.5"],
+    ["no number", { size: Number.NaN }, "size must be a whole number above 0; got NaN"],
+    ["a boolean", { size: true }, "size must be a whole number above 0; got true"],
+    ["a string", { password: "hunter22" }, "password must be a password of 12 characters or more; got a string"],
+    ["an empty string", { password: "" }, "password must be a password of 12 characters or more; got an empty string"],
+    ["an object", { fast: { password: "hunter22" } }, "fast must be true or false; got an object"],
+    ["null", { fast: null }, "fast must be true or false; got null"],
   ])("are refused with what was found; %s shows no secret", (_, wrong, message) => {
     expect(check({ name: "a", ...wrong })).toThrow(new InvalidArgumentError(message));
   });

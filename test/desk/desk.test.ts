@@ -361,7 +361,7 @@ it.each([
   [{ authenticate: "olga" }, "authenticate must be a function"],
   [{ origin: "payments.bank.example" }, "origin must be an origin"],
   [{ origin: "https://payments.bank.example/desk" }, "origin must be an origin"],
-  [{ csrfSecret: "short-secret" }, "csrfSecret must be a string of 32 characters or more; found a string"],
+  [{ csrfSecret: "short-secret" }, "csrfSecret must be a string of 32 characters or more; got a string"],
   [{ user: "olga" }, 'unknown option "user"'],
 ] as const)("is refused where it is made: %j", async (wrong, message) => {
   const { flow } = await deskFixture();

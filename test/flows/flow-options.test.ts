@@ -10,11 +10,11 @@ const weekMs = 7 * 86_400_000;
 
 describe("a flow", () => {
   it.each([
-    ["gatewayId", 5, "a string that is not empty; found 5"],
+    ["gatewayId", 5, "a string that is not empty; got 5"],
     ["gatewayId", "", "a string that is not empty"],
     ["on", "log", "an object of functions"],
-    ["on", null, "an object of functions; found null"],
-    ["on", () => {}, "an object of functions; found a function"],
+    ["on", null, "an object of functions; got null"],
+    ["on", () => {}, "an object of functions; got a function"],
     ["readBackDelayMs", "5", "a whole number of milliseconds, 0 or more"],
     ["readBackDelayMs", maxMs + 1, "a whole number of milliseconds, 0 or more"],
     ["clockSkewMs", -1, "a whole number of milliseconds, 0 or more"],
@@ -61,9 +61,9 @@ describe("a flow", () => {
 
 describe("a call of a flow", () => {
   it.each([
-    ["list: after must be a string; found 5", () => readQuery({ after: 5 as never })],
-    ["list: the options must be an object; found a number", () => readQuery(5 as never)],
-    ["work: everyMs must be a whole number of milliseconds, 1 or more; found 0", () => readWorkOptions({ everyMs: 0 })],
+    ["list: after must be a string; got 5", () => readQuery({ after: 5 as never })],
+    ["list: the options must be an object; got a number", () => readQuery(5 as never)],
+    ["work: everyMs must be a whole number of milliseconds, 1 or more; got 0", () => readWorkOptions({ everyMs: 0 })],
     ["close: timeoutMs must be a whole number", () => readCloseOptions({ timeoutMs: -1 })],
   ])("is refused with its name: %s", (message, wrong) => {
     expect(wrong).toThrow(InvalidArgumentError);

@@ -177,6 +177,6 @@ export async function errorOf(call: PromiseLike<unknown>): Promise<CrossBorderEr
     () => undefined,
     (reason: unknown) => reason,
   );
-  if (!(error instanceof CrossBorderError)) throw new Error(`expected a CrossBorderError; found ${String(error)}`);
+  if (!(error instanceof CrossBorderError)) throw new Error(`expected a CrossBorderError; got ${String(error)}`);
   return error;
 }

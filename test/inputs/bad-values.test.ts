@@ -147,7 +147,7 @@ describe.each(lists)("the query of $name", (row) => {
   const call = (query: unknown) => () => callByName(client, row, query);
 
   it.each(noObjects)("can't be %s", async (name, query) => {
-    await expectRefusal(call(query), `${row.name}: the query must be an object; found ${name}`);
+    await expectRefusal(call(query), `${row.name}: the query must be an object; got ${name}`);
     await expectRefusal(call({ filter: query }), `${row.name}: filter must be an object of the record's fields`);
   });
 
@@ -168,7 +168,7 @@ describe.each(everyOperation)("the options of $name", (row) => {
   const call = (options: unknown) => () => callByName(client, row, ...given, options);
 
   it.each(noObjects)("can't be %s", async (name, options) => {
-    await expectRefusal(call(options), `${row.name}: the options must be an object; found ${name}`);
+    await expectRefusal(call(options), `${row.name}: the options must be an object; got ${name}`);
   });
 
   it.each(["timeout", "timeoutMS", "retries", "abort", "header", "idempotencyKey", "constructor", "__proto__"])(
@@ -180,22 +180,22 @@ describe.each(everyOperation)("the options of $name", (row) => {
   );
 
   it.each<[string, unknown, string]>([
-    ["signal", null, "signal must be an AbortSignal; found null"],
-    ["signal", new AbortController(), "signal must be an AbortSignal; found an AbortController"],
+    ["signal", null, "signal must be an AbortSignal; got null"],
+    ["signal", new AbortController(), "signal must be an AbortSignal; got an AbortController"],
     ["timeoutMs", "5000", "timeoutMs must be a number of milliseconds"],
-    ["timeoutMs", Number.NaN, "found NaN"],
-    ["timeoutMs", Number.POSITIVE_INFINITY, "found Infinity"],
-    ["timeoutMs", -1, "found -1"],
-    ["timeoutMs", 0, "found 0"],
+    ["timeoutMs", Number.NaN, "got NaN"],
+    ["timeoutMs", Number.POSITIVE_INFINITY, "got Infinity"],
+    ["timeoutMs", -1, "got -1"],
+    ["timeoutMs", 0, "got 0"],
     ["timeoutMs", 2 ** 31, "up to 2147483647"],
-    ["maxRetries", -1, "maxRetries must be a whole number, 0 or more; found -1"],
-    ["maxRetries", 0.5, "found 0.5"],
-    ["maxRetries", 2n, "found a bigint"],
+    ["maxRetries", -1, "maxRetries must be a whole number, 0 or more; got -1"],
+    ["maxRetries", 0.5, "got 0.5"],
+    ["maxRetries", 2n, "got a bigint"],
     ["headers", null, "headers must be an object such as"],
-    ["headers", new Headers({ "x-a": secret }), "found a Headers"],
-    ["headers", new Map([["x-a", secret]]), "found a Map"],
-    ["headers", [["x-a", secret]], "found an array"],
-    ["headers", Promise.resolve({ "x-a": secret }), "found a Promise"],
+    ["headers", new Headers({ "x-a": secret }), "got a Headers"],
+    ["headers", new Map([["x-a", secret]]), "got a Map"],
+    ["headers", [["x-a", secret]], "got an array"],
+    ["headers", Promise.resolve({ "x-a": secret }), "got a Promise"],
     ["headers", { "x-a": 5 }, "the value of x-a"],
     ["headers", { "x-a": null }, "the value of x-a"],
     ["headers", { "x-a": `${secret}\n` }, "the value of x-a"],

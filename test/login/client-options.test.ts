@@ -153,9 +153,9 @@ it("shows no value of the client's headers in events, logs and errors", async ()
 it.each<[Partial<ClientOptions>, string]>([
   [{ headers: { Authorization: "x" } }, "headers: authorization is set by the client itself and can't be replaced"],
   [{ headers: { "x-a": "a\nb" } }, "headers: the value of x-a is not a text of Latin-1 characters on one line"],
-  [{ headers: "x" as never }, 'headers must be an object such as { "x-name": "value" }; found a string'],
+  [{ headers: "x" as never }, 'headers must be an object such as { "x-name": "value" }; got a string'],
   [{ appInfo: { name: "a b", version: "1" } }, "appInfo: name must be up to 100 letters, digits"],
-  [{ appInfo: null as never }, "appInfo: it must be an object; found null"],
+  [{ appInfo: null as never }, "appInfo: it must be an object; got null"],
   [{ appInfo: { name: "a" } as never }, "appInfo: version must be up to 100 letters, digits"],
   [{ appInfo: { ...appInfo, url: "x" } as never }, 'appInfo: unknown option "url"; the options are name, version'],
 ])("refuses %j as the client is built", (options, message) => {

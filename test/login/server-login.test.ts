@@ -460,7 +460,7 @@ it("says that the client is wrong, and that the identity provider is away", asyn
 const options = { authUrl: "https://id.test", realm: "r", clientId: "c", redirectUri: "https://bank.test/callback" };
 
 it.each([
-  [undefined, "ServerLogin: the options must be an object; found undefined"],
+  [undefined, "ServerLogin: the options must be an object; got undefined"],
   [{}, "ServerLogin: authUrl must be an address"],
   [
     { ...options, authUrl: "http://id.test" },

@@ -27,11 +27,11 @@ const encrypted = {
   pkcs1: String(pair.privateKey.export({ type: "pkcs1", format: "pem", cipher: "aes-256-cbc", passphrase })),
 };
 
-const wantedSigningKey = "a private RSA key of at least 2048 bits, as PEM, KeyObject, or { key, passphrase }";
-const wantedPublicKey = "a public RSA key of at least 2048 bits, as PEM, Base64 of the PEM text, or KeyObject";
+const expectedSigningKey = "a private RSA key of at least 2048 bits, as PEM, KeyObject, or { key, passphrase }";
+const expectedPublicKey = "a public RSA key of at least 2048 bits, as PEM, Base64 of the PEM text, or KeyObject";
 /** What was found ends with what to do, or what is wanted follows. */
-const refusalOf = (name: string, found: string, wanted: string) =>
-  `${name} is ${found}${/[.?]$/.test(found) ? "" : `. Wanted: ${wanted}.`}`;
+const refusalOf = (name: string, found: string, expected: string) =>
+  `${name} is ${found}${/[.?]$/.test(found) ? "" : `. Pass ${expected}.`}`;
 
 /** What happens to PEM on its way through environment variables, templates, editors, and other programs. */
 const mangled: [name: string, change: (pem: string) => string | Uint8Array][] = [
@@ -152,7 +152,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       const error = thrownBy(() => parseSigningKey(key as SigningKey));
       expect(error).toBeInstanceOf(ConfigError);
       expect(error).toMatchObject({
-        message: refusalOf("signingKey", found, wantedSigningKey),
+        message: refusalOf("signingKey", found, expectedSigningKey),
         effect: "none",
         code: "invalid_config",
       });
@@ -211,7 +211,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     ])("refuses %s by name", (found, input) => {
       const error = thrownBy(() => parsePublicKey(input as string | KeyObject));
       expect(error).toBeInstanceOf(InvalidArgumentError);
-      expect(error).toMatchObject({ message: refusalOf("publicKey", found, wantedPublicKey), effect: "none" });
+      expect(error).toMatchObject({ message: refusalOf("publicKey", found, expectedPublicKey), effect: "none" });
     });
   });
 
@@ -250,7 +250,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       const error = thrownBy(() => publicKeyToBase64(key));
       expect(error).toBeInstanceOf(InvalidArgumentError);
       expect(error).toMatchObject({
-        message: expect.stringContaining("a private key, which must never be sent. Wanted: "),
+        message: expect.stringContaining("a private key, which must never be sent. Pass "),
       });
       expectToTellNothingOf(textOf(key), error);
     });
@@ -261,7 +261,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["an EC key", spki(ec.publicKey)],
       ["null", null],
     ])("refuses %s", (found, key) => {
-      expect(() => publicKeyToBase64(key as string | KeyObject)).toThrow(`the public key is ${found}. Wanted: `);
+      expect(() => publicKeyToBase64(key as string | KeyObject)).toThrow(`the public key is ${found}. Pass `);
     });
   });
 

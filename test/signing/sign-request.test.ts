@@ -74,18 +74,18 @@ describe.for(platforms)("on the platform %s", async (platform) => {
   });
 
   it.each([
-    ["path is a full URL", "https://service.example/payments"],
-    ["path is a full URL", "HTTP://service.example/payments"],
-    ['path does not start with "/"', "payments"],
-    ['path does not start with "/"', "payments?next=https://service.example/"],
-    ['path does not start with "/"', ""],
-    ["path is undefined", undefined],
-    ["path is a URL", new URL("https://service.example/payments")],
-  ])("refuses a path where %s", async (found, path) => {
+    ["a full URL", "https://service.example/payments"],
+    ["a full URL", "HTTP://service.example/payments"],
+    ["a path without it", "payments"],
+    ["a path without it", "payments?next=https://service.example/"],
+    ["a path without it", ""],
+    ["undefined", undefined],
+    ["a URL", new URL("https://service.example/payments")],
+  ])("refuses %s in place of a path", async (found, path) => {
     const error = await rejectionOf(signRequest({ key, path: path as string, body: "" }));
     expect(error).toBeInstanceOf(InvalidArgumentError);
     expect(error).toMatchObject({
-      message: `${found}; wanted: the request path without host, base path included, such as "/payments"`,
+      message: `path must be the request path without host, base path included, such as "/payments", and begin with a slash; got ${found}`,
     });
   });
 
@@ -96,7 +96,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
   ])("refuses a body that is %s", async (found, body) => {
     const signature = signRequest({ key, path: "/payments", body: body as unknown as string });
     await expect(signature).rejects.toThrow(
-      `body is ${found}; wanted: the raw body as it is sent, a string or a Uint8Array`,
+      `body must be the raw body as it is sent, a string or a Uint8Array; got ${found}`,
     );
   });
 
@@ -104,7 +104,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     const weak = pkcs8(rsaKeyPair(1024).privateKey);
     const error = await rejectionOf(signRequest({ key: weak, path: "/payments", body: "" }));
     expect(error).toBeInstanceOf(InvalidArgumentError);
-    expect(error).toMatchObject({ message: expect.stringMatching(/^key is an RSA key of 1024 bits\. Wanted: /) });
+    expect(error).toMatchObject({ message: expect.stringMatching(/^key is an RSA key of 1024 bits\. Pass /) });
     expectToTellNothingOf(weak, error);
     const withPublicKey = signRequest({ key: spki(publicKey), path: "/payments", body: "" });
     await expect(withPublicKey).rejects.toThrow("key is a public key. ");

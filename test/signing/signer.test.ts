@@ -177,8 +177,8 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     });
 
     it.each([
-      ["the signer returned undefined; wanted: the signature's bytes or their Base64 text", undefined],
-      ["the signer returned an object; wanted: the signature's bytes or their Base64 text", { signature: "c2ln" }],
+      ["the signer must return the signature's bytes or their Base64 text; got undefined", undefined],
+      ["the signer must return the signature's bytes or their Base64 text; got an object", { signature: "c2ln" }],
       ["the signer returned text that is not Base64", "a signature?"],
       ["the signer returned text that is not Base64", ""],
     ])("is told what is wrong: %s", async (message, response) => {
@@ -208,7 +208,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["signingKey.publicKey is a private key. ", { publicKey: pkcs8(pair.privateKey), sign: properly }],
       ["signingKey.publicKey is an RSA key of 1024 bits. ", { publicKey: rsaKeyPair(1024).publicKey, sign: properly }],
       ["signingKey.publicKey is undefined. ", { sign: properly }],
-      ["signingKey.sign is a string; wanted: a function that signs", { publicKey: pair.publicKey, sign: "RS256" }],
+      ["signingKey.sign must be a function; got a string", { publicKey: pair.publicKey, sign: "RS256" }],
     ])("is refused when %s", (sentence, signer) => {
       const attempt = () => createSigner(signer as unknown as RequestSigner);
       expect(attempt).toThrow(ConfigError);

@@ -64,14 +64,14 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     });
 
     it.each([
-      ["signature is undefined; ", { signature: undefined }],
-      ["signature is a Uint8Array; ", { signature: Buffer.from(signature, "base64") }],
-      ["path is a number; ", { path: 1 }],
-      ["path is a full URL; ", { path: "https://service.example/payments" }],
-      ["body is an object; ", { body: {} }],
+      ["in a string; got undefined", { signature: undefined }],
+      ["in a string; got a Uint8Array", { signature: Buffer.from(signature, "base64") }],
+      ["got a number", { path: 1 }],
+      ["got a full URL", { path: "https://service.example/payments" }],
+      ["got an object", { body: {} }],
       ["publicKey is undefined. ", { publicKey: undefined }],
       ["publicKey is a private key. ", { publicKey: pkcs8(pair.privateKey) }],
-    ])("refuses arguments where %s", async (sentence, change) => {
+    ])("refuses arguments: %s", async (sentence, change) => {
       const error = await rejectionOf(verifySignature({ ...request, ...change } as SignatureToVerify));
       expect(error).toBeInstanceOf(InvalidArgumentError);
       expect(error).toMatchObject({ message: expect.stringContaining(sentence), effect: "none" });

@@ -11,5 +11,5 @@ export class OptionError extends Error {
 export function wholeOption(name: string, text: string, least = 0, most = 2 ** 32 - 1): number {
   const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (value >= least && value <= most) return value;
-  throw new OptionError(`--${name} must be a whole number from ${least} to ${most}; found ${JSON.stringify(text)}`);
+  throw new OptionError(`--${name} must be a whole number from ${least} to ${most}; got ${JSON.stringify(text)}`);
 }

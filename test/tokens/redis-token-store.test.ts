@@ -14,11 +14,11 @@ if (skipped !== "") process.stdout.write(`RedisTokenStore is tested with a serve
 const encryptionKey = randomBytes(32);
 
 it.each([
-  [{ redis: undefined }, "redis must be a client of node-redis or ioredis; found undefined"],
-  [{ redis: null }, "redis must be a client of node-redis or ioredis; found null"],
-  [{ redis: {} }, "redis must be a client of node-redis or ioredis; found an object"],
-  [{ redis: "redis://user:hunter2@host" }, "redis must be a client of node-redis or ioredis; found a string"],
-  [{ prefix: 7 }, "prefix must be a string; found 7"],
+  [{ redis: undefined }, "redis must be a client of node-redis or ioredis; got undefined"],
+  [{ redis: null }, "redis must be a client of node-redis or ioredis; got null"],
+  [{ redis: {} }, "redis must be a client of node-redis or ioredis; got an object"],
+  [{ redis: "redis://user:hunter2@host" }, "redis must be a client of node-redis or ioredis; got a string"],
+  [{ prefix: 7 }, "prefix must be a string; got 7"],
   [{ encryptionKey: "hunter2" }, "encryptionKey must be 32 random bytes"],
 ])("refuses an option that is not what is described (case %#)", (options, message) => {
   const redis = { eval: async () => null };

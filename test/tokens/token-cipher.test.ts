@@ -79,6 +79,6 @@ it.each([
   [{ length: 32 }, "object"],
 ])("refuses a key of another length (case %#), and does not show it", (given, found) => {
   expect(() => new TokenCipher(given as string, "RedisTokenStore")).toThrow(
-    `RedisTokenStore: encryptionKey must be 32 random bytes, or those in Base64 (openssl rand -base64 32); found ${found}`,
+    `RedisTokenStore: encryptionKey must be 32 random bytes, or those in Base64 (openssl rand -base64 32); got ${found}`,
   );
 });

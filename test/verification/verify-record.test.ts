@@ -290,7 +290,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ] as const) {
         const verdict = verifyPaymentRecord({ ...payment, [field]: value } as Payment);
         await expect(verdict).rejects.toThrow(
-          new InvalidArgumentError(`${field} is ${found}; wanted: the text that the service stored`),
+          new InvalidArgumentError(`${field} must be the text that the service stored; got ${found}`),
         );
       }
     });
@@ -298,7 +298,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     it("refuses what is not a record", async () => {
       for (const other of [undefined, null, "text"]) {
         const verdict = verifyPaymentRecord(other as unknown as Payment);
-        await expect(verdict).rejects.toThrow(/^the record is (undefined|null|a string); /);
+        await expect(verdict).rejects.toThrow(/^the record must be .*; got (undefined|null|a string)$/);
       }
     });
 
@@ -382,7 +382,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       async (field) => {
         const verdict = verifyDepositRecord({ ...deposit, [field]: undefined } as unknown as Deposit);
         await expect(verdict).rejects.toThrow(
-          new InvalidArgumentError(`${field} is undefined; wanted: the text that the service stored`),
+          new InvalidArgumentError(`${field} must be the text that the service stored; got undefined`),
         );
       },
     );

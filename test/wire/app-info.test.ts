@@ -54,7 +54,7 @@ it("is named before the package by a transport that was opened with it", async (
 });
 
 it.each([
-  [undefined, "appInfo: it must be an object; found undefined"],
+  [undefined, "appInfo: it must be an object; got undefined"],
   [{ name: "a b", version: "1" }, "appInfo: name must be up to 100 letters, digits and characters such as - and ."],
   [{ name: "a" }, "appInfo: version must be up to 100 letters"],
   [{ ...app, homepage: "x" }, 'appInfo: unknown option "homepage"'],

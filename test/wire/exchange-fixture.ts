@@ -17,5 +17,5 @@ export async function failureOf(exchange: Promise<unknown>): Promise<WireFailure
     (error: unknown) => error,
   );
   if (failure instanceof WireFailure || failure instanceof Ended) return failure;
-  throw new Error(`expected a WireFailure or Ended; found ${String(failure)}`);
+  throw new Error(`expected a WireFailure or Ended; got ${String(failure)}`);
 }

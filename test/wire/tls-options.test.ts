@@ -195,31 +195,31 @@ describe("tls that can't be used", () => {
   const broken = authority.replace(/[A-Za-z]{20}/, "A".repeat(20));
 
   it.each<[string, unknown, string]>([
-    ["null", null, "tls: it must be an object; found null"],
-    ["text", authority, "tls: it must be an object; found a string"],
-    ["an array", [authority], "tls: it must be an object; found an array"],
+    ["null", null, "tls: it must be an object; got null"],
+    ["text", authority, "tls: it must be an object; got a string"],
+    ["an array", [authority], "tls: it must be an object; got an array"],
     ["another option", { rejectUnauthorized: false }, 'tls: unknown option "rejectUnauthorized"'],
     ["a certificate alone", { cert: good.cert }, "tls.cert goes with tls.key, which is missing"],
     ["a key alone", { key: good.key }, "tls.key goes with tls.cert, which is missing"],
     ["a passphrase alone", { passphrase }, "tls.passphrase goes with tls.key"],
     ["a path", { ca: "/etc/ssl/ca.pem" }, "tls.ca is not a certificate in PEM (BEGIN CERTIFICATE); a path has"],
     ["a path in an array", { ca: [authority, "/etc/ssl/ca.pem"] }, "tls.ca is not a certificate"],
-    ["a number", { ca: 1 }, "tls: ca must be a certificate in PEM (BEGIN CERTIFICATE), or an array of them; found 1"],
+    ["a number", { ca: 1 }, "tls: ca must be a certificate in PEM (BEGIN CERTIFICATE), or an array of them; got 1"],
     ["a number in an array", { ca: [authority, 7] }, "tls: ca must be a certificate in PEM"],
     [
       "a number for a certificate",
       { ...good, cert: 7 },
-      "tls: cert must be a certificate in PEM (BEGIN CERTIFICATE); found 7",
+      "tls: cert must be a certificate in PEM (BEGIN CERTIFICATE); got 7",
     ],
     [
       "a number for a key",
       { ...good, key: 7 },
-      "tls: key must be a private key in PEM (BEGIN PRIVATE KEY); found a number",
+      "tls: key must be a private key in PEM (BEGIN PRIVATE KEY); got a number",
     ],
     [
       "a number for a passphrase",
       { ...good, passphrase: 7 },
-      "tls: passphrase must be a string that is not empty; found a number",
+      "tls: passphrase must be a string that is not empty; got a number",
     ],
     ["a key as authority", { ca: good.key }, "tls.ca holds a private key"],
     ["a damaged authority", { ca: broken }, "tls.ca holds a certificate that can't be read"],
@@ -246,13 +246,13 @@ describe("tls that can't be used", () => {
     [
       "an empty passphrase",
       { ...good, passphrase: "" },
-      "tls: passphrase must be a string that is not empty; found an empty string",
+      "tls: passphrase must be a string that is not empty; got an empty string",
     ],
-    ["an address as name", { servername: "127.0.0.1" }, "tls: servername must be a host name; found a string"],
+    ["an address as name", { servername: "127.0.0.1" }, "tls: servername must be a host name; got a string"],
     [
       "an address of a service as name",
       { servername: "https://x" },
-      "tls: servername must be a host name; found a string",
+      "tls: servername must be a host name; got a string",
     ],
   ])("is refused as the client is built, without a word of it: %s", (_, tls, message) => {
     const error = refusal(tls);

@@ -58,7 +58,7 @@ function get(origin: string, path = "/gw/payments", maxResponseBytes = 1000): Wi
 async function wireFailureOf(exchange: Promise<unknown>): Promise<WireFailure> {
   const failure = await failureOf(exchange);
   if (failure instanceof WireFailure) return failure;
-  throw new Error(`expected a WireFailure; found ${String(failure)}`);
+  throw new Error(`expected a WireFailure; got ${String(failure)}`);
 }
 
 describe("an exchange that succeeds", () => {
