@@ -120,9 +120,8 @@ export {
   type SigningKey,
   type SigningKeyPair,
 } from "./signing/keys.js";
-export { type RequestToSign, signRequest } from "./signing/sign-request.js";
 export type { RequestSigner, SigningContext } from "./signing/signer.js";
-export { type SignatureToVerify, verifySignature } from "./signing/verify-signature.js";
+export { type RequestToSign, type SignatureToVerify, signRequest, verifySignature } from "./signing/signer.js";
 export { MemoryTokenStore } from "./tokens/memory-token-store.js";
 export {
   type SignedDeposit,

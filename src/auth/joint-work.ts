@@ -1,4 +1,4 @@
-import { outliveRequest } from "#platform";
+import { waitUntil } from "#platform";
 import { later, leftMs, now, type Timestamp } from "../core/clock.js";
 
 /**
@@ -31,7 +31,7 @@ export class JointWork<T> {
     this.#begun = begun;
     const result = work(end);
     begun.result = result;
-    outliveRequest?.(result);
+    waitUntil?.(result);
     return result;
   }
 
@@ -48,5 +48,5 @@ interface Begun<T> {
 
 /** A runtime can have ended it with the request that began it, and its timers too. Others don't, however late they are. */
 function isLost({ limit }: Begun<unknown>): boolean {
-  return outliveRequest !== undefined && leftMs(limit, now()) <= 0;
+  return waitUntil !== undefined && leftMs(limit, now()) <= 0;
 }

@@ -3,7 +3,7 @@ import type { BodyFields, Operation } from "../api/operation.js";
 import { describeValue, looksLikeName, nearest } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
 import { amountOf, decimalNumeral, isExactNumber } from "../money.js";
-import { publicKeyFault } from "../signing/read-key.js";
+import { publicKeyFault } from "../signing/keys.js";
 import { isObject, jsonFault } from "./json-value.js";
 
 /** Values of a query: texts and numbers. */

@@ -5,24 +5,24 @@ export { readTlsMaterial } from "./tls-material.js";
 export { openAgent } from "./undici-agent.js";
 export { decompression } from "./zlib-decompression.js";
 
-export const sendsTwice: Platform["sendsTwice"] = false;
+export const mayResendPosts: Platform["mayResendPosts"] = false;
 
 export const sendsUserAgent: Platform["sendsUserAgent"] = true;
 
 export const mayCompile: Platform["mayCompile"] = true;
 
 /** Work goes on until it is done. */
-export const outliveRequest: Platform["outliveRequest"] = undefined;
+export const waitUntil: Platform["waitUntil"] = undefined;
 
 export function isKeyObject(value: unknown): value is KeyObjectLike {
   return nodeUtil().types.isKeyObject(value);
 }
 
-export function parsePrivateKey(pem: string, passphrase?: string): KeyObjectLike {
+export function parsePrivatePem(pem: string, passphrase?: string): KeyObjectLike {
   return nodeCrypto().createPrivateKey({ key: pem, format: "pem", ...(passphrase !== undefined && { passphrase }) });
 }
 
-export function parsePublicKey(pem: string): KeyObjectLike {
+export function parsePublicPem(pem: string): KeyObjectLike {
   return nodeCrypto().createPublicKey(pem);
 }
 

@@ -37,14 +37,14 @@ export interface Platform {
    *
    * @throws an error of the platform's if it can't be read, or `passphrase` doesn't open it.
    */
-  parsePrivateKey(pem: string, passphrase?: string): KeyObjectLike;
+  parsePrivatePem(pem: string, passphrase?: string): KeyObjectLike;
   /**
    * Reads a public key of any type from one block of PEM.
    *
    * @throws an error of the platform's if it can't be read.
    */
-  parsePublicKey(pem: string): KeyObjectLike;
-  /** Whether `parsePrivateKey` opens encrypted keys. Only Node does. */
+  parsePublicPem(pem: string): KeyObjectLike;
+  /** Whether `parsePrivatePem` opens encrypted keys. Only Node does. */
   readonly opensEncryptedKeys: boolean;
   /** The key is a private RSA key. */
   importPrivateKey(key: KeyObjectLike): PrivateKey;
@@ -58,7 +58,7 @@ export interface Platform {
   /** Opens the sockets of a client. On the web there is none: requests are sent by `fetch`. */
   readonly openAgent: ((options: AgentOptions) => Promise<UndiciAgent>) | undefined;
   /** Whether that `fetch` sends a request again by itself where a connection that was used before breaks, even if it is a payment. */
-  readonly sendsTwice: boolean;
+  readonly mayResendPosts: boolean;
   /** Whether requests name this package as their `User-Agent`. A page's would need the leave of the service's CORS rules. */
   readonly sendsUserAgent: boolean;
   /** Reads the certificates and keys for those sockets. */
@@ -69,7 +69,7 @@ export interface Platform {
    * Lets work go on that one of the requests to a runtime has begun, when that request has been responded to. Only Workers end such
    * work, without a word: what waits for its result waits for ever. Never throws.
    */
-  readonly outliveRequest: ((work: Promise<unknown>) => void) | undefined;
+  readonly waitUntil: ((work: Promise<unknown>) => void) | undefined;
   /** A channel for the diagnostics of the process. On the web there are none. */
   readonly openChannel: ((name: string) => Channel) | undefined;
   /** Whether code may be made from text. Workers, and pages with a content security policy, forbid it. */

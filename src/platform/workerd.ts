@@ -12,17 +12,17 @@ export {
   openAgent,
   openChannel,
   opensEncryptedKeys,
-  parsePrivateKey,
-  parsePublicKey,
+  parsePrivatePem,
+  parsePublicPem,
   readTlsMaterial,
   sha256,
 } from "./web.js";
 
-export const sendsTwice: Platform["sendsTwice"] = false;
+export const mayResendPosts: Platform["mayResendPosts"] = false;
 
 export const sendsUserAgent: Platform["sendsUserAgent"] = true;
 
 /** Where the runtime has no such module, or no request is being handled, nothing can be done. */
-export const outliveRequest: Platform["outliveRequest"] = (work) => {
+export const waitUntil: Platform["waitUntil"] = (work) => {
   import("cloudflare:workers").then(({ waitUntil }) => waitUntil(work)).catch(() => {});
 };

@@ -2,7 +2,7 @@ import type { Operation } from "../api/operation.js";
 import { CrossBorderError } from "../core/errors.js";
 import { operations } from "../resources/catalogue.js";
 import type { PaymentGateway } from "../resources/payment-gateways.js";
-import { verifySignature } from "../signing/verify-signature.js";
+import { verifySignature } from "../signing/signer.js";
 import { explainSignature } from "../verification/explain-signature.js";
 import type { Ledger } from "./ledger.js";
 import type { SandboxQuirks } from "./quirks.js";

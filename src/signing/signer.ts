@@ -1,11 +1,46 @@
-import { encodeBase64, sha256 } from "#platform";
+import { encodeBase64, encodeUtf8, sha256 } from "#platform";
 import { describeThrown, describeValue } from "../core/describe.js";
-import { ConfigError, type SignedText, SigningError } from "../core/errors.js";
+import { ConfigError, InvalidArgumentError, type SignedText, SigningError } from "../core/errors.js";
 import { decodeBase64, encodeHex } from "../platform/encodings.js";
 import type { KeyObjectLike, PrivateKey, PublicKey } from "../platform/platform.js";
-import { expectedPublicKey, parseSigningKey, type SigningKey } from "./keys.js";
-import { keyRefusal, readPublicKey } from "./read-key.js";
-import { signedText } from "./signed-text.js";
+import {
+  expectedPublicKey,
+  expectedSigningKey,
+  keyRefusal,
+  parsePublicKey,
+  parseSigningKey,
+  readPublicKey,
+  readSigningKey,
+  type SigningKey,
+} from "./keys.js";
+
+/**
+ * The bytes that are signed: the path without host, immediately followed by the raw body (Interface description 0.0.1,
+ * "Digital signatures"). Nothing stands between the two.
+ */
+export function signedText(path: string, body: string | Uint8Array): Uint8Array {
+  assertPath(path);
+  if (typeof body !== "string" && !(body instanceof Uint8Array)) {
+    throw new InvalidArgumentError(
+      `body must be the raw body as it is sent, a string or a Uint8Array; got ${describeValue(body)}`,
+    );
+  }
+  if (typeof body === "string") return encodeUtf8(path + body);
+  const pathBytes = encodeUtf8(path);
+  const text = new Uint8Array(pathBytes.length + body.length);
+  text.set(pathBytes);
+  text.set(body, pathBytes.length);
+  return text;
+}
+
+function assertPath(path: unknown): void {
+  if (typeof path === "string" && path.startsWith("/")) return;
+  const isUrl = typeof path === "string" && /^[a-z][a-z\d+.-]*:\/\//i.test(path);
+  const got = isUrl ? "a full URL" : typeof path === "string" ? "a path without it" : describeValue(path);
+  throw new InvalidArgumentError(
+    `path must be the request path without host, base path included, such as "/payments", and begin with a slash; got ${got}`,
+  );
+}
 
 /**
  * A signer whose private key stays elsewhere, in a KMS or an HSM. What it returns is verified with `publicKey` before
@@ -123,4 +158,71 @@ async function describeText(path: string, body: Uint8Array, key: PrivateKey | Pu
 
 async function hexOfHash(bytes: Uint8Array): Promise<string> {
   return encodeHex(await sha256(bytes));
+}
+
+/** A request to be signed. */
+export interface RequestToSign {
+  /** The signing key. Given as a `KeyObject` it is not parsed on every call. */
+  readonly key: SigningKey;
+  /** Request path without host, base path included, exactly as it will be on the wire. */
+  readonly path: string;
+  /** The raw body, exactly as it will be sent: serialise once, sign that, send that. */
+  readonly body: string | Uint8Array;
+}
+
+/**
+ * Signs a request: the value of `X-SERVICE-SIGNATURE-BASE64`, RSA with SHA-256 and PKCS#1 v1.5 over path and body, Base64 on
+ * one line (Interface description 0.0.1, "Digital signatures"). The client does this by itself; this is for requests that are
+ * sent otherwise.
+ *
+ * The same key, path and body always give the same signature.
+ *
+ * @throws {InvalidArgumentError} when `path` is a full URL or does not start with `/`, `body` is neither text nor bytes,
+ * or `key` is not a private RSA key of at least 2048 bits.
+ */
+export async function signRequest({ key, path, body }: RequestToSign): Promise<string> {
+  const privateKey = readSigningKey(key);
+  if (typeof privateKey === "string") throw new InvalidArgumentError(keyRefusal("key", privateKey, expectedSigningKey));
+  return encodeBase64(await privateKey.sign(signedText(path, body)));
+}
+
+/** A signed request as it was received or stored. */
+export interface SignatureToVerify {
+  /** Public RSA key: PEM, Base64 of the PEM (as in `rsaPublicKeyBase64`), or a `KeyObject`, which saves parsing it each time. */
+  readonly publicKey: string | Uint8Array | KeyObjectLike;
+  /** Request path without host, base path included, as it was on the wire. */
+  readonly path: string;
+  /** The raw body, byte for byte. */
+  readonly body: string | Uint8Array;
+  /** The `X-SERVICE-SIGNATURE-BASE64` header: padded Base64 on one line. */
+  readonly signature: string;
+}
+
+/**
+ * Tells whether `signature` was made for exactly this path and body by the private key of `publicKey`: RSA with SHA-256,
+ * PKCS#1 v1.5 (Interface description 0.0.1, "Digital signatures"). Await it: in a condition a promise is always true.
+ *
+ * A signature that is not Base64 on one line is `false`, like any other that does not fit. The signed text has nothing
+ * between path and body, so `"/a"` + `"bc"` and `"/ab"` + `"c"` have the same signature: take the path from the request,
+ * never from the party that brings the signature.
+ *
+ * @throws {InvalidArgumentError} when an argument has the wrong type, `path` does not start with `/`, or `publicKey` is not a
+ * public RSA key of at least 2048 bits.
+ */
+export async function verifySignature({ publicKey, path, body, signature }: SignatureToVerify): Promise<boolean> {
+  if (typeof signature !== "string") {
+    throw new InvalidArgumentError(
+      `signature must be Base64 on one line, in a string; got ${describeValue(signature)}`,
+    );
+  }
+  const bytes = decodeSignature(signature);
+  const key = parsePublicKey(publicKey);
+  const text = signedText(path, body);
+  return bytes !== undefined && key.verify(text, bytes);
+}
+
+/** The bytes of a signature; undefined where the text is not the one Base64 that stands for them: padded, on one line. */
+export function decodeSignature(text: string): Uint8Array | undefined {
+  const bytes = decodeBase64(text);
+  return bytes !== undefined && encodeBase64(bytes) === text ? bytes : undefined;
 }

@@ -1,8 +1,7 @@
 import { constants, createHash, createPublicKey, type KeyObject, publicDecrypt, verify } from "node:crypto";
 import { counted } from "../core/describe.js";
 import { parsePublicKey } from "../signing/keys.js";
-import { signedText } from "../signing/signed-text.js";
-import { decodeSignature } from "../signing/verify-signature.js";
+import { decodeSignature, signedText } from "../signing/signer.js";
 import { bodyVariants, joinVariants, pathVariants, type Variant, wholeVariants } from "./signed-text-variants.js";
 
 /** A request whose signature is to be explained. */

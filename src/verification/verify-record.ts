@@ -6,10 +6,8 @@ import { equalAmounts, isExactNumber } from "../money.js";
 import type { KeyObjectLike } from "../platform/platform.js";
 import { type Deposit, type DepositFields, deposits } from "../resources/deposits.js";
 import { type Payment, type PaymentRequest, payments } from "../resources/payments.js";
-import { parsePublicKey } from "../signing/keys.js";
-import { readPublicKey } from "../signing/read-key.js";
-import { signedText } from "../signing/signed-text.js";
-import { decodeSignature } from "../signing/verify-signature.js";
+import { parsePublicKey, readPublicKey } from "../signing/keys.js";
+import { decodeSignature, signedText } from "../signing/signer.js";
 import { parseObject } from "../wire/parse-json-object.js";
 
 /** The fields of a payment that its signature covers, and those that the service keeps of the creating request. */

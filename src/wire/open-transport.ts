@@ -1,4 +1,4 @@
-import { openAgent, sendsTwice, sendsUserAgent } from "#platform";
+import { mayResendPosts, openAgent, sendsUserAgent } from "#platform";
 import { type AppInfo, withUserAgent } from "./app-info.js";
 import { type FetchLike, fetchTransport } from "./fetch-transport.js";
 import type { Transport } from "./transport.js";
@@ -13,7 +13,7 @@ export interface TransportOptions extends UndiciTransportOptions {
 
 /** Whether the platform may send a request twice. The caller's own `fetch` or dispatcher must not. */
 export function maySendTwice({ fetch, dispatcher }: Pick<TransportOptions, "fetch" | "dispatcher">): boolean {
-  return sendsTwice && (fetch ?? dispatcher) === undefined;
+  return mayResendPosts && (fetch ?? dispatcher) === undefined;
 }
 
 /** A transport over the caller's `fetch` or dispatcher, or else over undici, or the platform's `fetch` on the web. */

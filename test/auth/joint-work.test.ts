@@ -14,7 +14,7 @@ async function newWork<T>(outlived?: Promise<unknown>[]) {
   vi.useFakeTimers({ toFake: ["Date", "performance"] });
   vi.doMock("#platform", async (original) => ({
     ...(await original<typeof import("../../src/platform/platform.js")>()),
-    outliveRequest: outlived === undefined ? undefined : (work: Promise<unknown>) => void outlived.push(work),
+    waitUntil: outlived === undefined ? undefined : (work: Promise<unknown>) => void outlived.push(work),
   }));
   const { JointWork } = await import("../../src/auth/joint-work.js");
   return new JointWork<T>(limitMs);

@@ -32,7 +32,7 @@ it("exports the same names for Node, for the web and for Workers", () => {
 
 it("lets work go on where a runtime has nothing to keep a request open with", async () => {
   const work = Promise.resolve("done");
-  workerd.outliveRequest?.(work);
+  workerd.waitUntil?.(work);
   await vi.dynamicImportSettled();
   expect(await work).toBe("done");
 });
@@ -47,8 +47,8 @@ describe.each(platforms)("%s", (_name, platform) => {
   });
 
   it.each([
-    ["PKCS#8", platform.parsePrivateKey(pem.pkcs8)],
-    ["PKCS#1", platform.parsePrivateKey(pem.pkcs1)],
+    ["PKCS#8", platform.parsePrivatePem(pem.pkcs8)],
+    ["PKCS#1", platform.parsePrivatePem(pem.pkcs1)],
     ["a KeyObject", pair.privateKey],
   ])("signs with a private key from %s", async (_name, source) => {
     expect(source.asymmetricKeyDetails?.modulusLength).toBe(2048);
@@ -58,8 +58,8 @@ describe.each(platforms)("%s", (_name, platform) => {
   });
 
   it.each([
-    ["SubjectPublicKeyInfo", platform.parsePublicKey(pem.spki)],
-    ["PKCS#1", platform.parsePublicKey(pem.publicPkcs1)],
+    ["SubjectPublicKeyInfo", platform.parsePublicPem(pem.spki)],
+    ["PKCS#1", platform.parsePublicPem(pem.publicPkcs1)],
     ["a KeyObject", pair.publicKey],
   ])("verifies with a public key from %s", async (_name, source) => {
     const key = platform.importPublicKey(source);
@@ -71,9 +71,9 @@ describe.each(platforms)("%s", (_name, platform) => {
   it.each([1024, 2050, 3072])("reads the size of a key of %d bits", (bits) => {
     const { privateKey, publicKey } = rsaKeyPair(bits);
     const keys = [
-      platform.parsePrivateKey(String(privateKey.export({ type: "pkcs8", format: "pem" }))),
-      platform.parsePrivateKey(String(privateKey.export({ type: "pkcs1", format: "pem" }))),
-      platform.parsePublicKey(String(publicKey.export({ type: "spki", format: "pem" }))),
+      platform.parsePrivatePem(String(privateKey.export({ type: "pkcs8", format: "pem" }))),
+      platform.parsePrivatePem(String(privateKey.export({ type: "pkcs1", format: "pem" }))),
+      platform.parsePublicPem(String(publicKey.export({ type: "spki", format: "pem" }))),
     ];
     expect(keys.map((key) => key.asymmetricKeyDetails?.modulusLength)).toEqual([bits, bits, bits]);
   });
@@ -132,7 +132,7 @@ describe("both platforms", () => {
 describe("web", () => {
   it("needs no module of Node's", async () => {
     const getBuiltinModule = vi.spyOn(process, "getBuiltinModule");
-    await web.importPrivateKey(web.parsePrivateKey(pem.pkcs8)).sign(new Uint8Array());
+    await web.importPrivateKey(web.parsePrivatePem(pem.pkcs8)).sign(new Uint8Array());
     await web.sha256(new Uint8Array());
     expect(getBuiltinModule).not.toHaveBeenCalled();
     getBuiltinModule.mockRestore();
@@ -140,7 +140,7 @@ describe("web", () => {
 
   it("says that a page without https has no WebCrypto", async () => {
     vi.stubGlobal("crypto", {});
-    const error = await rejectionOf(web.importPrivateKey(web.parsePrivateKey(pem.pkcs8)).sign(new Uint8Array()));
+    const error = await rejectionOf(web.importPrivateKey(web.parsePrivatePem(pem.pkcs8)).sign(new Uint8Array()));
     expect(error).toBeInstanceOf(ConfigError);
     expect(error).toHaveProperty("message", expect.stringContaining("loaded over https"));
   });

@@ -14,9 +14,7 @@ export async function signingOn(platform: PlatformName) {
   if (platform === "web") vi.doMock("#platform", () => import("../../src/platform/web.js"));
   const modules = {
     ...(await import("../../src/signing/keys.js")),
-    ...(await import("../../src/signing/sign-request.js")),
     ...(await import("../../src/signing/signer.js")),
-    ...(await import("../../src/signing/verify-signature.js")),
     ...(await import("../../src/verification/verify-record.js")),
   };
   vi.doUnmock("../../src/core/errors.js");

@@ -2,7 +2,7 @@ import { sign } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { InvalidArgumentError } from "../../src/core/errors.js";
 import { publicKeyToBase64 } from "../../src/signing/keys.js";
-import type { SignatureToVerify } from "../../src/signing/verify-signature.js";
+import type { SignatureToVerify } from "../../src/signing/signer.js";
 import { keyPairOf } from "../support/key-pairs.js";
 import { platforms, signingOn } from "./signing-on.js";
 import { base64, pkcs8, rejectionOf, spki } from "./test-keys.js";

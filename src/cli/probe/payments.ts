@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { clock } from "../../core/clock.js";
 import type { PaymentIntentRequest } from "../../resources/payment-intents.js";
 import type { SigningKey } from "../../signing/keys.js";
-import { signRequest } from "../../signing/sign-request.js";
+import { signRequest } from "../../signing/signer.js";
 import { NoAnswer } from "./no-answer.js";
 import type { ProbeRequest, Prober, Seen, SentRequest } from "./prober.js";
 import { codeIn, createdAtMs, describe, isRefused, type Row } from "./responses.js";

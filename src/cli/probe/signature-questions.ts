@@ -1,5 +1,5 @@
 import { generateSigningKeyPair } from "../../signing/keys.js";
-import { signRequest } from "../../signing/sign-request.js";
+import { signRequest } from "../../signing/signer.js";
 import { NoAnswer } from "./no-answer.js";
 import { type Asked, codeOf, type Payments } from "./payments.js";
 import type { Question } from "./question.js";

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "../../core/errors.js";
 import { decisionsOf } from "../../desk/history-texts.js";
 import { parsePublicKey, writePem } from "../../signing/keys.js";
-import { signedText } from "../../signing/signed-text.js";
+import { signedText } from "../../signing/signer.js";
 import { fingerprintOf, sha256Hex } from "../../verification/explain-signature.js";
 import { type SignedPayment, signedPathOf, verifyPaymentRecord } from "../../verification/verify-record.js";
 import { parseObject } from "../../wire/parse-json-object.js";

@@ -1,10 +1,9 @@
 import type { Operation } from "../../api/operation.js";
-import type { PaymentGateway } from "../../resources/payment-gateways.js";
-import { paymentGateways } from "../../resources/payment-gateways.js";
+import { type PaymentGateway, paymentGateways } from "../../resources/payment-gateways.js";
 import { type PaymentIntent, paymentIntents } from "../../resources/payment-intents.js";
 import { payments } from "../../resources/payments.js";
 import { generateSigningKeyPair, parseSigningKey, type SigningKey } from "../../signing/keys.js";
-import { signedText } from "../../signing/signed-text.js";
+import { signedText } from "../../signing/signer.js";
 import { sha256Hex } from "../../verification/explain-signature.js";
 import type { JsonObject } from "../request-body.js";
 import { SandboxRefusal } from "../responses.js";
