@@ -24,20 +24,12 @@ const systemClock: Clock = {
   },
 };
 
-let current = systemClock;
+/** The clock of this process, or of a test. */
+export const clock: Clock = { ...systemClock };
 
-/** The clock of this process, or of the process that is being simulated. */
-export const clock: Clock = {
-  wallMs: () => current.wallMs(),
-  monotonicMs: () => current.monotonicMs(),
-  setTimer: (work, ms) => current.setTimer(work, ms),
-  clearTimer: (timer) => current.clearTimer(timer),
-  unrefTimer: (timer) => current.unrefTimer(timer),
-};
-
-/** Replaces the clock, for simulations; `undefined` brings the system's clock back. */
+/** Replaces the clock, for tests; `undefined` brings the system's clock back. */
 export function setClock(replacement: Clock | undefined): void {
-  current = replacement ?? systemClock;
+  Object.assign(clock, replacement ?? systemClock);
 }
 
 /** Waits. */
@@ -73,8 +65,8 @@ export function leftMs(until: Timestamp, at: Timestamp): number {
 const correctionMs = 1000;
 
 /**
- * As `leftMs`, for what must not happen too late: nothing is left where the wall clock was set back meanwhile, since that is the only
- * clock on which it shows that a machine was suspended.
+ * As `leftMs`, for what must not happen too late: nothing is left if the wall clock was set back in the meantime, since only that clock
+ * shows that a machine was suspended.
  */
 export function surelyLeftMs(until: Timestamp, at: Timestamp): number {
   const setBackMs = until.wallMs - at.wallMs - (until.monotonicMs - at.monotonicMs);
