@@ -1,10 +1,10 @@
 import { type IdentityProviderAuth, tokenLeewayOption, type UserAuth } from "../auth/auth-options.js";
 import type { UserClaims } from "../auth/openid-grant.js";
-import { type OpenTokenSource, tokenSourceKey } from "../auth/token-source.js";
 import { isTokenStore, type TokenStore } from "../auth/token-store.js";
 import { describeValue } from "../core/describe.js";
 import { ConfigError, InvalidArgumentError } from "../core/errors.js";
 import { type CheckTable, isFunction } from "../core/parse.js";
+import { type OpenTokenSource, tokenSourceKey } from "../http/token-source.js";
 import { type AppInfo, parseAppInfo } from "../wire/app-info.js";
 import type { FetchLike } from "../wire/fetch-transport.js";
 import { openTransport } from "../wire/open-transport.js";
@@ -12,9 +12,8 @@ import { parseJsonObject } from "../wire/parse-json-object.js";
 import { parseTlsOptions, type TlsOptions } from "../wire/tls-options.js";
 import type { Transport } from "../wire/transport.js";
 import { type DispatcherLike, isDispatcher } from "../wire/undici-transport.js";
-import { Authorization } from "./authorization.js";
+import { Authorization, readPending, writePending } from "./authorization.js";
 import { type LoginOptions, loginOptions, resolveLogin } from "./login-options.js";
-import { readPending, writePending } from "./pending-login.js";
 import { UserTokens } from "./user-tokens.js";
 
 /** How to build a `ServerLogin`. */
