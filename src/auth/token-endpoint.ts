@@ -78,7 +78,7 @@ export class TokenEndpoint {
   readonly #tracing: Tracing | undefined;
   /** The credentials of the last login. */
   #used: Credentials | undefined;
-  /** What was sent lately: any response may repeat it. */
+  /** What was sent and issued lately: any response may repeat it. */
   #secrets: readonly string[] = [];
 
   constructor({ auth, transport, signal, tracing }: TokenEndpointOptions) {
@@ -199,9 +199,10 @@ export class TokenEndpoint {
     note({ "http.response.status_code": sent.status });
     // Read here: openid-client doesn't tell failures apart, and refuses more than is needed.
     const granted = readGranted(sent, sentAt);
-    const secrets = [...Object.values(fields), clientSecret, ...secretsOf(callback), ...this.#secrets];
-    this.#secrets = [...new Set(secrets)].slice(0, 10);
-    if (granted === undefined) return { failure: failureOfResponse(sent, secrets) };
+    const { accessToken = "", refreshToken = "" } = granted ?? {};
+    const secrets = [...Object.values(fields), clientSecret, ...secretsOf(callback), accessToken, refreshToken];
+    this.#secrets = [...new Set([...secrets, ...this.#secrets])].filter((secret) => secret !== "").slice(0, 10);
+    if (granted === undefined) return { failure: failureOfResponse(sent, this.#secrets) };
     if (callback !== undefined && claims === undefined) return { failure: failureOfIdToken(error) };
     return { granted: { ...granted, claims } };
   }
