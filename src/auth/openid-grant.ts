@@ -2,6 +2,7 @@ import type { ClientAuth, Configuration, ServerMetadata } from "openid-client";
 import { loadOpenIdClient, type OpenIdClient } from "../core/libraries.js";
 import type { BaseUrl } from "../wire/base-url.js";
 import type { WireResponse } from "../wire/transport.js";
+import type { GrantFailure } from "./token-error.js";
 
 /** What a login began with, and only its callback and its tokens may repeat. */
 export interface LoginChecks {
@@ -32,7 +33,7 @@ export interface LoginRequest {
 }
 
 /** One token request, as openid-client makes it. */
-export interface GrantRequest<Failure> {
+export interface GrantRequest {
   readonly endpoint: BaseUrl;
   readonly grant: string;
   /** Set for the authorization code grant only. */
@@ -43,12 +44,12 @@ export interface GrantRequest<Failure> {
   readonly authorization: string | undefined;
   /** The form in the order of the description. */
   readonly form: Readonly<Record<string, string>>;
-  send(body: string, authorization: string | undefined): Promise<WireResponse | Failure>;
+  send(body: string, authorization: string | undefined): Promise<WireResponse | GrantFailure>;
 }
 
-export interface GrantOutcome<Failure> {
+export interface GrantOutcome {
   /** What `send` gave; undefined if it wasn't called. */
-  readonly sent: WireResponse | Failure | undefined;
+  readonly sent: WireResponse | GrantFailure | undefined;
   /** The claims of a user who has logged in. */
   readonly claims?: UserClaims | undefined;
   /** Why openid-client doesn't accept the response. It carries tokens and passwords, and must not get out. */
@@ -85,12 +86,10 @@ export async function beginLogin({
  *
  * @throws {ConfigError} if openid-client can't be loaded.
  */
-export async function requestGrant<Failure extends object>(
-  request: GrantRequest<Failure>,
-): Promise<GrantOutcome<Failure>> {
+export async function requestGrant(request: GrantRequest): Promise<GrantOutcome> {
   const { endpoint, grant, callback, clientId, form, send } = request;
   const openid = await loadOpenIdClient();
-  let sent: WireResponse | Failure | undefined;
+  let sent: WireResponse | GrantFailure | undefined;
   try {
     const server = {
       issuer: callback?.issuer ?? endpoint.origin,
@@ -135,7 +134,7 @@ function wrongClaim(claim: string): Error {
 
 function clientAuthentication(
   { ClientSecretPost, None }: OpenIdClient,
-  { clientSecret, authorization }: GrantRequest<unknown>,
+  { clientSecret, authorization }: GrantRequest,
 ): ClientAuth {
   if (authorization === undefined) return clientSecret === "" ? None() : ClientSecretPost(clientSecret);
   // `ClientSecretBasic` escapes hyphens and dots too, which servers that decode nothing refuse.

@@ -23,10 +23,7 @@ export interface SharedSessionOptions {
 }
 
 /** The token that the client has, and the one that the service refused: another one is wanted. */
-export interface KnownTokens {
-  readonly current: string | undefined;
-  readonly rejected: string | undefined;
-}
+export type KnownTokens = readonly (string | undefined)[];
 
 /** What a session is to be ended with. */
 export interface LastToken {
@@ -236,9 +233,9 @@ export class SharedSession {
   }
 
   /** A token of another process that needs no renewal. */
-  #goodToken(found: Found | undefined, { current, rejected }: KnownTokens): Token | undefined {
+  #goodToken(found: Found | undefined, known: KnownTokens): Token | undefined {
     const { accessToken, lifetimeMs, expiresAtMs = 0 } = found?.session ?? {};
-    if (accessToken === undefined || accessToken === current || accessToken === rejected) return undefined;
+    if (accessToken === undefined || known.includes(accessToken)) return undefined;
     const at = now();
     if (lifetimeMs === undefined) return toToken(accessToken, at, undefined);
     // No longer than its lifetime from now on, whatever the clock of its writer said.

@@ -295,7 +295,7 @@ export class TokenManager implements TokenSource {
 
   /** Those which no other one is to be exchanged for. */
   get #knownTokens(): KnownTokens {
-    return { current: this.#token?.value, rejected: this.#rejected };
+    return [this.#token?.value, this.#rejected];
   }
 
   // After a 401

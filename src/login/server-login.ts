@@ -4,7 +4,7 @@ import { isTokenStore, type TokenStore } from "../auth/token-store.js";
 import { describeValue } from "../core/describe.js";
 import { ConfigError, InvalidArgumentError } from "../core/errors.js";
 import { type CheckTable, isFunction } from "../core/parse.js";
-import { type OpenTokenSource, tokenSourceKey } from "../http/token-source.js";
+import { tokenSourceKey } from "../http/token-source.js";
 import { type AppInfo, parseAppInfo } from "../wire/app-info.js";
 import type { FetchLike } from "../wire/fetch-transport.js";
 import { openTransport } from "../wire/open-transport.js";
@@ -83,6 +83,7 @@ export class ServerLogin {
   readonly #authorization: Authorization;
   readonly #store: TokenStore | undefined;
   readonly #leewayMs: number | undefined;
+  #closing: Promise<void> | undefined;
 
   /** @throws {ConfigError} that names the option, what was found (of a secret: only its type) and what is wanted. */
   constructor(given: ServerLoginOptions) {
@@ -139,7 +140,8 @@ export class ServerLogin {
 
   /** Closes the login's own connections. Sessions can't renew their tokens afterwards. */
   close(): Promise<void> {
-    return this.#transport.close();
+    this.#closing ??= this.#transport.close();
+    return this.#closing;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -152,11 +154,15 @@ export class ServerLogin {
   }
 
   #toSession(tokens: UserTokens, saved: SavedSession): ServerSession {
-    const save = () => {
-      this.#assertStore("save");
-      return JSON.stringify(saved);
+    return {
+      claims: saved.claims,
+      save: () => {
+        this.#assertStore("save");
+        return JSON.stringify(saved);
+      },
+      logout: () => this.#authorization.end(tokens),
+      [tokenSourceKey]: tokens.source,
     };
-    return new Session(tokens, saved.claims, save, () => this.#authorization.end(tokens));
   }
 
   #parametersOf(callbackUrl: unknown): URLSearchParams {
@@ -180,20 +186,6 @@ interface SavedSession {
   /** The first one. It names the session in the store, where the newest one is. */
   readonly refreshToken: string;
   readonly claims: UserClaims;
-}
-
-class Session implements ServerSession {
-  readonly claims: UserClaims;
-  readonly save: () => string;
-  readonly logout: () => Promise<void>;
-  declare readonly [tokenSourceKey]: OpenTokenSource;
-
-  constructor(tokens: UserTokens, claims: UserClaims, save: () => string, logout: () => Promise<void>) {
-    this.claims = claims;
-    this.save = save;
-    this.logout = logout;
-    Object.defineProperty(this, tokenSourceKey, { value: tokens.source });
-  }
 }
 
 export const serverLoginOptions: CheckTable<ServerLoginOptions> = {

@@ -263,7 +263,7 @@ it("assumes after an unknown error that the request may have been sent, and show
 it("says why the transport can't be opened", async () => {
   const closed = new ConfigError("undici is missing");
   const transport: Transport = { send: () => Promise.reject(closed), close: async () => {} };
-  expect(await endpointOf(transport).login()).toEqual({ failure: { class: "unprepared", reason: closed.message } });
+  expect(await endpointOf(transport).login()).toEqual({ failure: { class: "unprepared", problem: closed.message } });
 });
 
 it("keeps the response's error, description and Retry-After", async () => {
@@ -293,7 +293,6 @@ it.each([
   ["as it is", (secret: string) => secret],
   ["in an address", encodeURIComponent],
   ["in a form", (secret: string) => String(new URLSearchParams({ "": secret })).slice(1)],
-  ["in Base64", (secret: string) => Buffer.from(secret).toString("base64")],
 ])("shows no secret that a description repeats %s", async (_, write) => {
   for (const secret of [auth.password, auth.username, auth.clientSecret]) {
     const { serviceMessage = "" } = await failureOf(responded(401, { error_description: `It is ${write(secret)} ` }));
@@ -320,7 +319,10 @@ it.each([
   ["come from functions", { password: () => auth.password, clientSecret: () => auth.clientSecret }],
 ])("redacts the credentials of the last login in the description of a refresh where they %s", async (_, options) => {
   const error_description = `Not ${auth.username}, ${auth.password}, ${auth.clientSecret}`;
-  const endpoint = endpointOf(new FakeTokenEndpoint(granted("t"), responded(400, { error_description })), options);
+  const endpoint = endpointOf(
+    new FakeTokenEndpoint(granted("access-of-t"), responded(400, { error_description })),
+    options,
+  );
   await endpoint.login();
   const result = await endpoint.refresh("refresh-of-t");
   expect(result).toHaveProperty("failure.serviceMessage");
