@@ -1,6 +1,5 @@
 import { maxRetriesOption, requestOptions, timeoutMsOption } from "./api/request-options.js";
 import { type AuthOptions, parseAuthOptions, tokenLeewayOption } from "./auth/auth-options.js";
-import { tokenSourceKey } from "./auth/token-source.js";
 import { isTokenStore, type TokenStore } from "./auth/token-store.js";
 import { describeValue, looksLikeName } from "./core/describe.js";
 import { ConfigError } from "./core/errors.js";
@@ -18,6 +17,7 @@ import { isLogger, type Logger } from "./events/log-lines.js";
 import { type Telemetry, telemetryParts } from "./events/reporter.js";
 import { checkHeaders } from "./http/headers.js";
 import type { ValidationMode } from "./http/read-response.js";
+import { tokenSourceKey } from "./http/token-source.js";
 import { isOperationName, type OperationName } from "./resources/catalogue.js";
 import type { SigningKey } from "./signing/keys.js";
 import type { RequestSigner } from "./signing/signer.js";

@@ -2,7 +2,6 @@ import { type ApiClient, apiClientKey } from "./api/api-client.js";
 import type { ApiPromise, RequestOptions } from "./api/request-options.js";
 import { callerTokenSource } from "./auth/caller-token-source.js";
 import { TokenManager } from "./auth/token-manager.js";
-import { type TokenSource, tokenSourceKey } from "./auth/token-source.js";
 import {
   type ClientOptions,
   type ResolvedOptions,
@@ -18,6 +17,7 @@ import type { HealthReport } from "./http/check-health.js";
 import { HttpClient } from "./http/http-client.js";
 import type { RawRequest } from "./http/raw-request.js";
 import { RetryBudget } from "./http/retry-budget.js";
+import { type TokenSource, tokenSourceKey } from "./http/token-source.js";
 import { LiquidityProviders } from "./resources/liquidity-providers.js";
 import { PaymentGateways, paymentGateways } from "./resources/payment-gateways.js";
 import { type PaymentIntentRequest, PaymentIntents } from "./resources/payment-intents.js";

@@ -1,4 +1,3 @@
-import type { TokenHold } from "../auth/token-hold.js";
 import type { Timestamp } from "../core/clock.js";
 import type { Reporter } from "../events/reporter.js";
 import type { Operation, TypedOperation } from "./operation.js";
@@ -95,4 +94,17 @@ export interface GetOptions<Query> extends RequestOptions {
 export function apiClientOf(client: unknown): ApiClient | undefined {
   const api: unknown = Reflect.get(Object(client), apiClientKey);
   return typeof api === "object" && api !== null ? (api as ApiClient) : undefined;
+}
+
+/** Why a client requests no token at present, and for how long. */
+export interface TokenHold {
+  /**
+   * `refused` (the login), `session-ended`, `throttled`, `failing` (the identity server), `unsent` (no connection), `maybe-sent` (no response),
+   * `token-rejected` (the service refuses new tokens too), and so on. It may get further values.
+   */
+  readonly reason: string;
+  /** Whether other credentials, or another login, are needed: waiting does not help. */
+  readonly needsLogin: boolean;
+  /** In how many milliseconds a token may be requested again. */
+  readonly endsInMs: number;
 }

@@ -1,8 +1,8 @@
 import { describeValue } from "../core/describe.js";
 import { ConfigError } from "../core/errors.js";
 import { type Check, type CheckTable, isBoolean, isFunction, isText, parseOptions } from "../core/parse.js";
+import { type OpenTokenSource, tokenSourceKey } from "../http/token-source.js";
 import { type BaseUrl, parseBaseUrl } from "../wire/base-url.js";
-import { type OpenTokenSource, tokenSourceKey } from "./token-source.js";
 
 /** A secret, or a function that returns one: from a vault, say. It is called for each token request that carries the secret. */
 export type SecretSource = string | (() => Promise<string> | string);
@@ -116,19 +116,13 @@ function readAuthOptions(auth: object, allowInsecureHttp: boolean): object {
   return parseIdentityProviderOptions("auth", passwordOptions, auth, allowInsecureHttp);
 }
 
-/** The address of the token endpoint (description: "Authentication", 2), joined by hand so that a base path stays. */
-export function tokenEndpointAddress(auth: IdentityProviderAuth): BaseUrl {
-  return endpointAddress(auth, "token");
-}
-
-/** The address where a session is ended. */
-export function logoutAddress(auth: IdentityProviderAuth): BaseUrl {
-  return endpointAddress(auth, "logout");
-}
-
-/** The address where users log in. */
-export function authorizationAddress(auth: IdentityProviderAuth): BaseUrl {
-  return endpointAddress(auth, "auth");
+/**
+ * An address of the realm (description: "Authentication", 2), joined by hand so that a base path stays: of the token endpoint, of the
+ * page where users log in, or where a session is ended.
+ */
+export function endpointAddress(auth: IdentityProviderAuth, name: "token" | "auth" | "logout"): BaseUrl {
+  const { origin, path } = realmAddress(auth);
+  return { origin, path: `${path}/protocol/openid-connect/${name}` };
 }
 
 /** The realm, which is what Keycloak's issuers are named after. */
@@ -136,11 +130,6 @@ export function realmAddress({ authUrl, realm }: IdentityProviderAuth): BaseUrl 
   // `parseAuthOptions` has seen to the scheme.
   const { origin, path } = parseBaseUrl(authUrl, "auth.authUrl", true);
   return { origin, path: `${path}/auth/realms/${encodeURIComponent(realm)}` };
-}
-
-function endpointAddress(auth: IdentityProviderAuth, name: string): BaseUrl {
-  const { origin, path } = realmAddress(auth);
-  return { origin, path: `${path}/protocol/openid-connect/${name}` };
 }
 
 const wantedAuth =

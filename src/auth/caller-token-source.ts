@@ -1,8 +1,8 @@
 import type { Deadline } from "../core/deadline.js";
 import { describeThrown, describeValue } from "../core/describe.js";
 import { TokenError } from "../core/errors.js";
+import { isBearerToken, type TokenSource } from "../http/token-source.js";
 import type { AccessTokenAuth, AccessTokenContext } from "./auth-options.js";
-import { isBearerToken, type TokenSource } from "./token-source.js";
 
 /**
  * Tokens from a function of the caller's. It is called for every attempt of every call, and what it returns is used as it is:

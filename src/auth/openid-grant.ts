@@ -1,21 +1,8 @@
-import type { Configuration, ServerMetadata } from "openid-client";
+import type { ClientAuth, Configuration, ServerMetadata } from "openid-client";
 import { loadOpenIdClient, type OpenIdClient } from "../core/libraries.js";
 import type { BaseUrl } from "../wire/base-url.js";
-import type { Grant } from "./grant-failure.js";
-import type { TokenFields } from "./token-response.js";
-
-/** One token request, as openid-client is to make it. */
-export interface GrantRequest {
-  readonly endpoint: BaseUrl;
-  readonly grant: Grant | "authorization_code";
-  /** Set for the authorization code grant only. */
-  readonly callback?: LoginCallback | undefined;
-  readonly clientId: string;
-  /** Every field of the form but `grant_type`, the client's own included where they belong into it. */
-  readonly form: Readonly<Record<string, string>>;
-  /** Sends the encoded form and reads the response. */
-  readonly send: (body: string) => Promise<TokenFields>;
-}
+import type { WireResponse } from "../wire/transport.js";
+import type { GrantFailure } from "./token-error.js";
 
 /** What a login began with, and only its callback and its tokens may repeat. */
 export interface LoginChecks {
@@ -24,7 +11,7 @@ export interface LoginChecks {
   readonly verifier: string;
 }
 
-/** The way back from the login page. */
+/** The callback of the login page. */
 export interface LoginCallback extends LoginChecks {
   readonly issuer: string;
   /** The redirect URI with the query of the callback. */
@@ -45,10 +32,28 @@ export interface LoginRequest {
   readonly scope: string;
 }
 
-export interface GrantedTokens {
-  readonly tokens: TokenFields;
+/** One token request, as openid-client makes it. */
+export interface GrantRequest {
+  readonly endpoint: BaseUrl;
+  readonly grant: string;
   /** Set for the authorization code grant only. */
-  readonly claims?: UserClaims;
+  readonly callback: LoginCallback | undefined;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Of a client that authenticates in a header: its value. */
+  readonly authorization: string | undefined;
+  /** The form in the order of the description. */
+  readonly form: Readonly<Record<string, string>>;
+  send(body: string, authorization: string | undefined): Promise<WireResponse | GrantFailure>;
+}
+
+export interface GrantOutcome {
+  /** What `send` gave; undefined if it wasn't called. */
+  readonly sent: WireResponse | GrantFailure | undefined;
+  /** The claims of a user who has logged in. */
+  readonly claims?: UserClaims | undefined;
+  /** Why openid-client doesn't accept the response. It carries tokens and passwords, and must not get out. */
+  readonly error?: unknown;
 }
 
 /** The address that a user is sent to, and what to check the callback with. */
@@ -65,7 +70,7 @@ export async function beginLogin({
     nonce: openid.randomNonce(),
     verifier: openid.randomPKCECodeVerifier(),
   };
-  const url = openid.buildAuthorizationUrl(configure(openid, server, endpoint, clientId), {
+  const url = openid.buildAuthorizationUrl(configure(openid, server, clientId, openid.None()), {
     redirect_uri: redirectUri,
     scope,
     state: checks.state,
@@ -77,26 +82,34 @@ export async function beginLogin({
 }
 
 /**
- * Makes a token request through openid-client. Only this file knows the library.
+ * Makes a token request.
  *
- * @throws an error of openid-client. What `send` throws is its `cause`. Such errors carry tokens and passwords and must not
- *   get out.
+ * @throws {ConfigError} if openid-client can't be loaded.
  */
-export async function requestGrant(request: GrantRequest): Promise<GrantedTokens> {
+export async function requestGrant(request: GrantRequest): Promise<GrantOutcome> {
   const { endpoint, grant, callback, clientId, form, send } = request;
-  // Nothing is requested from the issuer. Only an ID token is compared with it: the rest uses the token endpoint alone.
-  const server = {
-    issuer: callback?.issuer ?? endpoint.origin,
-    token_endpoint: endpoint.origin + endpoint.path,
-    // Realms choose one, and nobody asks them which. The signature is not looked at: see docs/decisions/0032.
-    id_token_signing_alg_values_supported: signingAlgorithms,
-  };
   const openid = await loadOpenIdClient();
-  const config = configure(openid, server, endpoint, clientId);
-  config[openid.customFetch] = async (_url, { body }) => toResponse(await send(String(body)), callback !== undefined);
-  if (callback !== undefined) return redeem(openid, config, callback, form);
-  // With grant_type among the parameters the fields keep the order of the description.
-  return { tokens: await openid.genericGrantRequest(config, grant, { grant_type: grant, ...form }) };
+  let sent: WireResponse | GrantFailure | undefined;
+  try {
+    const server = {
+      issuer: callback?.issuer ?? endpoint.origin,
+      token_endpoint: endpoint.origin + endpoint.path,
+      // Each realm has its own. The signature isn't checked: the token comes from the endpoint itself.
+      id_token_signing_alg_values_supported: signingAlgorithms,
+    };
+    const config = configure(openid, server, clientId, clientAuthentication(openid, request));
+    config[openid.customFetch] = async (_url, { body, headers }) => {
+      sent = await send(String(body), headers.authorization);
+      if (!("text" in sent)) throw new Error("no response");
+      return new Response(sent.text, { status: sent.status, headers: sent.headers });
+    };
+    const claims = callback && (await redeem(openid, config, callback, form));
+    // With grant_type among them, the fields keep their order.
+    if (callback === undefined) await openid.genericGrantRequest(config, grant, { grant_type: grant, ...form });
+    return { sent, claims };
+  } catch (error) {
+    return { sent, error };
+  }
 }
 
 async function redeem(
@@ -104,22 +117,28 @@ async function redeem(
   config: Configuration,
   { url, state, nonce, verifier }: LoginCallback,
   form: Readonly<Record<string, string>>,
-): Promise<GrantedTokens> {
+): Promise<UserClaims> {
   const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true };
-  const tokens = await authorizationCodeGrant(config, url, checks, form);
-  const claims = tokens.claims();
+  const claims = (await authorizationCodeGrant(config, url, checks, form)).claims();
   if (claims === undefined) throw new Error("no ID token");
-  // openid-client asks for azp only where there are several audiences, and for a sub of any kind.
-  if (claims.azp !== undefined && claims.azp !== config.clientMetadata().client_id) throw new WrongClaim("azp");
-  if (claims.sub === "") throw new WrongClaim("sub");
-  return { tokens, claims };
+  // openid-client asks for azp only if there are several audiences, and accepts an empty sub.
+  if (claims.azp !== undefined && claims.azp !== config.clientMetadata().client_id) throw wrongClaim("azp");
+  if (claims.sub === "") throw wrongClaim("sub");
+  return claims;
 }
 
 /** As openid-client names it: by a `claim` of the cause. */
-class WrongClaim extends Error {
-  constructor(claim: string) {
-    super(`wrong ${claim}`, { cause: { claim } });
-  }
+function wrongClaim(claim: string): Error {
+  return new Error(`wrong ${claim}`, { cause: { claim } });
+}
+
+function clientAuthentication(
+  { ClientSecretPost, None }: OpenIdClient,
+  { clientSecret, authorization }: GrantRequest,
+): ClientAuth {
+  if (authorization === undefined) return clientSecret === "" ? None() : ClientSecretPost(clientSecret);
+  // `ClientSecretBasic` escapes hyphens and dots too, which servers that decode nothing refuse.
+  return (_server, _client, _body, headers) => headers.set("authorization", authorization);
 }
 
 const signingAlgorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");
@@ -127,25 +146,13 @@ const signingAlgorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512
 function configure(
   { Configuration, allowInsecureRequests }: OpenIdClient,
   server: ServerMetadata,
-  { origin }: BaseUrl,
   clientId: string,
+  authentication: ClientAuth,
 ): Configuration {
-  // The form or a header has the client's id and secret already.
-  const clientAuthentication = (): void => {};
-  const config = new Configuration(server, clientId, undefined, clientAuthentication);
-  // The deadline of the request is the only time limit. Zero turns off openid-client's own.
+  const config = new Configuration(server, clientId, undefined, authentication);
+  // The request has a deadline of its own.
   config.timeout = 0;
-  if (origin.startsWith("http:")) allowInsecureRequests(config);
+  const address = server.token_endpoint ?? server.authorization_endpoint ?? "";
+  if (address.startsWith("http:")) allowInsecureRequests(config);
   return config;
-}
-
-/**
- * A response whose body has been parsed already. It has only the fields that are used: openid-client would check the
- * `id_token` of a password grant against an issuer that the client does not know.
- */
-function toResponse(tokens: TokenFields, hasIdToken: boolean): Response {
-  const { id_token: _, ...others } = tokens;
-  const body = hasIdToken ? tokens : others;
-  // Defined, since it can't be assigned where `Response` was replaced, as Hono's server for Node does.
-  return Object.defineProperty(new Response(), "json", { value: () => Promise.resolve(body) });
 }

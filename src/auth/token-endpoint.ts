@@ -1,51 +1,57 @@
 import { encodeBase64, sha256 } from "#platform";
-import { now, type Timestamp } from "../core/clock.js";
+import { clock, now, type Timestamp } from "../core/clock.js";
 import { Deadline, Ended } from "../core/deadline.js";
+import { ConfigError } from "../core/errors.js";
+import { isShowable, redactText } from "../core/redact.js";
+import { parseRetryAfterMs } from "../core/retry.js";
+import type { TokenEvent } from "../events/events.js";
 import { type Followed, follow, type Part, serverAttributes, type Tracing } from "../events/reporter.js";
+import { classifyBroken, classifyFailure, classifyResponse } from "../http/decision.js";
+import { isBearerToken } from "../http/token-source.js";
 import { encodeHex } from "../platform/encodings.js";
 import type { BaseUrl } from "../wire/base-url.js";
+import { parseJsonObject } from "../wire/parse-json-object.js";
+import { provesNothing } from "../wire/status.js";
 import type { Transport, WireRequest, WireResponse } from "../wire/transport.js";
-import { reasonOf } from "../wire/wire-failure.js";
+import { WireFailure } from "../wire/wire-failure.js";
 import {
+  endpointAddress,
   type IdentityProviderAuth,
   isFormText,
-  logoutAddress,
   type PasswordAuth,
   type SecretSource,
-  tokenEndpointAddress,
 } from "./auth-options.js";
-import {
-  failureOfGrant,
-  failureOfIdToken,
-  failureOfWire,
-  type Grant,
-  GrantError,
-  type GrantFailure,
-} from "./grant-failure.js";
-import { holdsBack, type NotedRefusal } from "./hold.js";
-import type { GrantedTokens, LoginCallback, UserClaims } from "./openid-grant.js";
-import { requestGrant } from "./openid-grant.js";
-import { readLogoutResponse, readTokenResponse, type TokenFields } from "./token-response.js";
+import { type LoginCallback, requestGrant, type UserClaims } from "./openid-grant.js";
+import { type GrantFailure, isDeadGrant, refusalChecks } from "./token-error.js";
+
+/** How a token is requested. The names are the values of `grant_type`. */
+export type Grant = TokenEvent["grant"];
 
 export interface Granted {
   readonly accessToken: string;
   readonly refreshToken: string | undefined;
+  /** Absent if the response gives none, or one that makes no sense. */
   readonly lifetimeMs: number | undefined;
-  /** How long the refresh token lives; absent where the response gives nothing, or no end. */
+  /** How long the refresh token lives; absent if the response gives nothing, or no end. */
   readonly refreshLifetimeMs: number | undefined;
-  /** A time before the request was sent. */
+  /** A time before the request was sent: the server's own count can only start later. */
   readonly sentAt: Timestamp;
-  /** The ID token's claims, where a user has logged in. */
-  readonly claims?: UserClaims;
+  /** The ID token's claims, of a user who has logged in. */
+  readonly claims?: UserClaims | undefined;
 }
 
 export type GrantResult = { readonly granted: Granted } | { readonly failure: GrantFailure };
 
+/** A login that was refused to another process, which has noted it in the token store. */
+export interface NotedRefusal {
+  /** Tells its credentials from others. */
+  readonly mark: string | undefined;
+  readonly status: number;
+}
+
 export interface TokenEndpointOptions {
   readonly auth: IdentityProviderAuth | PasswordAuth;
   readonly transport: Transport;
-  /** For one request. Default: `auth.timeoutMs`, or else 10 s. */
-  readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
   readonly tracing?: Tracing | undefined;
 }
@@ -55,22 +61,13 @@ interface Credentials {
   readonly clientSecret: string;
 }
 
-interface PreparedGrant {
-  readonly grant: Grant | "authorization_code";
-  readonly callback?: LoginCallback;
-  /** The form, without the client's own fields. */
-  readonly fields: Readonly<Record<string, string>>;
-  readonly clientSecret: string;
-}
-
-interface ClientAuthentication {
-  readonly fields: Readonly<Record<string, string>>;
-  readonly headers: Readonly<Record<string, string>>;
-}
+/** The form of a grant, without the client's own fields. */
+type Fields = Readonly<Record<string, string>>;
+type FieldsOf = (deadline: Deadline) => Promise<Fields>;
 
 /**
- * The token endpoint (description: "Authentication", 2 to 4), through openid-client. A request never rejects: whatever goes
- * wrong becomes a `GrantFailure`, since the errors of openid-client carry tokens and passwords.
+ * The token endpoint (description: "Authentication", 2 to 4), through openid-client. A request never rejects: whatever goes wrong
+ * becomes a `GrantFailure`, since the errors of openid-client carry tokens and passwords.
  */
 export class TokenEndpoint {
   readonly #address: BaseUrl;
@@ -79,17 +76,18 @@ export class TokenEndpoint {
   readonly timeoutMs: number;
   readonly #signal: AbortSignal | undefined;
   readonly #tracing: Tracing | undefined;
-  #hasResponded = false;
   /** The credentials of the last login. */
   #used: Credentials | undefined;
+  /** What was sent and issued lately: any response may repeat it. */
+  #secrets: readonly string[] = [];
 
-  constructor({ auth, transport, timeoutMs = auth.timeoutMs ?? 10_000, signal, tracing }: TokenEndpointOptions) {
-    this.#tracing = tracing;
-    this.#address = tokenEndpointAddress(auth);
+  constructor({ auth, transport, signal, tracing }: TokenEndpointOptions) {
+    this.#address = endpointAddress(auth, "token");
     this.#auth = { ...auth };
     this.#transport = transport;
-    this.timeoutMs = timeoutMs;
+    this.timeoutMs = auth.timeoutMs ?? 10_000;
     this.#signal = signal;
+    this.#tracing = tracing;
   }
 
   /** For messages: `authUrl` holds no credentials. */
@@ -101,259 +99,288 @@ export class TokenEndpoint {
     return "password" in this.#auth;
   }
 
-  /**
-   * @param knownTokens tokens that the response might repeat and no error may show.
-   * @param refused a login that was refused to another process: what it was tried with is not sent again before its time.
-   */
-  login(knownTokens: readonly string[], refused?: NotedRefusal): Promise<GrantResult> {
+  /** @param refused credentials that are not sent again before their time. */
+  login(refused?: NotedRefusal): Promise<GrantResult> {
     const auth = this.#auth;
     if (!("password" in auth)) return Promise.resolve({ failure: { class: "session-ended" } });
-    return this.#request(knownTokens, async () => {
-      const { password, clientSecret } = await this.#readCredentials(auth);
-      this.#used = { password, clientSecret };
-      if (refused !== undefined && holdsBack(refused, await this.credentialsMark())) {
+    return this.#request("password", async (deadline) => {
+      this.#used = await this.#readCredentials(auth, deadline);
+      if (refused !== undefined && refused.mark === (await this.credentialsMark())) {
         throw new GrantError({ class: "refused", status: refused.status, isNoted: true });
       }
-      return { grant: "password", fields: { username: auth.username, password }, clientSecret };
+      return { username: auth.username, password: this.#used.password };
     });
   }
 
-  /** @param knownTokens tokens that the response might repeat and no error may show. */
-  refresh(refreshToken: string, knownTokens: readonly string[]): Promise<GrantResult> {
-    return this.#request(knownTokens, async () => ({
-      grant: "refresh_token",
-      fields: { refresh_token: refreshToken },
-      clientSecret: await this.#readClientSecret(),
-    }));
+  refresh(refreshToken: string): Promise<GrantResult> {
+    return this.#request("refresh_token", async () => ({ refresh_token: refreshToken }));
   }
 
   /** Exchanges the code of a callback for the tokens of its user. The code is used up, whatever comes of it. */
   redeem(callback: LoginCallback): Promise<GrantResult> {
-    const { state, nonce, verifier, url } = callback;
-    const secrets = [state, nonce, verifier, url.searchParams.get("code") ?? ""];
-    return this.#request(secrets, async () => ({
-      grant: "authorization_code",
-      callback,
-      fields: {},
-      clientSecret: await this.#readClientSecret(),
-    }));
+    return this.#request("authorization_code", async () => ({}), callback);
   }
 
-  /** Tells the credentials of the last login from others, by eight bits: so few tell nothing of them. */
+  /** Tells the credentials of the last login from others, by eight bits: so few reveal nothing of them. */
   async credentialsMark(): Promise<string> {
     const hash = await sha256(new TextEncoder().encode(JSON.stringify(this.#used)));
     return encodeHex(hash.subarray(0, 1));
   }
 
-  /** Whether the caller's functions return other credentials than those of the last login. Never rejects. */
+  /** Whether the user's functions return other credentials than those of the last login. Never rejects. */
   async hasOtherCredentials(): Promise<boolean> {
     const auth = this.#auth;
-    const used = this.#used;
-    if (used === undefined || !("password" in auth)) return false;
-    if (typeof auth.password === "string" && typeof auth.clientSecret !== "function") return false;
-    const deadline = new Deadline({ timeoutMs: this.timeoutMs, signal: this.#signal });
-    try {
-      const { password, clientSecret } = await deadline.race(this.#readCredentials(auth));
-      return password !== used.password || clientSecret !== used.clientSecret;
-    } catch {
-      return false;
-    } finally {
-      deadline.finish();
-    }
+    if (this.#used === undefined || !("password" in auth)) return false;
+    const deadline = this.#newDeadline();
+    const credentials = await this.#readCredentials(auth, deadline).catch(() => this.#used);
+    deadline.finish();
+    return JSON.stringify(credentials) !== JSON.stringify(this.#used);
   }
 
-  /** Ends the session of the refresh token. Never rejects: undefined where the session has ended. */
+  /** Ends the session of the refresh token. Never rejects: undefined if that session has ended, now or before. */
   async logout(refreshToken: string, deadline: Deadline): Promise<GrantFailure | undefined> {
     try {
-      const clientSecret = await deadline.race(this.#readClientSecret()).catch(toSecretFailure);
-      const client = this.#authenticate(clientSecret);
-      const form = withoutEmptySecret(client.fields, { refresh_token: refreshToken });
-      const body = new URLSearchParams(form).toString();
-      const response = await this.#transport.send(toRequest(logoutAddress(this.#auth), body, client.headers), deadline);
-      return readLogoutResponse(response, [refreshToken, clientSecret]);
+      const clientSecret = await this.#readClientSecret(deadline);
+      const form = new URLSearchParams(this.#formOf("logout", { refresh_token: refreshToken }, clientSecret));
+      const request = toRequest(
+        endpointAddress(this.#auth, "logout"),
+        form.toString(),
+        this.#authorization(clientSecret),
+      );
+      const response = await this.#transport.send(request, deadline);
+      if (response.status >= 200 && response.status < 300) return undefined;
+      const failure = failureOfResponse(response, [refreshToken, clientSecret]);
+      return isDeadGrant(failure) ? undefined : failure;
     } catch (error) {
-      return error instanceof GrantError ? error.failure : failureOfWire(error);
+      return failureOf(error);
     }
   }
 
-  #request(knownTokens: readonly string[], prepare: () => Promise<PreparedGrant>): Promise<GrantResult> {
+  #request(grant: string, fieldsOf: FieldsOf, callback?: LoginCallback): Promise<GrantResult> {
     const part = (): Part => ({
       name: "token request",
       kind: "client",
       attributes: { "http.request.method": "POST", ...serverAttributes(this.#address.origin) },
     });
     return follow(this.#tracing, part, async ({ note }) => {
-      const result = await this.#requestGrant(knownTokens, prepare, note);
+      const deadline = this.#newDeadline();
+      const result = await this.#requestGrant(grant, fieldsOf, callback, deadline, note).catch((error: unknown) => ({
+        failure: failureOf(error),
+      }));
+      deadline.finish();
       if ("failure" in result) note({ "error.type": errorTypeOf(result.failure) });
       return result;
     });
   }
 
   async #requestGrant(
-    knownTokens: readonly string[],
-    prepare: () => Promise<PreparedGrant>,
+    grant: string,
+    fieldsOf: FieldsOf,
+    callback: LoginCallback | undefined,
+    deadline: Deadline,
     note: Followed["note"],
   ): Promise<GrantResult> {
-    const deadline = new Deadline({ timeoutMs: this.timeoutMs, signal: this.#signal });
-    let tokens: TokenFields | undefined;
-    try {
-      const { grant, callback, fields, clientSecret } = await deadline.race(prepare()).catch(toSecretFailure);
-      const client = this.#authenticate(clientSecret);
-      const secrets = [...Object.values(fields), clientSecret, ...this.#knownCredentials(), ...knownTokens];
-      // The server's own count of the lifetime can only start later.
-      const sentAt = now();
-      const granted = await requestGrant({
-        endpoint: this.#address,
-        grant,
-        callback,
-        clientId: this.#auth.clientId,
-        // The description sends client_secret with a login even if it is empty; openid-client would leave it out.
-        form: grant === "password" ? { ...fields, ...client.fields } : withoutEmptySecret(client.fields, fields),
-        send: async (body) => {
-          const response = await this.#send(body, client.headers, deadline);
-          note({ "http.response.status_code": response.status });
-          tokens = fieldsOf(response, secrets);
-          return tokens;
-        },
-      });
-      return { granted: toGranted(granted, sentAt) };
-    } catch (error) {
-      // Of the other grants nothing is looked at that could still be wrong.
-      return { failure: tokens === undefined ? failureOfGrant(error) : failureOfIdToken(error) };
-    } finally {
-      deadline.finish();
-    }
+    const fields = await fieldsOf(deadline);
+    const clientSecret = await this.#readClientSecret(deadline);
+    const sentAt = now();
+    const { sent, claims, error } = await requestGrant({
+      endpoint: this.#address,
+      grant,
+      callback,
+      clientId: this.#auth.clientId,
+      clientSecret,
+      authorization: this.#authorization(clientSecret),
+      form: this.#formOf(grant, fields, clientSecret),
+      send: (body, authorization) =>
+        this.#transport.send(toRequest(this.#address, body, authorization), deadline).catch(failureOf),
+    });
+    if (sent === undefined) return { failure: { class: "unprepared" } };
+    if ("class" in sent) return { failure: sent };
+    note({ "http.response.status_code": sent.status });
+    // Read here: openid-client doesn't tell failures apart, and refuses more than is needed.
+    const granted = readGranted(sent, sentAt);
+    const { accessToken = "", refreshToken = "" } = granted ?? {};
+    const secrets = [...Object.values(fields), clientSecret, ...secretsOf(callback), accessToken, refreshToken];
+    this.#secrets = [...new Set([...secrets, ...this.#secrets])].filter((secret) => secret !== "").slice(0, 10);
+    if (granted === undefined) return { failure: failureOfResponse(sent, this.#secrets) };
+    if (callback !== undefined && claims === undefined) return { failure: failureOfIdToken(error) };
+    return { granted: { ...granted, claims } };
   }
 
-  /** @throws {GrantError} */
-  async #send(body: string, headers: Readonly<Record<string, string>>, deadline: Deadline): Promise<WireResponse> {
-    try {
-      const response = await this.#transport.send(toRequest(this.#address, body, headers), deadline);
-      this.#hasResponded = true;
-      return response;
-    } catch (error) {
-      throw new GrantError({ ...failureOfWire(error), ...(this.#hasResponded ? undefined : { isFirst: true }) });
-    }
+  #newDeadline(): Deadline {
+    return new Deadline({ timeoutMs: this.timeoutMs, signal: this.#signal });
   }
 
-  async #readCredentials({ password }: PasswordAuth): Promise<Credentials> {
-    return { password: await readSecret("password", password), clientSecret: await this.#readClientSecret() };
+  async #readCredentials({ password }: PasswordAuth, deadline: Deadline): Promise<Credentials> {
+    return {
+      password: await readSecret("password", password, deadline),
+      clientSecret: await this.#readClientSecret(deadline),
+    };
   }
 
-  /** The credentials that the endpoint has seen, whatever this request holds. */
-  #knownCredentials(): string[] {
-    const { username = undefined, password = undefined } = "password" in this.#auth ? this.#auth : {};
-    return [username, typeof password === "string" ? password : this.#used?.password].filter(
-      (text) => text !== undefined,
-    );
+  #readClientSecret(deadline: Deadline): Promise<string> {
+    return readSecret("clientSecret", this.#auth.clientSecret ?? "", deadline);
   }
 
-  #readClientSecret(): Promise<string> {
-    return readSecret("clientSecret", this.#auth.clientSecret ?? "");
+  /**
+   * The form in the order of the description. It has a login's client_secret even if that is empty. A refresh has none there, but
+   * Keycloak requires it of clients that have one.
+   */
+  #formOf(grant: string, fields: Fields, client_secret: string): Fields {
+    const { clientId: client_id, clientAuthentication } = this.#auth;
+    if (clientAuthentication === "basic") return fields;
+    if (grant === "password") return { ...fields, client_id, client_secret };
+    return { client_id, ...fields, ...(client_secret !== "" && { client_secret }) };
   }
 
-  /** What identifies the client: in the form, or in a header (RFC 6749, 2.3.1). */
-  #authenticate(clientSecret: string): ClientAuthentication {
+  /** The client in a header (RFC 6749, 2.3.1), if it isn't in the form. */
+  #authorization(clientSecret: string): string | undefined {
     const { clientId, clientAuthentication } = this.#auth;
-    if (clientAuthentication !== "basic") {
-      return { fields: { client_id: clientId, client_secret: clientSecret }, headers: {} };
-    }
+    if (clientAuthentication !== "basic") return undefined;
     const pair = new TextEncoder().encode(`${encodeFormValue(clientId)}:${encodeFormValue(clientSecret)}`);
-    return { fields: {}, headers: { authorization: `Basic ${encodeBase64(pair)}` } };
+    return `Basic ${encodeBase64(pair)}`;
   }
 }
 
-/** @throws {GrantError} */
-function fieldsOf(response: WireResponse, secrets: readonly string[]): TokenFields {
-  const result = readTokenResponse(response, secrets);
-  if ("failure" in result) throw new GrantError(result.failure);
-  return result.fields;
+/** Carries a failure that was found before anything was sent. */
+class GrantError extends Error {
+  readonly failure: GrantFailure;
+
+  constructor(failure: GrantFailure) {
+    super(failure.class);
+    this.name = "GrantError";
+    this.failure = failure;
+  }
 }
 
-/** As OpenTelemetry has it for requests: the status of a refusal, or why no response came. */
+function secretsOf(callback: LoginCallback | undefined): string[] {
+  if (callback === undefined) return [];
+  const { state, nonce, verifier, url } = callback;
+  return [state, nonce, verifier, url.searchParams.get("code") ?? ""];
+}
+
+function failureOf(error: unknown): GrantFailure {
+  if (error instanceof GrantError) return error.failure;
+  if (error instanceof ConfigError) return { class: "unprepared", problem: error.message };
+  if (error instanceof Ended) return { class: classifyFailure(error), reason: "DEADLINE" };
+  // Any other error may come from anywhere: the request may have been sent.
+  if (!(error instanceof WireFailure)) return { class: "maybe-sent", reason: "UNKNOWN" };
+  const reason = /^[\w.-]{1,64}$/.test(error.reason) ? error.reason : "UNKNOWN";
+  return { class: classifyFailure(error), reason };
+}
+
+/** As OpenTelemetry has it for requests: the status of a refusal, or why there was no response. */
 function errorTypeOf({ class: kind, status, reason }: GrantFailure): string {
   if (status !== undefined && status >= 400) return String(status);
-  return isOfWire.has(kind) ? (reason ?? kind) : kind;
+  return kind === "no-secret" ? kind : (reason ?? kind);
 }
 
-const isOfWire: ReadonlySet<string> = new Set([
-  "unsent",
-  "untrusted",
-  "proxy-refused",
-  "maybe-sent",
-] satisfies GrantFailure["class"][]);
-
-const maxResponseBytes = 2 ** 20;
-
-/** The description's form of a refresh has no client_secret, but Keycloak demands it of clients that have one. */
-function withoutEmptySecret(
-  { client_secret = "", ...client }: Readonly<Record<string, string>>,
-  fields: Readonly<Record<string, string>>,
-): Readonly<Record<string, string>> {
-  const form = { ...client, ...fields };
-  return client_secret === "" ? form : { ...form, client_secret };
-}
-
-function toRequest(address: BaseUrl, body: string, headers: Readonly<Record<string, string>>): WireRequest {
+/** Reads a token response (description: "Authentication", 3 and 4); undefined if it holds no bearer token. */
+function readGranted({ status, text, broken }: WireResponse, sentAt: Timestamp): Granted | undefined {
+  const body = status === 200 && broken === undefined ? parseJsonObject(text) : {};
+  const { access_token, token_type, refresh_token, expires_in, refresh_expires_in } = body;
+  // A token that is bound to a key is of no use here.
+  if (typeof token_type !== "string" || token_type.toLowerCase() !== "bearer") return undefined;
+  if (!isBearerToken(access_token)) return undefined;
   return {
-    ...address,
+    accessToken: access_token,
+    refreshToken: typeof refresh_token === "string" && refresh_token !== "" ? refresh_token : undefined,
+    lifetimeMs: toMs(expires_in),
+    // Not described, but Keycloak sends it. Its 0 means no end.
+    refreshLifetimeMs: refresh_expires_in === 0 ? undefined : toMs(refresh_expires_in),
+    sentAt,
+  };
+}
+
+/** A lifetime that makes no sense counts as none: such a token is used until a 401. */
+function toMs(seconds: unknown): number | undefined {
+  const count = typeof seconds === "string" && /^\d+$/.test(seconds) ? Number(seconds) : seconds;
+  return typeof count === "number" && Number.isFinite(count) && count >= 0 ? count * 1000 : undefined;
+}
+
+/** @param secrets what the request held in secret: the response may repeat it, and no error may show it. */
+function failureOfResponse(response: WireResponse, secrets: readonly string[]): GrantFailure {
+  const { status, headers, text, broken } = response;
+  const { error, error_description } = parseJsonObject(text);
+  const kind = classifyGrantResponse(response);
+  if (kind === "unreadable" || kind === "oversized") return { class: kind, status };
+  if (status === 200 && broken !== undefined) return { class: kind, reason: broken.toUpperCase().replace("-", "_") };
+  const retryAfterMs = parseRetryAfterMs(headers["retry-after"], clock.wallMs());
+  const isCode = typeof error === "string" && /^[^\p{Cc}]{1,256}$/u.test(error);
+  const serviceMessage = typeof error_description === "string" ? toSafeLine(error_description, secrets) : "";
+  return {
+    class: kind,
+    status,
+    // Word for word, since it may be a sentence ("Realm does not exist"); not at all if it repeats a secret.
+    ...(isCode && isShowable(error, secrets) && !secrets.includes(error) && { serviceCode: error }),
+    ...(serviceMessage !== "" && { serviceMessage }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
+}
+
+/** The same classes as for calls. A 4xx is the endpoint's own refusal only with a code of RFC 6749. */
+function classifyGrantResponse(response: WireResponse): GrantFailure["class"] {
+  const { status, headers, text, broken } = response;
+  const kind = classifyResponse(response, () => refusalChecks.has(parseJsonObject(text).error));
+  // It says as little of the credentials as a 5xx does.
+  if (kind === "refused-by-another" && provesNothing(status)) return "server-error";
+  if (kind !== undefined) return kind;
+  if (status === 200 && broken !== undefined) return classifyBroken(broken);
+  // A page of maintenance, for example, in place of a token.
+  return /^text\/html\b/i.test(headers["content-type"] ?? "") || /^\s*</.test(text) ? "server-error" : "unreadable";
+}
+
+/** One line of a text that another server wrote, without the secrets. */
+export function toSafeLine(text: string, secrets: readonly string[]): string {
+  const line = redactText(text, secrets)
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .trim();
+  // Very short secrets can't be taken out of a text, so the whole text is dropped.
+  if (secrets.some((secret) => secret !== "" && line.includes(secret))) return "";
+  return line.length > 300 ? `${line.slice(0, 300)}…` : line;
+}
+
+/** The failure of a login whose ID token doesn't belong to it. Only the name of a claim is taken over. */
+function failureOfIdToken(error: unknown): GrantFailure {
+  const cause: unknown = Object(error).cause;
+  const claims = [Object(cause).claim, Object(Object(cause).cause).claim];
+  return { class: "unverified", reason: claims.find((claim) => claimNames.has(claim)) ?? "ID_TOKEN" };
+}
+
+const claimNames: ReadonlySet<unknown> = new Set(["iss", "sub", "aud", "azp", "exp", "nbf", "nonce"]);
+
+function toRequest({ origin, path }: BaseUrl, body: string, authorization: string | undefined): WireRequest {
+  return {
     method: "POST",
+    origin,
+    path,
     headers: {
       "content-type": "application/x-www-form-urlencoded",
       accept: "application/json",
       "accept-encoding": "identity",
-      ...headers,
+      ...(authorization !== undefined && { authorization }),
     },
     body: new TextEncoder().encode(body),
-    maxResponseBytes,
+    maxResponseBytes: 2 ** 20,
   };
-}
-
-function toGranted({ tokens: fields, claims }: GrantedTokens, sentAt: Timestamp): Granted {
-  return {
-    accessToken: fields.access_token,
-    refreshToken: fields.refresh_token,
-    lifetimeMs: toMs(fields.expires_in),
-    // Keycloak's 0 stands for a refresh token without an end.
-    refreshLifetimeMs: fields.refresh_expires_in === 0 ? undefined : toMs(fields.refresh_expires_in),
-    sentAt,
-    ...(claims === undefined ? undefined : { claims }),
-  };
-}
-
-function toMs(seconds: number | undefined): number | undefined {
-  return seconds === undefined ? undefined : seconds * 1000;
 }
 
 /**
- * The secret, or what the caller's function returns. Only a known code is taken over from what the function throws: its message
- * may quote secrets.
+ * The secret, or what the user's function returns. Nothing is taken over from what the function throws: it may quote secrets.
  *
  * @param name of the option.
  * @throws {GrantError}
  */
-export async function readSecret(name: string, source: SecretSource): Promise<string> {
+async function readSecret(name: string, source: SecretSource, deadline: Deadline): Promise<string> {
   if (typeof source === "string") return source;
-  let given: unknown;
+  let reason = "NO_SECRET_RETURNED";
   try {
-    given = await source();
+    const given = await deadline.race((async () => source())());
+    if (isFormText(given)) return given;
   } catch (error) {
-    const reason = reasonOf(error);
-    throw new GrantError({ class: "no-secret", secretName: name, reason: systemCode.test(reason) ? reason : "THREW" });
+    reason = error instanceof Ended ? "DEADLINE" : "THREW";
   }
-  if (isFormText(given)) return given;
-  const hasLineBreak = typeof given === "string" && /[\r\n]/.test(given);
-  const reason = hasLineBreak ? "LINE_BREAK_RETURNED" : "NO_SECRET_RETURNED";
   throw new GrantError({ class: "no-secret", secretName: name, reason });
-}
-
-/** A code of Node's or undici's, such as `ECONNREFUSED`. */
-const systemCode = /^(?:E[A-Z]{3,20}|(?:ERR|UND_ERR)_[A-Z_]{3,40})$/;
-
-/** A function of the caller's that takes too long counts as one that failed. */
-function toSecretFailure(error: unknown): never {
-  if (error instanceof Ended) throw new GrantError({ class: "no-secret", reason: "DEADLINE" });
-  throw error;
 }
 
 function encodeFormValue(value: string): string {

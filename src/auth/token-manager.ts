@@ -1,28 +1,40 @@
-import { later, leftMs, now, type Timestamp } from "../core/clock.js";
+import type { TokenHold } from "../api/api-client.js";
+import { clock, later, leftMs, now, type Timestamp } from "../core/clock.js";
 import { Deadline, Ended } from "../core/deadline.js";
-import { ConfigError, TokenError } from "../core/errors.js";
+import { TokenError } from "../core/errors.js";
 import { loadOpenIdClient } from "../core/libraries.js";
 import type { TokenEvent } from "../events/events.js";
 import type { Tracing } from "../events/reporter.js";
+import type { GrantKind } from "../http/decision.js";
+import type { TokenSource } from "../http/token-source.js";
 import type { Transport } from "../wire/transport.js";
 import type { PasswordAuth, SessionAuth } from "./auth-options.js";
+import { type KnownTokens, type LastToken, type SharedResult, SharedSession } from "./shared-session.js";
+import { SingleFlight } from "./single-flight.js";
+import { type Grant, type Granted, TokenEndpoint } from "./token-endpoint.js";
 import {
-  type Grant,
+  decisionOn,
   type GrantFailure,
+  holdReason,
+  isDeadGrant,
+  isRefusal,
   mayBeSpent,
-  reactionTo,
   toRejectedError,
   toTokenError,
-} from "./grant-failure.js";
-import { EndpointHold, type Hold, heldMs, mayWait, RefusedTokens, toHold, waitUntilOver } from "./hold.js";
-import { JointWork } from "./joint-work.js";
-import { OwnSession } from "./own-session.js";
-import { type SharedResult, SharedSession, type TokenNeed } from "./shared-session.js";
-import { type Granted, type GrantResult, TokenEndpoint } from "./token-endpoint.js";
-import type { TokenHold } from "./token-hold.js";
-import type { TokenSource } from "./token-source.js";
+} from "./token-error.js";
 import type { TokenStore } from "./token-store.js";
-import { lastPartMs, leftOfToken, type Token, toToken } from "./token-timing.js";
+import {
+  backOffMs,
+  firstRejectedHoldMs,
+  isThrottled,
+  lastPartMs,
+  leftOfToken,
+  longestPauseMs,
+  refusedHoldMs,
+  rejectedHoldMs,
+  type Token,
+  toToken,
+} from "./token-timing.js";
 
 export interface TokenManagerOptions {
   readonly auth: PasswordAuth | SessionAuth;
@@ -36,13 +48,41 @@ export interface TokenManagerOptions {
   readonly tracing?: Tracing | undefined;
 }
 
+/** A session that is this client's own. With a store there is one only if the client logged in without it. */
+interface Session {
+  readonly refreshToken: string;
+  readonly expiresAt: Timestamp | undefined;
+  /** A refresh left open whether there is a newer refresh token. This one still names the session. */
+  readonly mayBeUsed?: boolean;
+  /** The identity provider refused to continue it. */
+  readonly isOver?: boolean;
+}
+
+/** A time in which no token is requested. There is no timer while nobody waits for its end. */
+interface Hold {
+  readonly failure: GrantFailure;
+  readonly until: Timestamp;
+  /** Whether calls wait for its end. */
+  readonly passes: boolean;
+}
+
+/** What a renewal brings to the calls that wait for it. */
+type Renewal = { readonly token: string } | { readonly failure: GrantFailure; readonly hold: Hold | undefined };
+
 /**
- * Keeps one access token for all calls of a client, and renews it only when it expires or the service refuses it
- * (description: "Authentication", 6).
+ * Keeps one access token for all calls of a client (description: "Authentication", 6).
  *
- * At most one token request is in flight. It belongs to no call: a call that gives up leaves it running, and the calls that
- * wait for it share its result. While the endpoint is away it is the waiting calls that cause the next request: while nobody
- * waits there is no request and no timer.
+ * - A token is requested if there is none, if it has expired (less a leeway), or after a 401 of the token that a call used.
+ * - One request is in flight at most. It belongs to no call: a call that gives up leaves it running, and all calls share its result.
+ * - In its leeway, a token is used while it's renewed. In its last second, calls wait for the next one.
+ * - A renewal asks the store, if there is one; otherwise it sends the refresh token; otherwise it logs in. If a login is possible, no
+ *   refresh token is sent again that may be used up: the old access token serves until it expires, and then there is a login.
+ * - If the failure passes (`decisions`), calls wait until their deadline while the request is repeated, after 0.1 s to 3 s, or after
+ *   `Retry-After` of a 429. A refused login is repeated after 1 min, then 2, 4, … 60, or at once with other credentials. After any
+ *   other failure calls fail at once, and the next request may follow after 3 s.
+ * - A failed renewal costs no call anything while the old token lives.
+ * - If the service refuses the new token too, renewals are held for 10 s, then 20, 40, … 300.
+ * - While nobody waits, there is no request and no timer.
  */
 export class TokenManager implements TokenSource {
   readonly #endpoint: TokenEndpoint;
@@ -52,39 +92,39 @@ export class TokenManager implements TokenSource {
   readonly #endsSession: boolean;
   readonly #shared: SharedSession | undefined;
   readonly #closing = new AbortController();
-  readonly #hold: EndpointHold;
-  readonly #refusedTokens = new RefusedTokens();
-  /** This client's own. With a store there is one only where the client logged in without it. */
-  readonly #session: OwnSession;
+  readonly #renewal: SingleFlight<Renewal>;
+  readonly #holdCheck: SingleFlight<void>;
   #token: Token | undefined;
-  readonly #renewal: JointWork<TokenResult>;
-  readonly #otherCredentials: JointWork<boolean>;
-  /** Until when tokens that the service refuses are not replaced. */
-  #rejectedUntil: Timestamp | undefined;
+  #session: Session | undefined;
+  /** Why there is no session to continue. */
+  #ended: GrantFailure = { class: "session-ended" };
   /** From when on this client logs in without the store, which is away. */
   #aloneFrom: Timestamp | undefined;
-  readonly #look: JointWork<Token | undefined>;
+  #hold: Hold | undefined;
+  /** Requests in a row that brought no token. */
+  #failures = 0;
+  /** Refused logins in a row. */
+  #refusals = 0;
+  /** What the service said of tokens: which it accepted last, and which it rejected last. */
+  #accepted: string | undefined;
+  #rejected: string | undefined;
+  /** Renewals in a row because of a 401, when the last one was, and until when there is no other one. */
+  #rejections = 0;
+  #lastRejection: Timestamp = { wallMs: Number.NEGATIVE_INFINITY, monotonicMs: Number.NEGATIVE_INFINITY };
+  #rejectedUntil: Timestamp | undefined;
 
-  /** @throws {ConfigError} when the address or the leeway can't be used. */
   constructor(options: TokenManagerOptions) {
     const { transport, leewayMs, random = Math.random, store, onToken, tracing } = options;
     const auth = { ...options.auth };
-    if (leewayMs !== undefined && !(leewayMs >= 0)) {
-      throw new ConfigError("the leeway of tokens must be a number of milliseconds, 0 or more");
-    }
     const { signal } = this.#closing;
     const endpoint = new TokenEndpoint({ auth, transport, signal, tracing });
-    const { timeoutMs } = endpoint;
     this.#endpoint = endpoint;
-    this.#shared =
-      store === undefined ? undefined : new SharedSession({ store, auth, endpoint, leewayMs, random, signal });
+    this.#shared = store && new SharedSession({ store, auth, endpoint, leewayMs, random, signal });
     // A refresh and a login; with a store, also the waiting for another process, and what is read and written.
-    this.#renewal = new JointWork((store === undefined ? 2 : 6) * timeoutMs);
-    this.#otherCredentials = new JointWork(timeoutMs);
-    this.#look = new JointWork(timeoutMs);
-    const isGiven = "refreshToken" in auth && store === undefined;
-    this.#session = new OwnSession(endpoint.canLogIn, isGiven ? auth.refreshToken : undefined);
-    this.#hold = new EndpointHold(random);
+    this.#renewal = new SingleFlight((store === undefined ? 2 : 6) * endpoint.timeoutMs);
+    this.#holdCheck = new SingleFlight(2 * endpoint.timeoutMs);
+    const isOwn = "refreshToken" in auth && store === undefined;
+    this.#session = isOwn ? { refreshToken: auth.refreshToken, expiresAt: undefined } : undefined;
     this.#endsSession = "password" in auth && auth.endSessionOnClose === true;
     this.#leewayMs = leewayMs;
     this.#random = random;
@@ -95,20 +135,173 @@ export class TokenManager implements TokenSource {
     loadOpenIdClient().catch(() => {});
   }
 
-  /** Begins with the tokens of a login that has just been made. They go into the store, where there is one. */
+  /** Begins with the tokens of a login that has just been made. They go into the store, if there is one. */
   async begin(granted: Granted): Promise<void> {
-    const { accessToken, lifetimeMs, sentAt } = granted;
-    if (this.#shared === undefined) this.#session.goOn(granted, "password");
-    this.#adopt(toToken(accessToken, sentAt, lifetimeMs, this.#leewayMs));
+    if (this.#shared === undefined) this.#keepSession(granted, "password");
+    this.#useGranted(granted);
     await this.#shared?.begin(granted);
   }
 
   current(deadline: Deadline, maxRetries: number): string | Promise<string> {
-    return this.#usableToken() ?? this.#obtain(deadline, maxRetries);
+    return this.#usableToken() ?? this.#waitForToken(deadline, maxRetries);
   }
 
+  /** The token that needs no waiting. */
+  #usableToken(): string | undefined {
+    const left = leftOfToken(this.#token);
+    if (this.#token === undefined || left <= 0) return undefined;
+    if (left > this.#token.leewayMs || this.#currentHold !== undefined) return this.#token.value;
+    if (left <= lastPartMs) return undefined;
+    void this.#renewOnce();
+    return this.#token.value;
+  }
+
+  async #waitForToken(deadline: Deadline, maxRetries: number): Promise<string> {
+    // A call that has ended already requests nothing.
+    deadline.assertNotEnded();
+    let failed: TokenError | undefined;
+    try {
+      for (;;) {
+        await this.#tryToEndHold(deadline);
+        const token = this.#usableToken();
+        if (token !== undefined) return token;
+        const held = this.#currentHold;
+        const renewal = held === undefined ? await deadline.race(this.#renewOnce()) : { ...held, hold: held };
+        if ("token" in renewal) return renewal.token;
+        const { failure, hold } = renewal;
+        failed = toTokenError(failure, this.#endpoint.url, hold?.until.wallMs);
+        if (hold === undefined || !mayWait(hold, deadline, maxRetries)) throw failed;
+        await waitUntilOver(hold, deadline);
+      }
+    } catch (error) {
+      // The call's time is up, but this tells why.
+      throw failed !== undefined && error instanceof Ended && error.kind === "timeout" ? failed : error;
+    }
+  }
+
+  /** Never rejects: it may fail when no call waits for it any more. */
+  #renewOnce(): Promise<Renewal> {
+    return this.#renewal.join(() => this.#renew());
+  }
+
+  async #renew(): Promise<Renewal> {
+    if (this.#shared !== undefined) {
+      const renewal = this.#afterSharing(await this.#shared.renew(this.#knownTokens));
+      if (renewal !== undefined) return renewal;
+    }
+    const refreshToken = this.#sendableRefreshToken;
+    if (refreshToken !== undefined) {
+      const result = await this.#endpoint.refresh(refreshToken);
+      if ("granted" in result) return this.#keep(result.granted, "refresh_token");
+      const { failure } = result;
+      const { reaction } = decisionOn(failure, "refresh");
+      const isRefused = reaction === "renew-token" && (this.#endpoint.canLogIn || isRefusal(failure));
+      if (!isRefused) return this.#afterRefresh(failure);
+      this.#endOwnSession(failure);
+    }
+    if (!this.#endpoint.canLogIn) return this.#fail(this.#ended, "refresh");
+    const result = await this.#endpoint.login();
+    return "granted" in result ? this.#keep(result.granted, "password") : this.#fail(result.failure, "login");
+  }
+
+  /** Undefined if the client has to do without the store. */
+  #afterSharing(result: SharedResult): Renewal | undefined {
+    if ("unshared" in result) return this.#afterUnshared({ class: "unshared", reason: result.unshared });
+    this.#aloneFrom = undefined;
+    if ("failure" in result) return this.#fail(result.failure, result.kind);
+    return "token" in result ? this.#use(result.token) : this.#keep(result.granted, result.grant, result.isShared);
+  }
+
+  /** Processes that lose their store at the same time don't all log in at the same time. */
+  #afterUnshared(failure: GrantFailure): Renewal | undefined {
+    if (!this.#endpoint.canLogIn) return this.#fail(failure, "refresh");
+    this.#aloneFrom ??= later(now(), this.#random() * spreadMs);
+    const waitMs = leftMs(this.#aloneFrom, now());
+    return waitMs <= 0 ? undefined : this.#holdFor(failure, Math.min(waitMs, longestPauseMs), true);
+  }
+
+  #afterRefresh(failure: GrantFailure): Renewal {
+    if (mayBeSpent(failure)) {
+      if (this.#session !== undefined) this.#session = { ...this.#session, mayBeUsed: true };
+      if (this.#token !== undefined) this.#token = { ...this.#token, leewayMs: 0 };
+    }
+    return this.#fail(failure, "refresh");
+  }
+
+  /** @param isShared absent if the session is this client's own. One of the store's is not kept here: others may continue it. */
+  #keep(granted: Granted, grant: Grant, isShared?: boolean): Renewal {
+    if (isShared === undefined) this.#keepSession(granted, grant);
+    const { lifetimeMs } = granted;
+    const shared = this.#shared === undefined ? undefined : { shared: isShared === true };
+    try {
+      this.#onToken?.({ grant, ...(lifetimeMs !== undefined && { expiresInMs: lifetimeMs }), ...shared });
+    } catch {
+      // A listener's mistake must not cost the token.
+    }
+    return this.#useGranted(granted);
+  }
+
+  #useGranted({ accessToken, sentAt, lifetimeMs }: Granted): Renewal {
+    return this.#use(toToken(accessToken, sentAt, lifetimeMs, this.#leewayMs));
+  }
+
+  #use(token: Token): Renewal {
+    this.#token = token;
+    this.#hold = undefined;
+    this.#failures = 0;
+    this.#refusals = 0;
+    return { token: token.value };
+  }
+
+  #fail(failure: GrantFailure, kind: GrantKind): Renewal {
+    if (failure.class === "session-ended") return this.#oldToken ?? { failure, hold: undefined };
+    if (isRefusal(failure)) {
+      this.#refusals += 1;
+      return this.#holdFor(failure, refusedHoldMs(this.#refusals), false);
+    }
+    if (decisionOn(failure, kind).reaction !== "retry") return this.#holdFor(failure, longestPauseMs, false);
+    this.#failures += 1;
+    return this.#holdFor(failure, backOffMs(failure, this.#failures - 1, this.#random), true);
+  }
+
+  #holdFor(failure: GrantFailure, ms: number, passes: boolean): Renewal {
+    this.#hold = { failure, until: later(now(), ms), passes };
+    return this.#oldToken ?? { failure, hold: this.#hold };
+  }
+
+  get #oldToken(): { readonly token: string } | undefined {
+    return this.#token !== undefined && leftOfToken(this.#token) > 0 ? { token: this.#token.value } : undefined;
+  }
+
+  /** The hold that isn't over. */
+  get #currentHold(): Hold | undefined {
+    return this.#hold !== undefined && heldMs(this.#hold) > 0 ? this.#hold : undefined;
+  }
+
+  /** While this client may request nothing, another process may have done so, or there may be other credentials than the refused ones. */
+  async #tryToEndHold(deadline: Deadline): Promise<void> {
+    const hold = this.#currentHold;
+    if (hold !== undefined) await deadline.race(this.#holdCheck.join(() => this.#checkHold(hold)));
+  }
+
+  async #checkHold(hold: Hold): Promise<void> {
+    const token = await this.#shared?.find(this.#knownTokens);
+    if (token !== undefined) this.#use(token);
+    // A function that never returns the same twice must not lock the account.
+    const mayTryOthers = isRefusal(hold.failure) && this.#refusals <= 3;
+    if (!mayTryOthers || !(await this.#endpoint.hasOtherCredentials())) return;
+    if (this.#hold === hold) this.#hold = undefined;
+  }
+
+  /** Those which no other one is to be exchanged for. */
+  get #knownTokens(): KnownTokens {
+    return [this.#token?.value, this.#rejected];
+  }
+
+  // After a 401
+
   async renew(used: string, deadline: Deadline, maxRetries: number): Promise<string> {
-    this.#drop(used);
+    this.#reject(used);
     const token = await this.current(deadline, maxRetries);
     if (token !== used) return token;
     const { url } = this.#endpoint;
@@ -120,7 +313,7 @@ export class TokenManager implements TokenSource {
 
   refused(used: string): void {
     try {
-      this.#drop(used);
+      this.#reject(used);
     } catch {
       // Held: it stays the current one, and the calls that it fails say why.
     }
@@ -130,271 +323,130 @@ export class TokenManager implements TokenSource {
     // A late response to an earlier token says nothing of the current one.
     if (this.#token?.value !== token) return;
     this.#rejectedUntil = undefined;
-    this.#refusedTokens.accept(token);
+    this.#accepted = token;
+  }
+
+  /** @throws {TokenError} while tokens that are refused are not replaced. */
+  #reject(used: string): void {
+    if (this.#token?.value !== used) return;
+    if (this.#renewal.current === undefined) {
+      const heldMs = this.#countRejection(this.#accepted === used);
+      this.#rejectedUntil = heldMs > 0 ? later(now(), heldMs) : undefined;
+      if (this.#rejectedUntil !== undefined) throw toRejectedError(this.#endpoint.url, this.#rejectedUntil.wallMs);
+    }
+    this.#token = undefined;
+    this.#rejected = used;
+  }
+
+  /** @returns for how many milliseconds the token must not be replaced; 0 if it may be. */
+  #countRejection(wasAccepted: boolean): number {
+    const ageMs = -leftMs(this.#lastRejection, now());
+    const ms = rejectedHoldMs(this.#rejections, wasAccepted);
+    if (ageMs < ms) return ms - ageMs;
+    this.#rejections = ageMs > ms + firstRejectedHoldMs ? 1 : this.#rejections + 1;
+    this.#lastRejection = now();
+    return 0;
   }
 
   hold(): TokenHold | undefined {
-    const hold = this.#hold.current;
+    const hold = this.#currentHold;
     if (hold !== undefined) {
-      return { reason: hold.failure.class, needsLogin: hold.final, endsInMs: Math.ceil(heldMs(hold)) };
+      return { reason: holdReason(hold.failure), needsLogin: !hold.passes, endsInMs: Math.ceil(heldMs(hold)) };
     }
     const rejectedMs = this.#rejectedUntil === undefined ? 0 : leftMs(this.#rejectedUntil, now());
-    return rejectedMs <= 0
-      ? undefined
-      : { reason: "token-rejected", needsLogin: false, endsInMs: Math.ceil(rejectedMs) };
+    return rejectedMs > 0
+      ? { reason: "token-rejected", needsLogin: false, endsInMs: Math.ceil(rejectedMs) }
+      : undefined;
+  }
+
+  // The client's own session
+
+  /** If a login is possible, no refresh token is sent again that may be used up: an identity provider may end the session by that. */
+  get #sendableRefreshToken(): string | undefined {
+    const { refreshToken, expiresAt, mayBeUsed, isOver } = this.#session ?? {};
+    if (isOver || (mayBeUsed && this.#endpoint.canLogIn)) return undefined;
+    return expiresAt === undefined || leftMs(expiresAt, now()) > 0 ? refreshToken : undefined;
+  }
+
+  /** The response to a refresh need not repeat the refresh token; the one to a login starts a new session. */
+  #keepSession({ refreshToken, refreshLifetimeMs, sentAt }: Granted, grant: Grant): void {
+    if (refreshToken !== undefined) {
+      const expiresAt = refreshLifetimeMs === undefined ? undefined : later(sentAt, refreshLifetimeMs);
+      this.#session = { refreshToken, expiresAt };
+    } else if (grant === "password") this.#session = undefined;
+    else if (this.#session !== undefined) this.#session = { ...this.#session, mayBeUsed: false };
+  }
+
+  #endOwnSession(failure: GrantFailure): void {
+    this.#ended = { ...failure, class: "session-ended" };
+    // The word on its newest refresh token: there is nothing left to end.
+    const hasEnded = isDeadGrant(failure) && this.#session?.mayBeUsed !== true;
+    this.#session = hasEnded || this.#session === undefined ? undefined : { ...this.#session, isOver: true };
   }
 
   /**
-   * Ends the session at the identity server, that of a store too. No token comes from here afterwards. It can be tried again.
+   * Ends the session at the identity provider, that of a store too. No token comes from here afterwards. It can be called again.
    *
    * @returns why that can't be known to have worked, or nothing.
    */
   async endSession(): Promise<GrantFailure | undefined> {
-    await this.#awaitRenewal(this.#endpoint.timeoutMs);
-    const isRenewing = this.#renewal.current !== undefined;
-    const last = this.#shared === undefined ? this.#session.lastToken(isRenewing) : await this.#shared.end();
+    await this.#settleRenewal(this.#endpoint.timeoutMs);
+    const last = this.#shared === undefined ? this.#lastToken : await this.#shared.end();
     this.#closing.abort();
-    if (last === undefined) return undefined;
-    const deadline = new Deadline({ timeoutMs: this.#endpoint.timeoutMs });
-    try {
-      const failure = await this.#endpoint.logout(last.refreshToken, deadline);
-      return failure ?? (last.isNewest ? undefined : { class: "unconfirmed" });
-    } finally {
-      deadline.finish();
-    }
+    return last && this.#logOut(last, this.#endpoint.timeoutMs);
   }
 
   async close(): Promise<void> {
-    // What it has requested for other processes is stored; otherwise each of them would find a session that is of no use.
-    if (this.#shared?.isRequesting) await this.#awaitRenewal(logoutTimeoutMs);
-    if (this.#endsSession) await this.#logout();
+    const untilMs = clock.monotonicMs() + closeTimeoutMs;
+    // A token that was requested for other processes is stored. A login in flight is about to start a session.
+    if (this.#shared?.isRequesting || this.#endsSession) await this.#settleRenewal(closeTimeoutMs);
+    // Best effort: the identity provider ends the session itself some day. Never a shared one, which others use.
+    const last = this.#endsSession ? this.#lastToken : undefined;
+    if (last !== undefined) await this.#logOut(last, untilMs - clock.monotonicMs());
     this.#closing.abort();
   }
 
-  /** @throws {TokenError} while tokens that are refused are not replaced. */
-  #drop(used: string): void {
-    if (this.#token?.value !== used) return;
-    if (this.#renewal.current === undefined) {
-      const rejectedMs = this.#refusedTokens.beginRenewal(used);
-      if (rejectedMs > 0) {
-        this.#rejectedUntil = later(now(), rejectedMs);
-        throw toRejectedError(this.#endpoint.url, now().wallMs + rejectedMs);
-      }
-      this.#rejectedUntil = undefined;
-    }
-    this.#token = undefined;
-    this.#refusedTokens.refuse(used);
+  get #lastToken(): LastToken | undefined {
+    const { refreshToken, mayBeUsed } = this.#session ?? {};
+    const isNewest = mayBeUsed !== true && this.#renewal.current === undefined;
+    return refreshToken === undefined ? undefined : { refreshToken, isNewest };
   }
 
-  /** The token that needs no waiting. One that will expire soon is still used, while a renewal of it is under way. */
-  #usableToken(): string | undefined {
-    const token = this.#token;
-    if (token === undefined) return undefined;
-    const left = leftOfToken(token, now());
-    if (left > token.leewayMs) return token.value;
-    if (left <= 0) return undefined;
-    if (this.#hold.current !== undefined) return token.value;
-    if (left <= lastPartMs) return undefined;
-    void this.#joinRenewal();
-    return token.value;
+  async #logOut({ refreshToken, isNewest }: LastToken, timeoutMs: number): Promise<GrantFailure | undefined> {
+    const deadline = new Deadline({ timeoutMs });
+    const failure = await this.#endpoint.logout(refreshToken, deadline);
+    deadline.finish();
+    return failure ?? (isNewest ? undefined : { class: "unconfirmed" });
   }
 
-  async #obtain(deadline: Deadline, maxRetries: number): Promise<string> {
-    // A call that has ended already requests nothing.
-    deadline.assertNotEnded();
-    let failed: FailedRenewal | undefined;
-    try {
-      for (;;) {
-        const result = (await this.#heldResult(deadline)) ?? (await deadline.race(this.#joinRenewal()));
-        if (result.token !== undefined) return result.token;
-        failed = result;
-        const { hold } = result;
-        if (hold === undefined || !mayWait(hold, deadline, maxRetries)) throw this.#toError(failed);
-        await waitUntilOver(hold, deadline);
-        const token = this.#usableToken();
-        if (token !== undefined) return token;
-      }
-    } catch (error) {
-      // The call's time is up, but this tells why.
-      if (failed !== undefined && error instanceof Ended && error.kind === "timeout") throw this.#toError(failed);
-      throw error;
-    }
-  }
-
-  /** While the endpoint is left alone: why, unless there are other credentials than those that were refused. */
-  async #heldResult(deadline: Deadline): Promise<TokenResult | undefined> {
-    const hold = this.#hold.current;
-    if (hold === undefined) return undefined;
-    const found = this.#shared === undefined ? undefined : await this.#lookWhileHeld(this.#shared, deadline);
-    if (found !== undefined) return found;
-    const result = { failure: hold.failure, hold };
-    if (hold.failure.class !== "refused" || !this.#hold.mayTryOthers) return result;
-    const others = await deadline.race(this.#otherCredentials.join(() => this.#endpoint.hasOtherCredentials()));
-    if (others) this.#hold.lift(hold);
-    // Another call may have tried them meanwhile.
-    return this.#hold.is(hold) ? result : undefined;
-  }
-
-  /** Never rejects. */
-  #joinRenewal(): Promise<TokenResult> {
-    return this.#renewal.current ?? this.#renewal.start((end) => this.#startRenewal(end));
-  }
-
-  /** Never rejects: it may fail when no call waits for it any more. */
-  async #startRenewal(end: () => void): Promise<TokenResult> {
-    // In the same turn as the decision before it, so that no call joins a renewal that is over.
-    const ended = (result: TokenResult): TokenResult => {
-      end();
-      return result;
-    };
-    if (this.#shared !== undefined) {
-      const result = this.#afterSharing(await this.#shared.renew(this.#need()));
-      if (result !== undefined) return ended(result);
-    }
-    const refreshToken = this.#session.usableToken;
-    if (refreshToken !== undefined) {
-      const result = this.#afterRefresh(await this.#endpoint.refresh(refreshToken, this.#knownTokens()));
-      if (result !== undefined) return ended(result);
-    }
-    if (!this.#endpoint.canLogIn) return ended(this.#fail(this.#session.ended, "refresh_token"));
-    return ended(this.#afterLogin(await this.#endpoint.login(this.#knownTokens())));
-  }
-
-  /** The result of a renewal by way of the store; `undefined` where the client has to do without it. */
-  #afterSharing(result: SharedResult): TokenResult | undefined {
-    if ("unshared" in result) return this.#afterUnshared(result.unshared);
-    this.#aloneFrom = undefined;
-    if ("token" in result) return this.#adopt(result.token);
-    if ("granted" in result) return this.#store(result.granted, result.grant, result.isShared);
-    if (result.grant === "password") return this.#afterLogin(result);
-    return this.#fail(result.failure, "refresh_token");
-  }
-
-  /** Processes that lose their store at the same time do not all log in at the same time. */
-  #afterUnshared(reason: string): TokenResult | undefined {
-    const failure: GrantFailure = { class: "unshared", reason };
-    if (!this.#endpoint.canLogIn) return this.#fail(failure, "refresh_token");
-    this.#aloneFrom ??= later(now(), this.#random() * spreadMs);
-    const waitMs = leftMs(this.#aloneFrom, now());
-    return waitMs <= 0 ? undefined : this.#leaveAlone(failure, toHold(failure, Math.min(waitMs, longestWaitMs), false));
-  }
-
-  /** While this client may request nothing, another process may. */
-  async #lookWhileHeld(shared: SharedSession, deadline: Deadline): Promise<TokenResult | undefined> {
-    const token = await deadline.race(this.#look.join(() => shared.look(this.#need())));
-    return token === undefined ? undefined : this.#adopt(token);
-  }
-
-  #need(): TokenNeed {
-    return { current: this.#token, rejected: this.#refusedTokens.last, knownTokens: this.#knownTokens() };
-  }
-
-  #adopt(token: Token): TokenResult {
-    this.#token = token;
-    this.#hold.clear();
-    return { token: token.value };
-  }
-
-  #knownTokens(): string[] {
-    const known = [this.#token?.value, this.#refusedTokens.last, this.#session.refreshToken];
-    return known.filter((token) => token !== undefined);
-  }
-
-  /** The result of a refresh; `undefined` where a login has to follow. */
-  #afterRefresh(result: GrantResult): TokenResult | undefined {
-    if ("granted" in result) {
-      const isNew = result.granted.accessToken !== this.#refusedTokens.last;
-      if (isNew || !this.#endpoint.canLogIn) return this.#store(result.granted, "refresh_token");
-      // The server repeats a token that it has kept: only a login can bring another one.
-      this.#session.goOn(result.granted, "refresh_token");
-      return undefined;
-    }
-    const { failure } = result;
-    const reaction = reactionTo(failure, "refresh_token", this.#endpoint.canLogIn);
-    if (reaction === "login") {
-      this.#session.end(failure);
-      return undefined;
-    }
-    if (mayBeSpent(failure)) this.#session.doubt(reaction === "old-or-login");
-    return this.#fail(failure, "refresh_token");
-  }
-
-  #afterLogin(result: GrantResult): TokenResult {
-    if ("granted" in result) return this.#store(result.granted, "password");
-    return this.#fail(result.failure, "password");
-  }
-
-  /** @param isShared absent where the session is this client's own. One of the store's is not kept here: others may continue it. */
-  #store(granted: Granted, grant: Grant, isShared?: boolean): TokenResult {
-    const { accessToken, lifetimeMs, sentAt } = granted;
-    if (isShared === undefined) this.#session.goOn(granted, grant);
-    const result = this.#adopt(toToken(accessToken, sentAt, lifetimeMs, this.#leewayMs));
-    const shared = this.#shared === undefined ? undefined : { shared: isShared === true };
-    try {
-      this.#onToken?.({ grant, ...(lifetimeMs === undefined ? undefined : { expiresInMs: lifetimeMs }), ...shared });
-    } catch {
-      // A listener's mistake must not cost the token.
-    }
-    return result;
-  }
-
-  #fail(failure: GrantFailure, grant: Grant): TokenResult {
-    const reaction = reactionTo(failure, grant, this.#endpoint.canLogIn);
-    if (reaction === "old-or-login" && this.#token !== undefined) this.#token = { ...this.#token, leewayMs: 0 };
-    return this.#leaveAlone(failure, this.#hold.after(failure, reaction, this.#unexpiredToken() !== undefined));
-  }
-
-  /** While the old token has not expired, a failed renewal costs no call anything. */
-  #leaveAlone(failure: GrantFailure, hold: Hold | undefined): TokenResult {
-    this.#hold.replace(hold);
-    const old = this.#unexpiredToken();
-    return old === undefined ? { failure, hold } : { token: old.value };
-  }
-
-  async #awaitRenewal(timeoutMs: number): Promise<void> {
+  async #settleRenewal(timeoutMs: number): Promise<void> {
     const deadline = new Deadline({ timeoutMs });
     await deadline.race(Promise.resolve(this.#renewal.current)).catch(() => {});
     deadline.finish();
   }
-
-  /** Best effort: the identity server ends the session itself some day. Never a shared one, which others use. */
-  async #logout(): Promise<void> {
-    const deadline = new Deadline({ timeoutMs: logoutTimeoutMs });
-    try {
-      // A login in flight is about to start a session.
-      await deadline.race(Promise.resolve(this.#renewal.current));
-      const refreshToken = this.#session.livingToken;
-      if (refreshToken !== undefined) await this.#endpoint.logout(refreshToken, deadline);
-    } catch {
-    } finally {
-      deadline.finish();
-    }
-  }
-
-  #toError({ failure, hold }: FailedRenewal): TokenError | ConfigError {
-    // What keeps every request from being made is an option or a package, and no login.
-    if (failure.problem !== undefined) return new ConfigError(failure.problem);
-    return toTokenError(failure, this.#endpoint.url, hold?.untilWallMs);
-  }
-
-  #unexpiredToken(): Token | undefined {
-    return this.#token === undefined || leftOfToken(this.#token, now()) <= 0 ? undefined : this.#token;
-  }
 }
 
-const logoutTimeoutMs = 2000;
+const closeTimeoutMs = 2000;
 
 /** Over this time the processes of a fleet log in that have lost their store. */
 const spreadMs = 30_000;
 
-/** How long such a process waits before it tries the store again. */
-const longestWaitMs = 3000;
-
-interface FailedRenewal {
-  readonly token?: never;
-  readonly failure: GrantFailure;
-  readonly hold: Hold | undefined;
+/**
+ * Whether a call may wait until the end of a hold. If a throttling endpoint asked for longer than the call has, it fails at once; for
+ * an endpoint that is away it waits anyway. A token store that is away costs time, but no call.
+ */
+function mayWait(hold: Hold, deadline: Deadline, maxRetries: number): boolean {
+  if (hold.failure.class === "unshared") return true;
+  if (!hold.passes || maxRetries === 0) return false;
+  return !isThrottled(hold.failure) || heldMs(hold) < deadline.remainingMs();
 }
 
-/** What a renewal brings to the calls that wait for it: a token, or why there is none and until when there will be none. */
-type TokenResult = { readonly token: string } | FailedRenewal;
+async function waitUntilOver(hold: Hold, deadline: Deadline): Promise<void> {
+  // Timers can fire a little early.
+  for (let ms = heldMs(hold); ms > 0; ms = heldMs(hold)) await deadline.sleep(Math.ceil(ms));
+}
+
+/** By the monotonic clock alone: the wall clock can be set. */
+function heldMs({ until }: Hold): number {
+  return until.monotonicMs - clock.monotonicMs();
+}

@@ -1,4 +1,4 @@
-import type { TokenHold } from "../auth/token-hold.js";
+import type { TokenHold } from "../api/api-client.js";
 import { clock } from "../core/clock.js";
 import { Deadline, Ended } from "../core/deadline.js";
 import { JournalError } from "../core/errors.js";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-export type { TokenHold } from "../auth/token-hold.js";
+export type { TokenHold } from "../api/api-client.js";
 export { type FundsTaken, JournalError } from "../core/errors.js";
 export type { DecisionEvent, FlowEvent, FlowEvents, FlowPhase } from "../events/events.js";
 export type { CircuitBreakerOptions } from "./circuit-breaker.js";

@@ -1,4 +1,3 @@
-import type { TokenSource } from "../auth/token-source.js";
 import type { Attributes, Reporter } from "../events/reporter.js";
 import type { Signer } from "../signing/signer.js";
 import type { Transport } from "../wire/transport.js";
@@ -8,6 +7,7 @@ import type { ValidationMode } from "./read-response.js";
 import type { ReportedFields } from "./reported-fields.js";
 import type { RetryBudget } from "./retry-budget.js";
 import type { SchemaLoader } from "./schema.js";
+import type { TokenSource } from "./token-source.js";
 
 export interface CallContext extends RequestSettings {
   readonly origin: string;

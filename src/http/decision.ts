@@ -14,6 +14,12 @@ export type OperationKind =
   | "repeatable" // a create that moves nothing: what was lost may be asked for again
   | "signed"; // a create that is signed, as those that move money are
 
+/**
+ * A token request, by the credentials or by a refresh token. It does nothing at the service. The effect of a `refresh` says whether its
+ * refresh token may be used up.
+ */
+export type GrantKind = "login" | "refresh";
+
 /** How an attempt can fail. */
 export type FailureClass =
   | "unsent" // refused, DNS, connect timeout, handshake reset: no byte was written
@@ -34,7 +40,10 @@ export type FailureClass =
   | "unreadable" // 2xx that is not what was asked for
   | "made"; // 2xx that differs from the description, and is certainly the record of this create
 
-/** What to do next. A retry waits at least as long as `Retry-After` says, and is bounded by the deadline, `maxRetries` and the retry budget. */
+/**
+ * What to do next. A retry waits at least as long as `Retry-After` says, and is bounded by the deadline, `maxRetries` and the retry budget.
+ * For a refresh, `renew-token` means a login.
+ */
 export type Reaction = "fail" | "retry" | "renew-token";
 
 export interface Decision {
@@ -45,38 +54,44 @@ export interface Decision {
 
 const fail = (effect: Effect): Decision => ({ reaction: "fail", effect });
 const retry = (effect: Effect): Decision => ({ reaction: "retry", effect });
-const same = (decision: Decision): Record<OperationKind, Decision> => ({
+const renewToken: Decision = { reaction: "renew-token", effect: "none" };
+type Row = Readonly<Record<OperationKind | GrantKind, Decision>>;
+const same = (decision: Decision): Row => ({
   read: decision,
   update: decision,
   create: decision,
   repeatable: decision,
   signed: decision,
+  login: decision,
+  refresh: decision,
 });
 /** It may have been done, and trying again can't help. */
-const open = { ...same(fail("possible")), read: fail("none") };
+const open: Row = { ...same(fail("possible")), read: fail("none"), login: fail("none") };
 /** It may have been done, and may go well another time. */
-const passing = { ...open, read: retry("none"), update: retry("possible"), repeatable: retry("possible") };
+const passing: Row = { ...open, read: retry("none"), update: retry("possible"), repeatable: retry("possible") };
+/** A token request has a timeout of its own: if that ends, the next one may go well. */
+const retryGrant = (refresh: Effect) => ({ login: retry("none"), refresh: retry(refresh) });
 
 /**
  * The decision table. The rule behind it: a create is never sent again once it may have been done, and an attempt that may have
  * had an effect is never reported as `none`. A 429 turns a request away, so a create that is not signed is sent again after
  * anybody's; a signed one only after the service's own.
  */
-export const decisions: Readonly<Record<FailureClass, Readonly<Record<OperationKind, Decision>>>> = {
+export const decisions: Readonly<Record<FailureClass, Row>> = {
   unsent: same(retry("none")),
   "unsent-for-good": same(fail("none")),
-  "maybe-sent": passing,
-  ended: open,
-  "ended-unsent": same(fail("none")),
-  unauthorized: same({ reaction: "renew-token", effect: "none" }),
-  refused: same(fail("none")),
-  "refused-by-another": open,
-  "server-error": passing,
+  "maybe-sent": { ...passing, ...retryGrant("possible") },
+  ended: { ...open, ...retryGrant("possible") },
+  "ended-unsent": { ...same(fail("none")), ...retryGrant("none") },
+  unauthorized: { ...same(renewToken), login: fail("none") },
+  refused: { ...same(fail("none")), refresh: renewToken },
+  "refused-by-another": { ...open, refresh: renewToken },
+  "server-error": { ...passing, ...retryGrant("possible") },
   throttled: same(retry("none")),
-  "throttled-by-another": { ...passing, create: retry("possible") },
-  redirect: open,
-  "broken-off": passing,
-  "ended-reading": open,
+  "throttled-by-another": { ...passing, create: retry("possible"), ...retryGrant("none") },
+  redirect: { ...open, refresh: fail("none") },
+  "broken-off": { ...passing, ...retryGrant("possible") },
+  "ended-reading": { ...open, ...retryGrant("possible") },
   oversized: open,
   unreadable: passing,
   made: { ...same(fail("done")), read: retry("none"), repeatable: retry("done") },
@@ -103,10 +118,17 @@ export function classifyFailure(failure: WireFailure | Ended): FailureClass {
   return failure.permanent ? "unsent-for-good" : "unsent";
 }
 
-type ErrorOnWire = Pick<WireResponse, "status" | "headers" | "text">;
+export type ErrorOnWire = Pick<WireResponse, "status" | "headers" | "text">;
 
-/** The class of a response other than 2xx. A body that broke off matters only if it tells whose response it is. */
-export function classifyResponse(response: ErrorOnWire): FailureClass | undefined {
+/**
+ * The class of a response other than 2xx. A body that broke off matters only if it tells whose response it is.
+ *
+ * @param isOwnError whether a 4xx is an error of the server that was asked. Default: the service's own.
+ */
+export function classifyResponse(
+  response: ErrorOnWire,
+  isOwnError: (response: ErrorOnWire) => boolean = isServiceError,
+): FailureClass | undefined {
   const { status } = response;
   if (status >= 200 && status < 300) return undefined;
   if (status >= 300 && status < 400) return "redirect";
@@ -129,7 +151,7 @@ export function classifyBroken(broken: BrokenBody): FailureClass {
  * (interface description 0.0.1, "Errors"; several frameworks send an array), or `application/problem+json`. Proxies, firewalls,
  * and gateways send statuses too, even after the service has done its work.
  */
-function isOwnError({ headers, text }: ErrorOnWire): boolean {
+function isServiceError({ headers, text }: ErrorOnWire): boolean {
   const body = text.length > longestError ? undefined : parseObject(text);
   if (body === undefined) return false;
   const hasCode = typeof body.error === "string" || typeof body.code === "string";

@@ -1,7 +1,6 @@
-import type { ApiClient, CallInput, SignedRequest } from "../api/api-client.js";
+import type { ApiClient, CallInput, SignedRequest, TokenHold } from "../api/api-client.js";
 import type { AnyOperation, Operation, TypedOperation } from "../api/operation.js";
 import { type ApiPromise, parseRequestOptions, type RequestOptions } from "../api/request-options.js";
-import type { TokenHold } from "../auth/token-hold.js";
 import type { Timestamp } from "../core/clock.js";
 import { InvalidArgumentError, traceFrom } from "../core/errors.js";
 import { type Reporter, serverAttributes } from "../events/reporter.js";

@@ -1,55 +1,148 @@
-import { authorizationAddress } from "../auth/auth-options.js";
-import { beginLogin, type LoginChecks } from "../auth/openid-grant.js";
-import type { TokenEndpointOptions } from "../auth/token-endpoint.js";
-import { ConfigError } from "../core/errors.js";
+import { endpointAddress } from "../auth/auth-options.js";
+import { beginLogin, type LoginCallback, type LoginChecks, type UserClaims } from "../auth/openid-grant.js";
+import { type Granted, TokenEndpoint, type TokenEndpointOptions, toSafeLine } from "../auth/token-endpoint.js";
+import { type GrantFailure, isRefusal, toTokenError } from "../auth/token-error.js";
+import { ConfigError, TokenError, type TokenErrorCode } from "../core/errors.js";
+import { parseJsonObject } from "../wire/parse-json-object.js";
 import type { Transport } from "../wire/transport.js";
-import { CodeExchange, type LoggedIn } from "./code-exchange.js";
 import type { LoginSettings } from "./login-options.js";
 import type { UserTokens } from "./user-tokens.js";
+
+/** A user who has logged in, and the tokens of that. */
+export interface LoggedIn {
+  readonly granted: Granted;
+  readonly refreshToken: string;
+  readonly claims: UserClaims;
+}
 
 /** The authorization code grant: to the login page, and from the callback to tokens. It keeps nothing. */
 export class Authorization {
   readonly #settings: LoginSettings;
-  readonly #auth: TokenEndpointOptions["auth"];
-  readonly #transport: Transport;
-  #exchange: CodeExchange | undefined;
+  readonly #endpoint: TokenEndpoint;
 
   constructor(settings: LoginSettings, auth: TokenEndpointOptions["auth"], transport: Transport) {
     this.#settings = settings;
-    this.#auth = auth;
-    this.#transport = transport;
+    this.#endpoint = new TokenEndpoint({ auth, transport });
   }
 
-  /** The address to send the user to, and what to keep meanwhile. */
+  /** The address to send the user to, and what to keep in the meantime. */
   async begin(): Promise<{ readonly url: string; readonly checks: LoginChecks }> {
     const { auth, redirectUri, scope } = this.#settings;
     try {
-      return await beginLogin({ endpoint: authorizationAddress(auth), clientId: auth.clientId, redirectUri, scope });
+      return await beginLogin({ endpoint: endpointAddress(auth, "auth"), clientId: auth.clientId, redirectUri, scope });
     } catch (error) {
       if (globalThis.crypto?.subtle !== undefined) throw error;
       throw new ConfigError(
-        "there is no WebCrypto (crypto.subtle) here; a page has it only when it was loaded over https",
+        "There is no WebCrypto (crypto.subtle) here. A page has it only if it was loaded over https.",
       );
     }
   }
 
   /**
-   * @param checks undefined where no login began.
+   * @param checks undefined if no login began.
    * @throws {TokenError}
    */
   async finish(parameters: URLSearchParams, checks: LoginChecks | undefined): Promise<LoggedIn> {
-    return this.#openExchange().finish(parameters, checks);
+    const callback = readCallback(parameters, checks, this.#settings);
+    const result = await this.#endpoint.redeem(callback);
+    if ("failure" in result) throw toLoginError(result.failure, this.#endpoint.url);
+    const { granted } = result;
+    const { refreshToken, claims } = granted;
+    if (refreshToken !== undefined && claims !== undefined) return { granted, refreshToken, claims };
+    throw toLoginError({ class: "unreadable", status: 200 }, this.#endpoint.url);
   }
 
-  /** @throws {TokenError} where the session is not known to have ended. */
+  /** @throws {TokenError} if the session isn't known to have ended. */
   async end(tokens: UserTokens): Promise<void> {
     const failure = await tokens.end();
     if (failure === undefined) return;
-    throw this.#openExchange().toLogoutError(failure);
+    throw toTokenError(failure, this.#endpoint.url, undefined, "The tokens are gone, but the session may continue");
   }
+}
 
-  #openExchange(): CodeExchange {
-    this.#exchange ??= new CodeExchange(this.#settings, this.#auth, this.#transport);
-    return this.#exchange;
+/** What is kept while the user is at the login page, as one text. */
+export function writePending(checks: LoginChecks): string {
+  return JSON.stringify(checks);
+}
+
+/** Returns `undefined` if the text wasn't written here. */
+export function readPending(text: string): LoginChecks | undefined {
+  const { state, nonce, verifier } = parseJsonObject(text);
+  if (typeof state !== "string" || typeof nonce !== "string" || typeof verifier !== "string") return undefined;
+  return { state, nonce, verifier };
+}
+
+/**
+ * Reads the callback of the login page (RFC 6749, 4.1.2; RFC 9207). What it says counts only if it repeats the state of the login that
+ * this user began.
+ *
+ * @throws {TokenError}
+ */
+export function readCallback(
+  parameters: URLSearchParams,
+  checks: LoginChecks | undefined,
+  { issuer, redirectUri }: LoginSettings,
+): LoginCallback {
+  if (checks === undefined || parameters.get("state") !== checks.state) {
+    throw loginError(
+      "login_state_mismatch",
+      "the callback does not belong to a login that began here, or has come already",
+    );
   }
+  if ((parameters.get("iss") ?? issuer) !== issuer) throw issuerMismatch("callback");
+  const error = parameters.get("error");
+  if (error !== null) throw refusal(error, parameters.get("error_description") ?? "", Object.values(checks));
+  const code = parameters.get("code");
+  if (!code) throw loginError("login_failed", "the callback has neither a code nor an error");
+  const url = new URL(redirectUri);
+  url.search = new URLSearchParams({ code, state: checks.state, iss: issuer }).toString();
+  return { ...checks, issuer, url };
+}
+
+function refusal(error: string, description: string, secrets: readonly string[]): TokenError {
+  const details = {
+    serviceCode: /^[a-z_]{1,64}$/.test(error) ? error : undefined,
+    serviceMessage: toSafeLine(description, secrets) || undefined,
+  };
+  return error === "access_denied"
+    ? loginError("login_denied", "the user refused; begin a new login when they ask for it", details)
+    : loginError("login_failed", "the login page came back with an error, which is in serviceCode", details);
+}
+
+function toLoginError(failure: GrantFailure, url: string): TokenError {
+  const { status, serviceCode, serviceMessage } = failure;
+  if (failure.class === "unverified" && failure.reason === "iss") return issuerMismatch("ID token");
+  if (!isRefusal(failure)) return toTokenError(failure, url, undefined, nobody);
+  const details = { status, serviceCode, serviceMessage };
+  return serviceCode === "invalid_grant"
+    ? loginError(
+        "login_code_refused",
+        `${url} takes the code of the callback no more: it was used before, or is too old`,
+        details,
+      )
+    : loginError(
+        "login_refused",
+        `${url} refused the client with ${status}; check clientId, clientSecret, and that the client has the standard flow`,
+        details,
+      );
+}
+
+/** The beginning of each message. */
+const nobody = "Nobody is logged in";
+
+/** What is said of the callback is what this library found; `details` are the identity provider's words. */
+function loginError(
+  code: TokenErrorCode,
+  message: string,
+  details: Omit<ConstructorParameters<typeof TokenError>[1], "code"> = {},
+): TokenError {
+  return new TokenError(`${nobody}: ${message}`, { code, ...details });
+}
+
+/** @param where the issuer was named. Its name is not shown: a forger chooses it. */
+function issuerMismatch(where: string): TokenError {
+  return loginError(
+    "login_issuer_mismatch",
+    `the ${where} names another issuer; check authUrl and realm, or set issuer to the one that the realm names`,
+  );
 }

@@ -1,13 +1,12 @@
 import type { UserAuth } from "../auth/auth-options.js";
 import type { LoginChecks, UserClaims } from "../auth/openid-grant.js";
-import { type OpenTokenSource, tokenSourceKey } from "../auth/token-source.js";
 import { ConfigError } from "../core/errors.js";
+import { type OpenTokenSource, tokenSourceKey } from "../http/token-source.js";
 import { fetchTransport } from "../wire/fetch-transport.js";
 import type { Transport } from "../wire/transport.js";
-import { Authorization } from "./authorization.js";
+import { Authorization, readPending, writePending } from "./authorization.js";
 import { type LoginOptions, type LoginSettings, loginOptions, resolveLogin } from "./login-options.js";
 import { type BrowserPage, callbackOf, cleanAddress, currentPage, reloadWhenShownAgain } from "./page.js";
-import { readPending, writePending } from "./pending-login.js";
 import { UserTokens } from "./user-tokens.js";
 
 /**

@@ -16,23 +16,17 @@ export interface BrowserPage {
  * @throws {ConfigError} where there is none, or it may not store anything.
  */
 export function currentPage(): BrowserPage {
-  const page: { -readonly [Part in keyof BrowserPage]?: BrowserPage[Part] } = {};
   try {
-    page.location = Reflect.get(globalThis, "location");
-    page.history = Reflect.get(globalThis, "history");
-    page.sessionStorage = Reflect.get(globalThis, "sessionStorage");
+    const { location, history, sessionStorage } = globalThis as Partial<BrowserPage>;
+    if (location !== undefined && history !== undefined && sessionStorage !== undefined) {
+      return { location, history, sessionStorage };
+    }
   } catch {
-    // Browsers that block storage throw where it is looked at.
-    throw new ConfigError(
-      "BrowserLogin: the page may not use sessionStorage, where a login is kept until its callback",
-    );
-  }
-  const { location, history, sessionStorage } = page;
-  if (location !== undefined && history !== undefined && sessionStorage !== undefined) {
-    return { location, history, sessionStorage };
+    // Browsers that block storage throw when it's read.
+    throw new ConfigError("BrowserLogin: the page may not use sessionStorage, which keeps a login until its callback");
   }
   throw new ConfigError(
-    "BrowserLogin: there is no page here (location, history, sessionStorage); servers have ServerLogin",
+    "BrowserLogin: there is no page here (location, history, sessionStorage). Servers use ServerLogin.",
   );
 }
 

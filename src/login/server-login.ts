@@ -1,10 +1,10 @@
 import { type IdentityProviderAuth, tokenLeewayOption, type UserAuth } from "../auth/auth-options.js";
 import type { UserClaims } from "../auth/openid-grant.js";
-import { type OpenTokenSource, tokenSourceKey } from "../auth/token-source.js";
 import { isTokenStore, type TokenStore } from "../auth/token-store.js";
 import { describeValue } from "../core/describe.js";
 import { ConfigError, InvalidArgumentError } from "../core/errors.js";
 import { type CheckTable, isFunction } from "../core/parse.js";
+import { tokenSourceKey } from "../http/token-source.js";
 import { type AppInfo, parseAppInfo } from "../wire/app-info.js";
 import type { FetchLike } from "../wire/fetch-transport.js";
 import { openTransport } from "../wire/open-transport.js";
@@ -12,9 +12,8 @@ import { parseJsonObject } from "../wire/parse-json-object.js";
 import { parseTlsOptions, type TlsOptions } from "../wire/tls-options.js";
 import type { Transport } from "../wire/transport.js";
 import { type DispatcherLike, isDispatcher } from "../wire/undici-transport.js";
-import { Authorization } from "./authorization.js";
+import { Authorization, readPending, writePending } from "./authorization.js";
 import { type LoginOptions, loginOptions, resolveLogin } from "./login-options.js";
-import { readPending, writePending } from "./pending-login.js";
 import { UserTokens } from "./user-tokens.js";
 
 /** How to build a `ServerLogin`. */
@@ -84,6 +83,7 @@ export class ServerLogin {
   readonly #authorization: Authorization;
   readonly #store: TokenStore | undefined;
   readonly #leewayMs: number | undefined;
+  #closing: Promise<void> | undefined;
 
   /** @throws {ConfigError} that names the option, what was found (of a secret: only its type) and what is wanted. */
   constructor(given: ServerLoginOptions) {
@@ -140,7 +140,8 @@ export class ServerLogin {
 
   /** Closes the login's own connections. Sessions can't renew their tokens afterwards. */
   close(): Promise<void> {
-    return this.#transport.close();
+    this.#closing ??= this.#transport.close();
+    return this.#closing;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -153,11 +154,15 @@ export class ServerLogin {
   }
 
   #toSession(tokens: UserTokens, saved: SavedSession): ServerSession {
-    const save = () => {
-      this.#assertStore("save");
-      return JSON.stringify(saved);
+    return {
+      claims: saved.claims,
+      save: () => {
+        this.#assertStore("save");
+        return JSON.stringify(saved);
+      },
+      logout: () => this.#authorization.end(tokens),
+      [tokenSourceKey]: tokens.source,
     };
-    return new Session(tokens, saved.claims, save, () => this.#authorization.end(tokens));
   }
 
   #parametersOf(callbackUrl: unknown): URLSearchParams {
@@ -181,20 +186,6 @@ interface SavedSession {
   /** The first one. It names the session in the store, where the newest one is. */
   readonly refreshToken: string;
   readonly claims: UserClaims;
-}
-
-class Session implements ServerSession {
-  readonly claims: UserClaims;
-  readonly save: () => string;
-  readonly logout: () => Promise<void>;
-  declare readonly [tokenSourceKey]: OpenTokenSource;
-
-  constructor(tokens: UserTokens, claims: UserClaims, save: () => string, logout: () => Promise<void>) {
-    this.claims = claims;
-    this.save = save;
-    this.logout = logout;
-    Object.defineProperty(this, tokenSourceKey, { value: tokens.source });
-  }
 }
 
 export const serverLoginOptions: CheckTable<ServerLoginOptions> = {

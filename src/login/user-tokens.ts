@@ -1,21 +1,19 @@
-import type { GrantFailure } from "../auth/grant-failure.js";
-import { JointWork } from "../auth/joint-work.js";
+import { SingleFlight } from "../auth/single-flight.js";
+import type { GrantFailure } from "../auth/token-error.js";
 import { TokenManager, type TokenManagerOptions } from "../auth/token-manager.js";
-import type { OpenTokenSource } from "../auth/token-source.js";
 import { TokenError } from "../core/errors.js";
 import type { TokenEvent } from "../events/events.js";
-import { loginError } from "./login-error.js";
+import type { OpenTokenSource } from "../http/token-source.js";
 
-/** The tokens of one user, for all clients that act for them. It starts out with none. */
+/** The tokens of one user, for all clients that act for them. At first there are none. */
 export class UserTokens {
   readonly #listeners = new Set<(event: TokenEvent) => void>();
   #manager: TokenManager | undefined;
   #hasEnded = false;
-  /** Of a session that is to end, until it is known to have ended. */
-  #leaving: TokenManager | undefined;
-  readonly #ending = new JointWork<GrantFailure | undefined>(60_000);
+  /** A session that is to end, until it's known to have ended. */
+  #leaving: { readonly manager: TokenManager; readonly work: SingleFlight<GrantFailure | undefined> } | undefined;
 
-  /** Whether there is a session that is not known to have ended. */
+  /** Whether there is a session that isn't known to have ended. */
   get isOpen(): boolean {
     return this.#manager !== undefined && !this.#hasEnded;
   }
@@ -34,21 +32,15 @@ export class UserTokens {
 
   /** Pending while the session is being ended. */
   get ending(): Promise<unknown> | undefined {
-    return this.#ending.current;
+    return this.#leaving?.work.current;
   }
 
-  /** Forgets the tokens, and ends the session; one that may have gone on is ended again. Where there is none, nothing happens. */
-  end(): Promise<GrantFailure | undefined> {
-    const manager = this.#manager;
+  /** Forgets the tokens, and ends the session; one that may have continued is ended again. If there is none, nothing happens. */
+  async end(): Promise<GrantFailure | undefined> {
+    if (this.#manager !== undefined) this.#leaving = { manager: this.#manager, work: new SingleFlight(60_000) };
     this.#manager = undefined;
-    if (manager === undefined) return this.#ending.join(() => this.#end());
-    this.#leaving = manager;
-    return this.#ending.start((end) => this.#end().finally(end));
-  }
-
-  async #end(): Promise<GrantFailure | undefined> {
     const leaving = this.#leaving;
-    const failure = await leaving?.endSession();
+    const failure = await leaving?.work.join(() => leaving.manager.endSession());
     if (failure === undefined && this.#leaving === leaving) this.#leaving = undefined;
     return failure;
   }
@@ -56,7 +48,6 @@ export class UserTokens {
   readonly source: OpenTokenSource = (onToken) => {
     this.#listeners.add(onToken);
     return {
-      preload: () => this.#manager?.preload(),
       current: (deadline, maxRetries) => {
         const token = this.#manager?.current(deadline, maxRetries);
         return typeof token === "string" ? token : this.#ask(() => token);
@@ -70,23 +61,22 @@ export class UserTokens {
     };
   };
 
-  /** A session that was given by its refresh token is refused where it has ended, and only there. */
+  /** A session that was given by its refresh token is refused if it has ended, and only then. */
   async #ask<T>(work: (manager: TokenManager) => Promise<T> | undefined): Promise<T> {
     const manager = this.#manager;
-    const asked = manager === undefined ? undefined : work(manager);
-    if (asked === undefined) throw loginError("login_required", "there was no login, or a logout; let the user log in");
+    const asked = manager && work(manager);
+    if (asked === undefined) {
+      const code = "login_required";
+      throw new TokenError("Nobody is logged in: there was no login, or a logout. Let the user log in.", { code });
+    }
     try {
       return await asked;
     } catch (error) {
       if (!(error instanceof TokenError) || error.code !== "login_refused") throw error;
       if (this.#manager === manager) this.#hasEnded = true;
       const { status, serviceCode, serviceMessage } = error;
-      throw new TokenError("the user's session has expired, or was ended; let the user log in again", {
-        code: "session_ended",
-        status,
-        serviceCode,
-        serviceMessage,
-      });
+      const details = { code: "session_ended", status, serviceCode, serviceMessage } as const;
+      throw new TokenError("The user's session has expired, or was ended. Let the user log in again.", details);
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { TokenHold } from "../auth/token-hold.js";
+import type { TokenHold } from "../api/api-client.js";
 import type { FlowGauges, StoredGauges } from "../flows/gauges.js";
 
 /** What is read for one collection. Without a flow, only the client is known. */

@@ -1,15 +1,13 @@
 import { inspect } from "node:util";
 import { expect, it } from "vitest";
 import {
-  authorizationAddress,
-  logoutAddress,
+  endpointAddress,
   type PasswordAuth,
   parseAuthOptions,
-  tokenEndpointAddress,
   tokenLeewayOption,
 } from "../../src/auth/auth-options.js";
-import { tokenSourceKey } from "../../src/auth/token-source.js";
 import { ConfigError } from "../../src/core/errors.js";
+import { tokenSourceKey } from "../../src/http/token-source.js";
 
 const complete: PasswordAuth = {
   authUrl: "https://id.example",
@@ -151,11 +149,11 @@ it("names every form of the options where there is none", () => {
 
 it("joins the address of the token endpoint by hand, so that a base path stays", () => {
   // Whether http is allowed has been decided by then.
-  expect(tokenEndpointAddress({ ...complete, authUrl: "http://id.example" }).origin).toBe("http://id.example");
-  expect(() => tokenEndpointAddress({ ...complete, authUrl: "id.example" })).toThrow(
+  expect(endpointAddress({ ...complete, authUrl: "http://id.example" }, "token").origin).toBe("http://id.example");
+  expect(() => endpointAddress({ ...complete, authUrl: "id.example" }, "token")).toThrow(
     "auth.authUrl is text that is not",
   );
-  expect(tokenEndpointAddress({ ...complete, authUrl: "https://id.example:8443/sso/v2/" })).toEqual({
+  expect(endpointAddress({ ...complete, authUrl: "https://id.example:8443/sso/v2/" }, "token")).toEqual({
     origin: "https://id.example:8443",
     path: "/sso/v2/auth/realms/payments/protocol/openid-connect/token",
   });
@@ -164,12 +162,12 @@ it("joins the address of the token endpoint by hand, so that a base path stays",
 it("has the login page and the end of a session beside the token endpoint", () => {
   const provider = { ...complete, authUrl: "https://id.example/sso" };
   const beside = "/sso/auth/realms/payments/protocol/openid-connect";
-  expect(authorizationAddress(provider)).toEqual({ origin: "https://id.example", path: `${beside}/auth` });
-  expect(logoutAddress(provider)).toEqual({ origin: "https://id.example", path: `${beside}/logout` });
+  expect(endpointAddress(provider, "auth")).toEqual({ origin: "https://id.example", path: `${beside}/auth` });
+  expect(endpointAddress(provider, "logout")).toEqual({ origin: "https://id.example", path: `${beside}/logout` });
 });
 
 it("writes the realm as one segment of the path", () => {
-  const { origin, path } = tokenEndpointAddress({ ...complete, realm: "a/b?c#d e%2f" });
+  const { origin, path } = endpointAddress({ ...complete, realm: "a/b?c#d e%2f" }, "token");
   expect(path).toBe("/auth/realms/a%2Fb%3Fc%23d%20e%252f/protocol/openid-connect/token");
   expect(new URL(origin + path).pathname).toBe(path);
 });

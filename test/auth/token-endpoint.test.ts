@@ -3,6 +3,7 @@ import { expect, it, vi } from "vitest";
 import type { PasswordAuth } from "../../src/auth/auth-options.js";
 import { type GrantResult, TokenEndpoint } from "../../src/auth/token-endpoint.js";
 import { Deadline, Ended } from "../../src/core/deadline.js";
+import { ConfigError } from "../../src/core/errors.js";
 import type { Transport } from "../../src/wire/transport.js";
 import { WireFailure } from "../../src/wire/wire-failure.js";
 import { RecordedTracing } from "../events/recorded-tracing.js";
@@ -29,11 +30,11 @@ const auth = {
 
 /** An endpoint with these options before a transport. */
 function endpointOf(transport: Transport, options: Partial<PasswordAuth> = {}, timeoutMs = 60_000): TokenEndpoint {
-  return new TokenEndpoint({ auth: { ...auth, ...options }, transport, timeoutMs });
+  return new TokenEndpoint({ auth: { ...auth, timeoutMs, ...options }, transport });
 }
 
 async function login(reply: Reply, options: Partial<PasswordAuth> = {}): Promise<GrantResult> {
-  return endpointOf(new FakeTokenEndpoint(reply), options).login([]);
+  return endpointOf(new FakeTokenEndpoint(reply), options).login();
 }
 
 async function failureOf(reply: Reply, options: Partial<PasswordAuth> = {}) {
@@ -45,14 +46,14 @@ async function failureOf(reply: Reply, options: Partial<PasswordAuth> = {}) {
 async function bodyOf(options: Partial<PasswordAuth>, refreshToken?: string): Promise<string | undefined> {
   const fake = new FakeTokenEndpoint(granted("t"));
   const endpoint = endpointOf(fake, options);
-  await (refreshToken === undefined ? endpoint.login([]) : endpoint.refresh(refreshToken, []));
+  await (refreshToken === undefined ? endpoint.login() : endpoint.refresh(refreshToken));
   const [request] = fake.requests;
   return request && bodyText(request);
 }
 
 it("posts the form of a login to the described address, byte for byte", async () => {
   const fake = new FakeTokenEndpoint(granted("t"));
-  await endpointOf(fake).login([]);
+  await endpointOf(fake).login();
   expect(fake.requests.map((request) => ({ ...request, body: bodyText(request) }))).toEqual([
     {
       method: "POST",
@@ -87,8 +88,8 @@ it("sends client_secret with a refresh only when there is one", async () => {
 it("sends the client's id and secret in a header where the realm demands it", async () => {
   const fake = new FakeTokenEndpoint(granted("t"), granted("u"), responded(204, ""));
   const endpoint = endpointOf(fake, { clientAuthentication: "basic", clientSecret: "s:e+c r€t" });
-  await endpoint.login([]);
-  await endpoint.refresh("r", []);
+  await endpoint.login();
+  await endpoint.refresh("r");
   await endpoint.logout("r", new Deadline({}));
   expect(fake.requests.map(bodyText)).toEqual([
     "grant_type=password&username=b%C3%A4nk%40example.org&password=p%2Bw+d%25%26%3D%C3%A9",
@@ -113,17 +114,6 @@ it.each([
   ["token_type is in another case", { token_type: "bEARER" }],
 ])("takes a token whose %s", async (_, fields) => {
   expect(await login(granted("t", fields))).toMatchObject({ granted: { accessToken: "t" } });
-});
-
-it("parses a response once", async () => {
-  const reply = granted("t", { id_token: "not-a-jwt" });
-  const parse = vi.spyOn(JSON, "parse");
-  try {
-    await login(reply);
-    expect(parse.mock.calls.map(([text]) => text)).toEqual([reply.text]);
-  } finally {
-    parse.mockRestore();
-  }
 });
 
 it("reads only the fields of the response that it uses", async () => {
@@ -154,12 +144,9 @@ it.each([
   expect(await login(granted("t", { expires_in }))).toMatchObject({ granted: { lifetimeMs } });
 });
 
-it.each([undefined, null, "", 7, "half a pair \ud800"])(
-  "treats a refresh_token %j as absent",
-  async (refresh_token) => {
-    expect(await login(granted("t", { refresh_token }))).toMatchObject({ granted: { refreshToken: undefined } });
-  },
-);
+it.each([undefined, null, "", 7])("treats a refresh_token %j as absent", async (refresh_token) => {
+  expect(await login(granted("t", { refresh_token }))).toMatchObject({ granted: { refreshToken: undefined } });
+});
 
 it("counts a token's life from before its request was sent", async () => {
   vi.useFakeTimers({ toFake: ["Date", "performance"], now: 1_000_000 });
@@ -173,7 +160,7 @@ it("counts a token's life from before its request was sent", async () => {
       },
       close: () => fake.close(),
     };
-    expect(await endpointOf(slow, {}, 10_000).login([])).toMatchObject({ granted: { sentAt: before } });
+    expect(await endpointOf(slow, {}, 10_000).login()).toMatchObject({ granted: { sentAt: before } });
   } finally {
     vi.useRealTimers();
   }
@@ -191,7 +178,6 @@ it.each([
   ["no token_type", granted("t", { token_type: undefined })],
   ["a token bound to a key", granted("t", { token_type: "DPoP" })],
   ["a body that is not UTF-8", { ...granted("t"), broken: "not-utf8" }],
-  ["a body that is too large", { ...granted("t"), broken: "too-large" }],
   ["an error", responded(200, { error: "busy", error_description: "Not now" }, { "retry-after": "5" })],
 ] satisfies [string, Reply][])("calls a 200 with %s unreadable", async (_, reply) => {
   expect(await failureOf(reply)).toEqual({ class: "unreadable", status: 200 });
@@ -202,15 +188,16 @@ it.each([
   ["\n<!doctype html>", {}],
   ["Welcome", { "content-type": "text/html; charset=utf-8" }],
 ])("takes a 200 with the web page %j for an endpoint that is away", async (page, headers) => {
-  expect(await failureOf(responded(200, page, headers))).toEqual({ class: "failing", status: 200 });
+  expect(await failureOf(responded(200, page, headers))).toEqual({ class: "server-error", status: 200 });
 });
 
 it.each([
-  ["cut-short", "CUT_SHORT"],
-  ["timeout", "DEADLINE"],
-  ["abort", "ABORTED"],
-] as const)("takes a 200 that broke off (%s) for a response that was lost", async (broken, reason) => {
-  expect(await failureOf({ ...granted("t"), broken })).toEqual({ class: "maybe-sent", reason });
+  ["cut-short", { class: "broken-off", reason: "CUT_SHORT" }],
+  ["timeout", { class: "ended-reading", reason: "TIMEOUT" }],
+  ["abort", { class: "ended-reading", reason: "ABORT" }],
+  ["too-large", { class: "oversized", status: 200 }],
+] as const)("tells how a 200 broke off: %s", async (broken, failure) => {
+  expect(await failureOf({ ...granted("t"), broken })).toEqual(failure);
 });
 
 it.each([201, 206, 302, 401, 500])("takes no token out of a %i", async (status) => {
@@ -223,9 +210,9 @@ it("gives each request its own deadline, and leaves no timer", async () => {
   try {
     const fake = new FakeTokenEndpoint(granted("t"), maybeSent());
     const endpoint = endpointOf(fake, {}, 1234);
-    await endpoint.login([]);
+    await endpoint.login();
     vi.advanceTimersByTime(5000);
-    await endpoint.login([]);
+    await endpoint.login();
     expect(fake.timeoutsMs).toEqual([1234, 1234]);
     expect(vi.getTimerCount()).toBe(0);
     expect(signal).not.toHaveBeenCalled();
@@ -235,67 +222,48 @@ it("gives each request its own deadline, and leaves no timer", async () => {
   }
 });
 
+/** With a code of RFC 6749, and with anything else. */
 it.each([
-  [-1, "failing", "failing"],
-  [0, "failing", "failing"],
-  [100, "failing", "failing"],
-  [199, "failing", "failing"],
-  [201, "unreadable", "unreadable"],
-  [204, "unreadable", "unreadable"],
-  [299, "unreadable", "unreadable"],
-  [300, "redirected", "redirected"],
-  [301, "redirected", "redirected"],
-  [302, "redirected", "redirected"],
-  [303, "redirected", "redirected"],
-  [307, "redirected", "redirected"],
-  [399, "redirected", "redirected"],
-  [400, "refused", "blocked"],
+  [[-1, 0, 100, 199, 408, 409, 421, 425, 499, 500, 503, 999], "server-error", "server-error"],
+  [[201, 204, 299], "unreadable", "unreadable"],
+  [[300, 301, 302, 303, 307, 399], "redirect", "redirect"],
+  [[400, 403, 404, 405, 413, 415, 422, 431, 498], "refused", "refused-by-another"],
   // Whatever the body: to repeat such a login would lock the account.
-  [401, "refused", "refused"],
-  [403, "refused", "blocked"],
-  [404, "not-found", "not-found"],
-  [405, "not-found", "not-found"],
-  [408, "failing", "failing"],
-  [409, "failing", "failing"],
-  [413, "refused", "blocked"],
-  [415, "refused", "blocked"],
-  [418, "refused", "blocked"],
-  [421, "failing", "failing"],
-  [422, "refused", "blocked"],
-  [425, "failing", "failing"],
-  [429, "throttled", "throttled"],
-  [431, "refused", "blocked"],
-  [498, "refused", "blocked"],
-  [499, "failing", "failing"],
-  [500, "failing", "failing"],
-  [503, "failing", "failing"],
-  [999, "failing", "failing"],
-])("calls a %i with a code of RFC 6749 %s, and any other one %s", async (status, coded, others) => {
+  [[401], "unauthorized", "unauthorized"],
+  [[429], "throttled", "throttled-by-another"],
+])("reads the statuses %j as %s, or without a code of RFC 6749 as %s", async (statuses, coded, others) => {
   const codes = ["invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type"];
-  for (const error of [...codes, "invalid_scope"]) {
-    expect(await failureOf(responded(status, { error }))).toMatchObject({ class: coded, status });
+  for (const status of statuses) {
+    for (const error of [...codes, "invalid_scope"]) {
+      expect(await failureOf(responded(status, { error }))).toMatchObject({ class: coded, status });
+    }
+    for (const body of ["", "[]", { message: "no" }, { error: 7 }, { error: "" }, "invalid_grant"]) {
+      expect(await failureOf(responded(status, body))).toEqual({ class: others, status });
+    }
+    expect(await failureOf(responded(status, { error: "Realm not enabled" }))).toMatchObject({ class: others });
   }
-  for (const body of ["", "[]", { message: "no" }, { error: 7 }, { error: "" }, "invalid_grant"]) {
-    expect(await failureOf(responded(status, body))).toEqual({ class: others, status });
-  }
-  expect(await failureOf(responded(status, { error: "Realm not enabled" }))).toMatchObject({ class: others });
 });
 
 it.each([
   [notSent(), "unsent", "ECONNREFUSED"],
-  [untrusted(), "untrusted", "CERT_HAS_EXPIRED"],
+  [untrusted(), "unsent-for-good", "CERT_HAS_EXPIRED"],
   [maybeSent(), "maybe-sent", "ECONNRESET"],
-  [timedOut(), "maybe-sent", "DEADLINE"],
-  [new Ended("timeout", false), "unsent", "DEADLINE"],
+  [timedOut(), "ended", "DEADLINE"],
+  [new Ended("timeout", false), "ended-unsent", "DEADLINE"],
   [new WireFailure({ sent: true, reason: "not a code" }), "maybe-sent", "UNKNOWN"],
 ])("tells whether a request without a response was sent (case %#)", async (error, kind, reason) => {
-  expect(await failureOf(error)).toEqual({ class: kind, reason, isFirst: true });
+  expect(await failureOf(error)).toEqual({ class: kind, reason });
 });
 
 it("assumes after an unknown error that the request may have been sent, and shows nothing of the error", async () => {
   const transport: Transport = { send: () => Promise.reject(new Error("canary")), close: async () => {} };
-  const endpoint = endpointOf(transport);
-  expect(await endpoint.login([])).toEqual({ failure: { class: "maybe-sent", reason: "UNKNOWN", isFirst: true } });
+  expect(await endpointOf(transport).login()).toEqual({ failure: { class: "maybe-sent", reason: "UNKNOWN" } });
+});
+
+it("says why the transport can't be opened", async () => {
+  const closed = new ConfigError("undici is missing");
+  const transport: Transport = { send: () => Promise.reject(closed), close: async () => {} };
+  expect(await endpointOf(transport).login()).toEqual({ failure: { class: "unprepared", problem: closed.message } });
 });
 
 it("keeps the response's error, description and Retry-After", async () => {
@@ -307,16 +275,6 @@ it("keeps the response's error, description and Retry-After", async () => {
     serviceMessage: "Account is not fully set up",
     retryAfterMs: 7000,
   });
-});
-
-it("reads the error of a response of any content type", async () => {
-  const reply = responded(400, { error: "invalid_client" }, { "content-type": "text/plain" });
-  expect(await failureOf(reply)).toMatchObject({ serviceCode: "invalid_client" });
-});
-
-it("keeps a description of 300 characters whole", async () => {
-  const error_description = "long ".repeat(60).replace(/ $/, "!");
-  expect(await failureOf(responded(400, { error_description }))).toMatchObject({ serviceMessage: error_description });
 });
 
 it("cuts a long description short", async () => {
@@ -331,30 +289,15 @@ it.each(["invalid_grant", "Realm does not exist", "ungültig", "<b>", "x".repeat
   },
 );
 
-it.each(["x".repeat(257), "", 7, null])("leaves out an error such as %j", async (error) => {
-  expect(await failureOf(responded(400, { error }))).not.toHaveProperty("serviceCode");
-});
-
-it("redacts a secret in a description in every encoding", async () => {
-  const said = [
-    auth.password,
-    encodeURIComponent(auth.password),
-    String(new URLSearchParams({ "": auth.password })),
-    Buffer.from(auth.password).toString("base64"),
-    auth.username,
-    auth.clientSecret,
-  ].join(" or ");
-  const { serviceMessage } = await failureOf(responded(401, { error_description: `Wrong: ${said}` }));
-  expect(serviceMessage).toBe(
-    "Wrong: [redacted] or [redacted] or =[redacted] or [redacted] or [redacted] or [redacted]",
-  );
-});
-
-it("redacts a secret in Base64 without its padding", async () => {
-  const unpadded = Buffer.from(auth.password).toString("base64").replace(/=+$/, "");
-  expect(Buffer.from(auth.password).toString("base64")).not.toBe(unpadded);
-  const { serviceMessage } = await failureOf(responded(401, { error_description: `Wrong: ${unpadded}` }));
-  expect(serviceMessage).toBe("Wrong: [redacted]");
+it.each([
+  ["as it is", (secret: string) => secret],
+  ["in an address", encodeURIComponent],
+  ["in a form", (secret: string) => String(new URLSearchParams({ "": secret })).slice(1)],
+])("shows no secret that a description repeats %s", async (_, write) => {
+  for (const secret of [auth.password, auth.username, auth.clientSecret]) {
+    const { serviceMessage = "" } = await failureOf(responded(401, { error_description: `It is ${write(secret)} ` }));
+    expect(serviceMessage).not.toContain(write(secret));
+  }
 });
 
 it("keeps a description where the client has no secret", async () => {
@@ -365,22 +308,10 @@ it("keeps a description where the client has no secret", async () => {
 it("drops a description that repeats a secret too short to be redacted", async () => {
   const reply = responded(401, { error: "invalid_grant", error_description: "xy is wrong" });
   expect(await failureOf(reply, { password: "xy" })).toEqual({
-    class: "refused",
+    class: "unauthorized",
     status: 401,
     serviceCode: "invalid_grant",
   });
-});
-
-it("drops an error code that repeats a secret", async () => {
-  const reply = responded(401, { error: "no_canary-password_here" });
-  expect(await failureOf(reply, { password: "canary-password" })).not.toHaveProperty("serviceCode");
-});
-
-it("redacts the tokens that it was told of in a description", async () => {
-  const reply = responded(400, { error_description: "Token refresh-canary of access-canary is not active" });
-  const endpoint = endpointOf(new FakeTokenEndpoint(reply));
-  const result = await endpoint.refresh("refresh-canary", ["access-canary", "refresh-canary"]);
-  expect(result).toMatchObject({ failure: { serviceMessage: "Token [redacted] of [redacted] is not active" } });
 });
 
 it.each([
@@ -388,33 +319,31 @@ it.each([
   ["come from functions", { password: () => auth.password, clientSecret: () => auth.clientSecret }],
 ])("redacts the credentials of the last login in the description of a refresh where they %s", async (_, options) => {
   const error_description = `Not ${auth.username}, ${auth.password}, ${auth.clientSecret}`;
-  const endpoint = endpointOf(new FakeTokenEndpoint(granted("t"), responded(400, { error_description })), options);
-  await endpoint.login([]);
-  expect(await endpoint.refresh("refresh-of-t", [])).toMatchObject({
-    failure: { serviceMessage: "Not [redacted], [redacted], [redacted]" },
-  });
-});
-
-it("redacts a fixed password in the description of a refresh before there was a login", async () => {
-  const endpoint = endpointOf(new FakeTokenEndpoint(responded(400, { error_description: `Not ${auth.password}` })));
-  expect(await endpoint.refresh("given", [])).toMatchObject({ failure: { serviceMessage: "Not [redacted]" } });
+  const endpoint = endpointOf(
+    new FakeTokenEndpoint(granted("access-of-t"), responded(400, { error_description })),
+    options,
+  );
+  await endpoint.login();
+  const result = await endpoint.refresh("refresh-of-t");
+  expect(result).toHaveProperty("failure.serviceMessage");
+  expect(JSON.stringify(result)).not.toMatch(/b.nk@|p\+w|s=cret/);
 });
 
 it("is not affected when the options are changed afterwards", async () => {
   const options = { ...auth };
   const fake = new FakeTokenEndpoint(granted("t"));
-  const endpoint = new TokenEndpoint({ auth: options, transport: fake, timeoutMs: 1000 });
+  const endpoint = new TokenEndpoint({ auth: options, transport: fake });
   options.password = "changed";
-  await endpoint.login([]);
+  await endpoint.login();
   expect(fake.forms[0]?.password).toBe(auth.password);
 });
 
 it("never logs in where there is only a session that was given", async () => {
   const { username: _, password: __, ...client } = auth;
   const fake = new FakeTokenEndpoint(granted("t"));
-  const endpoint = new TokenEndpoint({ auth: client, transport: fake, timeoutMs: 1000 });
+  const endpoint = new TokenEndpoint({ auth: client, transport: fake });
   expect(endpoint.canLogIn).toBe(false);
-  expect(await endpoint.login([])).toEqual({ failure: { class: "session-ended" } });
+  expect(await endpoint.login()).toEqual({ failure: { class: "session-ended" } });
   expect(await endpoint.hasOtherCredentials()).toBe(false);
   expect(fake.requests).toEqual([]);
 });
@@ -425,8 +354,8 @@ const vaultIsAway = () => {
 
 it.each(["password", "clientSecret"])("tells why the function for %s gave no secret", async (secretName) => {
   const fake = new FakeTokenEndpoint(granted("t"));
-  expect(await endpointOf(fake, { [secretName]: vaultIsAway }).login([])).toEqual({
-    failure: { class: "no-secret", secretName, reason: "ECONNREFUSED" },
+  expect(await endpointOf(fake, { [secretName]: vaultIsAway }).login()).toEqual({
+    failure: { class: "no-secret", secretName, reason: "THREW" },
   });
   expect(fake.requests).toEqual([]);
 });
@@ -434,7 +363,9 @@ it.each(["password", "clientSecret"])("tells why the function for %s gave no sec
 it("waits for a secret no longer than for a response", async () => {
   const fake = new FakeTokenEndpoint(granted("t"));
   const endpoint = endpointOf(fake, { password: () => new Promise(() => {}) }, 5);
-  expect(await endpoint.login([])).toEqual({ failure: { class: "no-secret", reason: "DEADLINE" } });
+  expect(await endpoint.login()).toEqual({
+    failure: { class: "no-secret", secretName: "password", reason: "DEADLINE" },
+  });
   expect(fake.requests).toEqual([]);
 });
 
@@ -448,7 +379,7 @@ async function loggedIn(
   let password: () => Promise<string> | string = () => first;
   const fake = new FakeTokenEndpoint(granted("t"));
   const endpoint = endpointOf(fake, { password: () => password(), ...options }, timeoutMs);
-  await endpoint.login([]);
+  await endpoint.login();
   password = next;
   return endpoint;
 }
@@ -509,13 +440,13 @@ it.each([
 });
 
 it.each<[Reply, object]>([
-  [responded(199, ""), { class: "failing", status: 199 }],
-  [responded(300, ""), { class: "redirected", status: 300 }],
+  [responded(199, ""), { class: "server-error", status: 199 }],
+  [responded(300, ""), { class: "redirect", status: 300 }],
   [responded(400, { error: "invalid_client" }), { class: "refused", status: 400, serviceCode: "invalid_client" }],
-  [responded(400, ""), { class: "blocked", status: 400 }],
-  [responded(401, ""), { class: "refused", status: 401 }],
+  [responded(400, ""), { class: "refused-by-another", status: 400 }],
+  [responded(401, ""), { class: "unauthorized", status: 401 }],
   [responded(429, { error: "invalid_grant" }), { class: "throttled", status: 429, serviceCode: "invalid_grant" }],
-  [responded(503, { error: "invalid_grant" }), { class: "failing", status: 503, serviceCode: "invalid_grant" }],
+  [responded(503, { error: "invalid_grant" }), { class: "server-error", status: 503, serviceCode: "invalid_grant" }],
   [notSent(), { class: "unsent", reason: "ECONNREFUSED" }],
   [maybeSent(), { class: "maybe-sent", reason: "ECONNRESET" }],
 ])("tells that a session may go on (case %#)", async (reply, failure) => {
@@ -526,7 +457,7 @@ it("tells that a session may go on where there is no secret to end it with", asy
   expect(await endOf(responded(204, ""), { clientSecret: vaultIsAway })).toEqual({
     class: "no-secret",
     secretName: "clientSecret",
-    reason: "ECONNREFUSED",
+    reason: "THREW",
   });
 });
 
@@ -539,7 +470,7 @@ it("redacts what a refused logout held", async () => {
 async function follow(reply: Reply, options: Partial<PasswordAuth> = {}) {
   const tracing = new RecordedTracing();
   const transport = new FakeTokenEndpoint(reply);
-  await new TokenEndpoint({ auth: { ...auth, ...options }, transport, timeoutMs: 1000, tracing }).login([]);
+  await new TokenEndpoint({ auth: { ...auth, ...options }, transport, tracing }).login();
   return tracing.parts;
 }
 
@@ -556,7 +487,7 @@ it.each<[Reply, object]>([
   [responded(401, ""), { "http.response.status_code": 401, "error.type": "401" }],
   [responded(400, { error: "canary" }), { "http.response.status_code": 400, "error.type": "400" }],
   [responded(503, ""), { "http.response.status_code": 503, "error.type": "503" }],
-  [responded(302, ""), { "http.response.status_code": 302, "error.type": "redirected" }],
+  [responded(302, ""), { "http.response.status_code": 302, "error.type": "redirect" }],
   [responded(200, ""), { "http.response.status_code": 200, "error.type": "unreadable" }],
   [notSent(), { "error.type": "ECONNREFUSED" }],
   [untrusted(), { "error.type": "CERT_HAS_EXPIRED" }],

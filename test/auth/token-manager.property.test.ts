@@ -200,6 +200,7 @@ class World {
   #quietMs(response: Response, isLogin: boolean, seconds: number): number {
     if (response === "throttled") return Math.min(300, seconds) * 1000;
     if (response === "failing" || response === "unsent" || response === "maybe") return 100;
+    if (response === "redirect" || response === "untrusted") return 3000;
     if (response !== "refused" || !isLogin) return 0;
     this.#refusals += 1;
     return Math.min(60, 2 ** (this.#refusals - 1)) * 60_000;

@@ -112,6 +112,19 @@ describe("decisions", () => {
     expect(cells).toEqual(expected);
   });
 
+  it.each<[login: string, refresh: string, FailureClass[]]>([
+    ["retry none", "retry none", ["unsent", "ended-unsent", "throttled", "throttled-by-another"]],
+    ["retry none", "retry possible", ["maybe-sent", "ended", "server-error", "broken-off", "ended-reading"]],
+    ["fail none", "renew-token none", ["unauthorized", "refused", "refused-by-another"]],
+    ["fail none", "fail none", ["unsent-for-good", "redirect"]],
+    ["fail none", "fail possible", ["oversized", "unreadable"]],
+  ])("has %s for a login and %s for a refresh: %j", (login, refresh, classes) => {
+    for (const failure of classes) {
+      const cells = (["login", "refresh"] as const).map((grant) => decisions[failure][grant]);
+      expect(cells.map(({ reaction, effect }) => `${reaction} ${effect}`)).toEqual([login, refresh]);
+    }
+  });
+
   it("has a row in the tests for every class", () => {
     expect(new Set(rows.map(([, failure]) => failure))).toEqual(new Set(Object.keys(decisions)));
   });

@@ -302,9 +302,9 @@ it("says where it can't run", async () => {
   await expect(login.resume()).rejects.toThrow("there is no page here");
   new Tab(appUrl);
   vi.stubGlobal("crypto", {});
-  await expect(login.redirect()).rejects.toThrow("only when it was loaded over https");
+  await expect(login.redirect()).rejects.toThrow("only if it was loaded over https");
   vi.stubGlobal("crypto", undefined);
-  await expect(login.redirect()).rejects.toThrow("only when it was loaded over https");
+  await expect(login.redirect()).rejects.toThrow("only if it was loaded over https");
   vi.unstubAllGlobals();
   new Tab(appUrl);
   const full = () => {

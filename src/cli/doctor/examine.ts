@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { parseAuthOptions, parseAuthUrl } from "../../auth/auth-options.js";
-import { describeGrantFailure, type GrantFailure, toTokenError } from "../../auth/grant-failure.js";
 import { type Granted, TokenEndpoint } from "../../auth/token-endpoint.js";
+import { describeGrantFailure, type GrantFailure, isRefusal, toTokenError } from "../../auth/token-error.js";
 import { CrossBorderClient } from "../../client.js";
 import { Deadline } from "../../core/deadline.js";
 import { CrossBorderError } from "../../core/errors.js";
@@ -82,7 +82,7 @@ async function* examineService(known: Known): AsyncGenerator<Finding, void> {
   const transport = openTransport({ connections: 1, connectTimeoutMs: 5000, ...(await connection.clientOptions()) });
   const endpoint = new TokenEndpoint({ auth, transport });
   try {
-    const result = await endpoint.login([]);
+    const result = await endpoint.login();
     if ("failure" in result) {
       yield { check: "login", ...describeFailure(result.failure, endpoint.url) };
       yield* examineKeys(known, undefined);
@@ -101,7 +101,7 @@ async function* examineService(known: Known): AsyncGenerator<Finding, void> {
 function describeFailure(failure: GrantFailure, url: string): Result {
   const { found, check = "Check authUrl and realm" } = describeGrantFailure(failure, url);
   const remedy = check.charAt(0).toLowerCase() + check.slice(1);
-  return failed(failure.class === "refused" ? found : `${found} (${toTokenError(failure, url).code})`, remedy);
+  return failed(isRefusal(failure) ? found : `${found} (${toTokenError(failure, url).code})`, remedy);
 }
 
 async function* examineSession(granted: Granted, known: Known): AsyncGenerator<Finding, void> {

@@ -1,5 +1,5 @@
-import { type GrantFailure, toTokenError } from "../../auth/grant-failure.js";
 import { type Granted, type GrantResult, TokenEndpoint, type TokenEndpointOptions } from "../../auth/token-endpoint.js";
+import { type GrantFailure, isRefusal, toTokenError } from "../../auth/token-error.js";
 import { clock } from "../../core/clock.js";
 import { Deadline } from "../../core/deadline.js";
 import { isShowable } from "../../core/redact.js";
@@ -100,8 +100,12 @@ export class Prober {
       send: async (request, deadline) => (await this.#once(request, request.path, deadline)).response,
       close: () => Promise.resolve(),
     };
-    this.#endpoint = new TokenEndpoint({ auth, transport: counted, timeoutMs: timeoutMs + patienceMs, signal });
-    this.#lastEndpoint = new TokenEndpoint({ auth, transport: last, timeoutMs });
+    this.#endpoint = new TokenEndpoint({
+      auth: { ...auth, timeoutMs: timeoutMs + patienceMs },
+      transport: counted,
+      signal,
+    });
+    this.#lastEndpoint = new TokenEndpoint({ auth: { ...auth, timeoutMs }, transport: last });
   }
 
   /** How many requests there may still be. */
@@ -156,13 +160,13 @@ export class Prober {
   async logIn(): Promise<Granted> {
     // Each question would be one more attempt at a password that was refused, and identity servers lock accounts.
     if (this.#refusal !== undefined) throw this.tokenError(this.#refusal);
-    const result = await this.#endpoint.login([]);
-    if ("failure" in result && result.failure.class === "refused") this.#refusal = result.failure;
+    const result = await this.#endpoint.login();
+    if ("failure" in result && isRefusal(result.failure)) this.#refusal = result.failure;
     return this.#granted(result);
   }
 
   refresh(refreshToken: string): Promise<GrantResult> {
-    return this.#endpoint.refresh(refreshToken, []);
+    return this.#endpoint.refresh(refreshToken);
   }
 
   /** Never rejects. */

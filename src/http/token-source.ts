@@ -1,6 +1,6 @@
+import type { TokenHold } from "../api/api-client.js";
 import type { Deadline } from "../core/deadline.js";
 import type { TokenEvent } from "../events/events.js";
-import type { TokenHold } from "./token-hold.js";
 
 /** Where a login of the authorization code grant has its tokens for clients. */
 export const tokenSourceKey: unique symbol = Symbol("cross-border-payments.tokenSource");

@@ -16,54 +16,54 @@ async function newWork<T>(outlived?: Promise<unknown>[]) {
     ...(await original<typeof import("../../src/platform/platform.js")>()),
     waitUntil: outlived === undefined ? undefined : (work: Promise<unknown>) => void outlived.push(work),
   }));
-  const { JointWork } = await import("../../src/auth/joint-work.js");
-  return new JointWork<T>(limitMs);
+  const { SingleFlight } = await import("../../src/auth/single-flight.js");
+  return new SingleFlight<T>(limitMs);
 }
 
 /** Work that a runtime has dropped: it never settles. */
 const dropped = () => new Promise<never>(() => {});
 
 it("is one piece of work for all that ask meanwhile, and another one for those after it", async () => {
-  const joint = await newWork<number>();
+  const flight = await newWork<number>();
   let started = 0;
   const work = async () => ++started;
-  const both = [joint.join(work), joint.join(work)];
+  const both = [flight.join(work), flight.join(work)];
   expect(await Promise.all(both)).toEqual([1, 1]);
-  expect(joint.current).toBeUndefined();
-  expect(await joint.join(work)).toBe(2);
+  expect(flight.current).toBeUndefined();
+  expect(await flight.join(work)).toBe(2);
 });
 
 it("asks a runtime that ends work with its request to let this go on", async () => {
   const outlived: Promise<unknown>[] = [];
-  const joint = await newWork<string>(outlived);
-  const started = joint.start(async () => "done");
+  const flight = await newWork<string>(outlived);
+  const started = flight.join(async () => "done");
   expect(outlived).toEqual([started]);
 });
 
 it("is started anew where the runtime has dropped it nevertheless, and not sooner", async () => {
-  const joint = await newWork<string>([]);
-  const first = joint.start(dropped);
+  const flight = await newWork<string>([]);
+  const first = flight.join(dropped);
   vi.advanceTimersByTime(limitMs - 1);
-  expect(joint.current).toBe(first);
+  expect(flight.current).toBe(first);
   vi.advanceTimersByTime(1);
-  expect(joint.current).toBeUndefined();
-  expect(await joint.join(async () => "done")).toBe("done");
+  expect(flight.current).toBeUndefined();
+  expect(await flight.join(async () => "done")).toBe("done");
 });
 
 it("is never doubled where work goes on: an event loop that stood still has not read the response yet", async () => {
-  const joint = await newWork<string>();
-  const first = joint.start(dropped);
+  const flight = await newWork<string>();
+  const first = flight.join(dropped);
   vi.advanceTimersByTime(100 * limitMs);
-  expect(joint.current).toBe(first);
+  expect(flight.current).toBe(first);
 });
 
 it("is not ended by work that was given up before, and is done after all", async () => {
-  const joint = await newWork<string>([]);
+  const flight = await newWork<string>([]);
   let finish = (_result: string) => {};
-  const late = joint.join(() => new Promise((resolve) => (finish = resolve)));
+  const late = flight.join(() => new Promise((resolve) => (finish = resolve)));
   vi.advanceTimersByTime(limitMs);
-  const newer = joint.join(dropped);
+  const newer = flight.join(dropped);
   finish("late");
   expect(await late).toBe("late");
-  expect(joint.current).toBe(newer);
+  expect(flight.current).toBe(newer);
 });
