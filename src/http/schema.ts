@@ -20,7 +20,11 @@ export class SchemaLoader {
 
   async load(): Promise<Schemas> {
     const zod = await loadZod();
-    this.loaded ??= new Schemas(zod);
+    if (this.loaded === undefined) {
+      this.loaded = new Schemas(zod);
+      // zod's first schema takes 2 ms, which a call that comes later then doesn't wait for.
+      this.loaded.mismatches({ record: everyKind }, {});
+    }
     return this.loaded;
   }
 }
@@ -42,7 +46,7 @@ export class Schemas {
    *
    * @param value a record or, for a list, an array of records. Nothing is copied.
    */
-  mismatches({ record }: Operation, value: unknown): readonly Mismatch[] {
+  mismatches({ record }: Pick<Operation, "record">, value: unknown): readonly Mismatch[] {
     const schema = this.#recordSchema(record);
     const items: readonly object[] = Array.isArray(value) ? value : [value];
     const found: Differences = new Map();
@@ -128,6 +132,8 @@ const kinds: Readonly<Record<FieldKind, (zod: Zod) => $ZodType>> = {
     new $ZodNumberFormat({ type: "number", check: "number_format", format: "safeint", abort: false }),
   any: ({ $ZodUnknown }) => new $ZodUnknown({ type: "unknown" }),
 };
+
+const everyKind: FieldTable = { text: "text", decimal: "decimal", integer: "integer", any: "any" };
 
 function wantedOf(fields: FieldTable, field: string): string {
   return fieldKinds[kindOfField(fields, field) ?? "text"].wanted;

@@ -79,6 +79,7 @@ export async function openAgent(
   let reads = openReads();
   let writes = openWrites();
   let wroteAtMs = 0;
+  let closed: Promise<void> | undefined;
   return {
     get reads() {
       return reads;
@@ -99,8 +100,9 @@ export async function openAgent(
       void reads.close();
       reads = openReads();
     },
-    async close() {
-      await Promise.all([reads.close(), writes.close()]);
+    close() {
+      closed ??= Promise.all([reads.close(), writes.close()]).then(() => {});
+      return closed;
     },
   };
 }

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, vi } from "vitest";
 import { TokenManager, type TokenManagerOptions } from "../../src/auth/token-manager.js";
 import { Deadline } from "../../src/core/deadline.js";
 import { TokenError } from "../../src/core/errors.js";
+import { loadOpenIdClient } from "../../src/core/libraries.js";
 import type { TokenEvent } from "../../src/events/events.js";
 import { FakeTokenEndpoint, type Reply } from "./fake-token-endpoint.js";
 
@@ -74,7 +75,7 @@ export async function within<T>(
 
 /** Fakes the clocks and the timers, and first loads the grant's module: loading takes time that no fake can pass. */
 export async function fakeTime(): Promise<void> {
-  await import("../../src/auth/openid-grant.js");
+  await loadOpenIdClient();
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"], now: Date.UTC(2030, 0, 1) });
 }
 

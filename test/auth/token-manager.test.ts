@@ -912,3 +912,14 @@ it.each<[string, Reply[]]>([
     for (const secret of values) expect(shown).not.toContain(secret);
   }
 });
+
+it("keeps the credentials that it was made with", async () => {
+  const own = { ...auth };
+  const fake = new FakeTokenEndpoint(granted("a"));
+  const manager = new TokenManager({ auth: own, transport: fake });
+  own.username = "somebody else";
+  const deadline = new Deadline({ timeoutMs: 1000 });
+  await manager.current(deadline, 0);
+  deadline.finish();
+  expect(fake.forms).toMatchObject([{ username: auth.username }]);
+});

@@ -13,6 +13,7 @@ const rival = "stripe";
 /** From the start of a process: to the end of the import, and to the first answer. Interleaved, a process each. */
 export async function coldStart({ node, server, starts }) {
   const times = { [client]: [], [rival]: [], [yardstick]: [] };
+  const late = { [client]: [], [yardstick]: [] };
   const cached = [];
   const firstCall = async (name, options) => (await probe(node, "first-call.mjs", [name, server.origin], options)).ms;
   const withCache = () => firstCall(client, { env: { NODE_COMPILE_CACHE: cacheFolder } });
@@ -26,10 +27,13 @@ export async function coldStart({ node, server, starts }) {
       }
     }
     for (const name of [client, rival, yardstick]) times[name].push(await firstCall(name));
+    for (const name of [client, yardstick])
+      late[name].push((await probe(node, "late-call.mjs", [name, server.origin])).ms);
     cached.push(await withCache());
   }
   const { opened } = await probe(node, "start-idle.mjs", [server.origin]);
   const first = Object.fromEntries([client, rival, yardstick].map((name) => [name, spread(times[name])]));
+  const later = Object.fromEntries([client, yardstick].map((name) => [name, spread(late[name])]));
   const ms = ({ median, least, most }) => `${median.toFixed(1)} ms (${least.toFixed(1)}–${most.toFixed(1)})`;
   return [
     ...loads.map(({ how, ...found }) => {
@@ -47,7 +51,13 @@ export async function coldStart({ node, server, starts }) {
       met: first[client].median <= 2 * first[yardstick].median,
     },
     {
-      work: "the same with Node's compile cache",
+      work: "first call, one second after the client was made",
+      goal: `≤ 1.1 × ${yardstick}`,
+      found: `${ms(later[client])}; ${yardstick} ${ms(later[yardstick])}`,
+      met: later[client].median <= 1.1 * later[yardstick].median,
+    },
+    {
+      work: "from process start with Node's compile cache",
       goal: "",
       found: ms(spread(cached)),
     },

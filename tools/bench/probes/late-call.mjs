@@ -1,0 +1,11 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Time of the first call, one second after the contender was made: `late-call.mjs NAME ORIGIN`. */
+const [, , name, origin] = process.argv;
+const { contenders } = await import("../contenders.mjs");
+const contender = await contenders[name](origin);
+await sleep(1000);
+const startMs = performance.now();
+await contender.get();
+const ms = performance.now() - startMs;
+process.stdout.write(`${JSON.stringify({ ms })}\n`, () => process.exit());
