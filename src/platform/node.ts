@@ -125,7 +125,7 @@ function spkiOf(key: KeyObject): Uint8Array {
 }
 
 /**
- * Signs in the thread pool. For an RSA key, PKCS#1 v1.5 is the padding where none is named; naming it would cost Node 24 another 20 µs a
+ * Signs in the thread pool. For an RSA key, PKCS#1 v1.5 is the padding if none is named; naming it would cost Node 24 another 20 µs a
  * signature, since it then takes the key out of an object.
  */
 function signInPool(key: KeyObject, text: Uint8Array): Promise<Uint8Array> {

@@ -15,9 +15,9 @@ export type Join = (path: Uint8Array, body: Uint8Array) => Uint8Array;
 export interface PathFacts {
   /** As it was on the wire. */
   readonly path: string;
-  /** What of it is the service's base path, where that is known. */
+  /** The service's base path, if it is known. */
   readonly basePath?: string | undefined;
-  /** Scheme, host and port of the service, where they are known. */
+  /** Scheme, host, and port of the service, if they are known. */
   readonly origin?: string | undefined;
 }
 
