@@ -65,7 +65,7 @@ export interface ClientOptions {
   readonly tokenLeewayMs?: number | undefined;
   /**
    * Shares one session with other processes that log in as the same user: a `RedisTokenStore`, a `PostgresTokenStore`, or one of
-   * your own. Where the store is away, each process logs in on its own. Default: none; each client has its own session.
+   * your own. If the store is unavailable, each process logs in on its own. Default: none; each client has its own session.
    */
   readonly tokenStore?: TokenStore | undefined;
   /** The most sockets of the client's own to one origin, for reads and for writes each. Default: 64. */
@@ -257,7 +257,7 @@ export function resolveOptions(given: ClientOptions): ResolvedOptions {
   }
   if (options.signingKey !== undefined && maySendTwice(options)) {
     throw refuse(
-      "signingKey: a browser's `fetch` may send a payment twice by itself. Make payments in a back end, or give a `fetch` that sends each request once",
+      "signingKey: a browser's `fetch` may send a payment twice. Make payments in a back end, or give a `fetch` that sends each request once",
     );
   }
   if (options.tokenStore !== undefined && "accessToken" in options.auth) {

@@ -85,13 +85,13 @@ export class CrossBorderClient {
    * that say what was done.
    *
    * A GET is a read. Anything else is never sent again once it may have arrived, signed or not, unless the request is `idempotent`;
-   * then its failure is `possible`, or `none` where the service itself refused it or nothing was sent.
+   * then its failure is `possible`, or `none` if the service itself refused it or nothing was sent.
    *
    * @example
    * const refund = await client.request({
    *   method: "POST", path: "/refunds/{refundId}/approve", ids: ["42"], body: { reason: "duplicate" }, signed: true,
    * });
-   * @returns the response's JSON as it came, or undefined where it has no body. Nothing of it is checked.
+   * @returns the response's JSON as it came, or undefined if it has no body. Nothing of it is checked.
    * @throws {InvalidArgumentError} when a part can't be sent, or the path is described and its method writes.
    * @throws {ConfigError} when it is to be signed and the client has no signingKey.
    */
@@ -103,7 +103,7 @@ export class CrossBorderClient {
    * Tells whether the service is there and accepts the client's token: for health endpoints, and for the start of a process.
    *
    * Reads a list of one payment gateway, once: `GET /payment-gateways?_size=1`. It changes nothing, is not signed (unless
-   * `signedOperations` names `paymentGateways.list`), and logs in only where any other call would have to. `maxRetries` is 0 and
+   * `signedOperations` names `paymentGateways.list`), and logs in only if any other call would have to. `maxRetries` is 0 and
    * `timeoutMs` is 5,000 at most, unless `options` say otherwise.
    *
    * @returns what was found. A service that is down is no error.

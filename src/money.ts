@@ -90,7 +90,7 @@ export function times(one: Decimal, other: Decimal): Decimal {
   return { units: one.units * other.units, scale: one.scale + other.scale };
 }
 
-/** Below zero where the first is the smaller one, above zero where it is the larger, and zero where both have the same value. */
+/** Below zero if the first is smaller, above zero if it is larger, and zero if both have the same value. */
 export function compare(one: Decimal, other: Decimal): number {
   const [first, second] = alike(one, other);
   return first < second ? -1 : first > second ? 1 : 0;
@@ -103,7 +103,7 @@ function alike(one: Decimal, other: Decimal): readonly [bigint, bigint, number] 
 }
 
 /**
- * `dividend / divisor`, rounded once. Zero is printed without a sign, also where a negative quotient was rounded to it.
+ * `dividend / divisor`, rounded once. Zero is printed without a sign, also if a negative quotient was rounded to it.
  *
  * @throws {InvalidArgumentError} when the divisor is zero, or an option is not one of those that there are.
  */

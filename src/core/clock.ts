@@ -1,7 +1,7 @@
 /** What timers return, and what stops them. */
 export type Timer = unknown;
 
-/** Where all code of calls and flows gets its time from. */
+/** The source of time for calls and flows. */
 export interface Clock {
   /** Milliseconds since 1970. */
   wallMs(): number;

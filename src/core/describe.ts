@@ -51,7 +51,7 @@ export function looksLikeName(text: string): boolean {
   return /^(?!.*\d{3})[a-z_]\w{0,39}$/i.test(text);
 }
 
-/** A name that nobody knows, after "no field" or "no option". */
+/** An unknown name, after "no field" or "no option". */
 export function describeName(name: string): string {
   return name === "" || looksLikeName(name)
     ? JSON.stringify(name)
@@ -114,7 +114,7 @@ function editsBetween(one: string, other: string): number {
   return last[other.length] ?? 0;
 }
 
-/** Where a page of the documentation is read, or a section of it. `package.json` names the same repository. */
+/** The address of a page of the documentation, or of a section of it. `package.json` names the same repository. */
 export function docsPage(page: string): string {
   return `https://github.com/cross-border-payments/cross-border-payments/blob/main/docs/${page}`;
 }

@@ -31,7 +31,7 @@ export interface SentRequest {
 
 /** What was signed, told without any secret: for comparing with what the service saw. */
 export interface SignedText {
-  /** The path that was signed, base path included. It takes no part in printing where it holds what the request keeps secret, such as an account. */
+  /** The path that was signed, base path included. It isn't printed if it holds something confidential, such as an account. */
   readonly path: string;
   /** SHA-256 of the raw body, in hex. */
   readonly bodySha256: string;
@@ -146,7 +146,7 @@ export class CrossBorderError extends Error {
   readonly effect: Effect;
   /** The address of what the documentation says about the code: what happened, and what to do. It holds nothing else of the error. */
   readonly docUrl: string;
-  /** Such as `payments.create`, where the error belongs to one call. */
+  /** Such as `payments.create`, if the error belongs to one call. */
   declare readonly operation?: string;
   /** How often the request was tried. */
   declare readonly attempts?: number;
@@ -164,7 +164,7 @@ export class CrossBorderError extends Error {
    * part in printing or in `JSON.stringify`.
    */
   declare readonly serviceMessage?: string;
-  /** Set where the sender's money had been taken before the failure, together with the id of the intent it was taken for. */
+  /** Set if the sender's money had been taken before the failure, together with the id of the intent it was taken for. */
   declare funds?: FundsTaken & { readonly intentId: string };
 
   constructor(message: string, details: ErrorDetails) {
@@ -191,7 +191,7 @@ export class CrossBorderError extends Error {
 
 /**
  * An argument of a call is wrong: thrown before any I/O, with `effect` `none`. Or a durable flow refuses the call because of how far it
- * has got: then `code` begins with `flow_` or `quote_`, and `effect` is `possible` where that flow may have paid.
+ * has got: then `code` begins with `flow_` or `quote_`, and `effect` is `possible` if that flow may have paid.
  */
 export class InvalidArgumentError extends CrossBorderError {
   constructor(message: string, details: Partial<ErrorDetails> = {}) {
@@ -218,7 +218,7 @@ export class SigningError extends CrossBorderError {
  *
  * - `login_refused`: the credentials or the client are wrong, or the account is locked, which looks the same. Every call fails at
  *   once until `heldUntilMs`: 1 min after the first refusal, then 2, 4, … 60. Other credentials end that.
- * - `login_required`: nobody is logged in to the `BrowserLogin` or the `ServerSession`.
+ * - `login_required`: no user is logged in to the `BrowserLogin` or the `ServerSession`.
  * - `session_ended`: the user's session has expired, or an administrator has ended it. A new login begins another one.
  * - `login_state_mismatch`: the callback does not belong to the login that this user began: another tab's, a replayed one, or a forged
  *   one. Like the next six, it comes from the callback of a login; nothing was stored, and a new login can begin at once.
@@ -238,7 +238,7 @@ export class SigningError extends CrossBorderError {
  * - `token_endpoint_redirected`: it responded with a redirect, which is never followed.
  * - `token_response_unreadable`: its response holds no bearer token.
  * - `token_request_failed`: the request could not be made at all.
- * - `token_rejected`: the service refused a token with 401, and no other token was available. Where tokens are refused as soon
+ * - `token_rejected`: the service refused a token with 401, and no other token was available. If tokens are refused as soon
  *   as they are issued (another audience, clocks apart), no other one is requested until `heldUntilMs`: 10 s at first, 5 min at most.
  * - `token_source_failed`: a function of the options failed: `accessToken`, `password` or `clientSecret`.
  * - `token_source_invalid`: the `accessToken` function gave something that can be no token.
@@ -294,7 +294,7 @@ export class OutcomeUnknownError extends CrossBorderError {
 
 /**
  * The service responded, but not in the form that is described: not JSON, of another shape, not this record, too large or cut short.
- * On a write, `effect` is `done` only where what came identifies the record.
+ * On a write, `effect` is `done` only if the response identifies the record.
  */
 export class UnexpectedResponseError extends CrossBorderError {
   declare readonly status: number;
@@ -319,7 +319,7 @@ export class PagingError extends CrossBorderError {
  * A journal could not read or store a flow: no room, a broken disk, a database that can't be reached. `effect` is `none`: the
  * journal is not part of the service.
  *
- * `stored` is `nothing` where the database said so: what was there is still there. It is `unknown` where no response
+ * `stored` is `nothing` if the database said so: what was there is still there. It is `unknown` if no response
  * came from the database: then all of it was stored or nothing, and reading tells which.
  */
 export class JournalError extends CrossBorderError {

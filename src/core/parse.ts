@@ -15,7 +15,7 @@ export interface Check {
 /** One option: what it must be, what it is when it is left out, and its line in the documentation. */
 export interface Option<Value> extends Check {
   readonly default?: Value;
-  /** The default as the documentation gives it, where `default` does not say it. */
+  /** The default as the documentation gives it, if `default` doesn't say it. */
   readonly documentedDefault?: string;
   /** The option's line in the documentation. */
   readonly documentation: string;
@@ -44,7 +44,7 @@ export function assertOptions(...given: Parameters<typeof parseOptions>): void {
 /**
  * Checks an object of options against its table, and returns a copy: each option is read once.
  *
- * @param what begins the message where the object itself is wrong, such as `the client's options`.
+ * @param what begins the message if the object itself is wrong, such as `the client's options`.
  * @param refuse makes the error of a message.
  * @param hint follows the message about an option that does not exist.
  */

@@ -40,5 +40,5 @@ export function parseRetryAfterMs(value: string | undefined, nowMs: number): num
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
 }
 
-/** What waits by itself takes a longer wait for a mistake, or a ban: one request an hour harms no service. */
+/** Automatic waits treat a longer one as a mistake, or a ban: one request an hour harms no service. */
 export const maxRetryAfterMs = 3_600_000;

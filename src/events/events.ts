@@ -61,14 +61,14 @@ export interface SuccessEvent {
  */
 export interface FailureEvent {
   readonly operation: string;
-  /** Absent where a token was wanted for no call. */
+  /** Absent if the token was requested for no call. */
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** The path with its parameters unfilled; absent where the method is. */
+  /** The path with its parameters unfilled; absent if the method is. */
   readonly path?: string;
   /** The error's `code`. */
   readonly code: ErrorCode;
   readonly effect: Effect;
-  /** How often the request was tried; 0 where nothing was sent. */
+  /** How often the request was tried; 0 if nothing was sent. */
   readonly attempts: number;
   /** The whole call: token, signature, attempts and waits. */
   readonly durationMs: number;
@@ -106,10 +106,10 @@ export function readClientHooks(on: ClientEvents): ClientEvents {
 /** A token was obtained from the token endpoint. */
 export interface TokenEvent {
   readonly grant: "password" | "refresh_token";
-  /** Its lifetime, counted from before the request; absent where the response gave none. */
+  /** Its lifetime, counted from before the request; absent if the response gave none. */
   readonly expiresInMs?: number;
   /**
-   * With a `tokenStore` only: whether the token lies there for the other processes. Where it is false time and again, the store
+   * With a `tokenStore` only: whether the token lies there for the other processes. If it is false again and again, the store
    * can't be used.
    */
   readonly shared?: boolean;
@@ -134,7 +134,7 @@ export interface FlowEvent {
   readonly from: FlowPhase | undefined;
   /** The same as `from` if the step failed, or a wait was stored. */
   readonly to: FlowPhase;
-  /** `possible` if the step failed, since the flow may still pay, or if it led to an outcome that nobody knows; otherwise absent. */
+  /** `possible` if the step failed, since the flow may still pay, or if it led to an unknown outcome; otherwise absent. */
   readonly effect?: Effect;
   /** Of a step that failed: the library's own code of what it failed with, if that was an error of the library's. */
   readonly code?: ErrorCode;
@@ -156,7 +156,7 @@ export interface DecisionEvent {
   readonly by: string;
   /** Why it was decided or proposed, as it was given. */
   readonly why: string;
-  /** Who proposed it, if that was somebody else. */
+  /** Who proposed it, if that was another person. */
   readonly proposedBy?: string;
   /** Set if it was decided although the list of payments proves nothing. */
   readonly withoutProof?: true;
@@ -188,7 +188,7 @@ export interface JournalEvent {
   /** The method of `Journal`. */
   readonly operation: string;
   readonly durationMs: number;
-  /** Where it failed: the error's own code, or OpenTelemetry's word for an error that is not the library's. */
+  /** If it failed: the error's own code, or OpenTelemetry's word for an error that is not the library's. */
   readonly code?: ErrorCode | "_OTHER";
 }
 

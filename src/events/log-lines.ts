@@ -61,7 +61,7 @@ export function defaultLogger(): Logger | undefined {
   const lowest = levels.findIndex((name) => name === (level === "info" ? "warn" : level));
   if (lowest < 0) throw new ConfigError("CROSS_BORDER_LOG must be debug, info, warn, error, or off");
   const writeAt = (name: LogLevel) => (fields: unknown, message: unknown) => {
-    // biome-ignore lint/suspicious/noConsole: whoever sets the variable asks for these lines
+    // biome-ignore lint/suspicious/noConsole: the variable asks for these lines
     if (levels.indexOf(name) >= lowest) console.error(`cross-border-payments ${name}: ${message}`, fields);
   };
   return { debug: writeAt("debug"), warn: writeAt("warn"), error: writeAt("error") };
@@ -106,7 +106,7 @@ const fieldNames = {
   serviceCode: "cross_border.service_code",
 };
 
-/** What a function of the bank's threw may hold anything. OpenTelemetry's word for a type that nobody knows is `_OTHER`. */
+/** What a function of the bank's threw may hold anything. OpenTelemetry's word for an unknown type is `_OTHER`. */
 function errorFields(error: unknown): Record<string, unknown> {
   return { "error.type": error instanceof CrossBorderError ? error.code : "_OTHER" };
 }
@@ -121,7 +121,7 @@ function fieldsOf(event: unknown): Record<string, unknown> {
   return fields;
 }
 
-/** A call that did nothing is its caller's affair; of one whose outcome is unknown somebody has to know. */
+/** The caller deals with a call that did nothing. An operator must know of an unknown outcome. */
 const failureLevels = { none: "debug", done: "warn", possible: "error" } as const;
 
 const failureTexts = {
@@ -130,7 +130,7 @@ const failureTexts = {
   possible: "it may have been done",
 } as const;
 
-/** A refusal ends a payment somebody wanted, and the flow may have no caller any more to whom its outcome says so. */
+/** A refusal ends a payment, and the flow may have no caller any more that sees its outcome. */
 function stepLevel({ from, to, effect }: FlowEvent): LogLevel {
   const isOpen = effect !== undefined;
   if (to !== from && (to === "held" || (to === "unknown" && isOpen))) return "error";

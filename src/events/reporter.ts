@@ -26,7 +26,7 @@ export interface Reported {
   readonly decision: DecisionEvent;
   /** For metrics alone. */
   readonly journal: JournalEvent;
-  /** What failed in `work` of a flow, which goes on after it. */
+  /** What failed in `work` of a flow, which continues. */
   readonly error: unknown;
 }
 
@@ -40,7 +40,7 @@ export interface Listener extends ClientEvents {
   error?(error: unknown): unknown;
 }
 
-/** Where a subscriber of the process hears of an event, if there is such a place. */
+/** The diagnostics channels, by event. */
 export type Channels = Partial<Readonly<Record<EventName, Channel>>>;
 
 const channelEvents = ["response", "success", "failure", "retry", "mismatch", "token", "flow"] as const;
@@ -53,13 +53,13 @@ export function openChannels(): Channels {
 
 /** The one source of events: everything that a client or a flow tells of itself goes through it, to all who listen. */
 export interface Reporter {
-  /** Whether anybody listens. An event that nobody wants need not be made. */
+  /** Whether anything listens. Otherwise the event need not be made. */
   wants(name: EventName): boolean;
   /** Never throws: the mistakes of listeners are their own. */
   emit<Name extends EventName>(name: Name, event: Reported[Name]): void;
-  /** Absent where nobody follows the work. */
+  /** Absent if nothing follows the work. */
   readonly tracing: Tracing | undefined;
-  /** Does the work, followed if anybody follows it. */
+  /** Does the work, followed if there is a tracing. */
   follow<T>(part: () => Part, work: (followed: Followed) => Promise<T>): Promise<T>;
   /** The same with one listener more. */
   with(listener: Listener): Reporter;
@@ -101,14 +101,14 @@ export type Attributes = Readonly<Record<string, string | number | boolean | und
 export interface Part {
   /** Of few different values: no ids. */
   readonly name: string;
-  /** `client` where a request leaves the process. */
+  /** `client` if a request leaves the process. */
   readonly kind: "internal" | "client";
   readonly attributes: Attributes;
 }
 
 /** A part that is under way. */
 export interface Followed {
-  /** Where it is false, nobody will ever know of this part, and those within it need not be followed. */
+  /** If it is false, this part is not recorded, and those within it need not be followed. */
   readonly isSeen: boolean;
   /** Headers that tell the receiver of a request what it is a part of. */
   readonly headers: Readonly<Record<string, string>>;
@@ -125,7 +125,7 @@ export interface Tracing {
   follow<T>(part: Part, work: (followed: Followed) => Promise<T>): Promise<T>;
 }
 
-/** Does the work, followed where anybody follows it. */
+/** Does the work, followed if there is a tracing. */
 export function follow<T>(
   tracing: Tracing | undefined,
   part: () => Part,
@@ -144,13 +144,13 @@ export function traceHeaders(injected: Readonly<Record<string, unknown>>): Reado
   return Object.fromEntries(valid.map(([name, value]) => [name.toLowerCase(), String(value)]));
 }
 
-/** Where requests go, as OpenTelemetry names it. */
+/** The server of requests, as OpenTelemetry names it. */
 export function serverAttributes(origin: string): Attributes {
   const { hostname, port, protocol } = new URL(origin);
   return { "server.address": hostname, "server.port": Number(port) || (protocol === "https:" ? 443 : 80) };
 }
 
-/** Where a telemetry has what a client needs of it. */
+/** The key of the parts of a telemetry that a client needs. */
 export const telemetryKey: unique symbol = Symbol("cross-border-payments.telemetry");
 
 /** Whom a client tells of its work beside hooks and logger. `openTelemetry` makes one; it is not meant to be implemented. */

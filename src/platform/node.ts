@@ -3,7 +3,6 @@ import type { Channel, KeyObjectLike, KeyPairDer, Platform, PrivateKey, PublicKe
 
 export { readTlsMaterial } from "./tls-material.js";
 export { openAgent } from "./undici-agent.js";
-export { decompression } from "./zlib-decompression.js";
 
 export const mayResendPosts: Platform["mayResendPosts"] = false;
 
@@ -11,7 +10,37 @@ export const sendsUserAgent: Platform["sendsUserAgent"] = true;
 
 export const mayCompile: Platform["mayCompile"] = true;
 
-/** Work goes on until it is done. */
+/** In the thread pool. */
+export const decompression: Platform["decompression"] = {
+  accepted: "gzip, br",
+  decode(body, coding, maxBytes) {
+    // Loaded with the first body that is encoded.
+    const { gunzip, brotliDecompress } = process.getBuiltinModule("node:zlib");
+    const decompress: Decompress | undefined =
+      coding === "gzip" ? gunzip : coding === "br" ? brotliDecompress : undefined;
+    return new Promise((resolve) => {
+      if (body.length === 0) resolve(body);
+      else if (decompress === undefined) resolve("encoded");
+      else
+        decompress(body, { maxOutputLength: maxBytes }, (error, bytes) =>
+          resolve(error === null ? bytes : decompressionProblem(error)),
+        );
+    });
+  },
+};
+
+type Decompress = (
+  body: Uint8Array,
+  options: { readonly maxOutputLength: number },
+  done: (error: NodeJS.ErrnoException | null, bytes: Uint8Array) => void,
+) => void;
+
+function decompressionProblem({ code }: NodeJS.ErrnoException): "cut-short" | "encoded" | "too-large" {
+  if (code === "ERR_BUFFER_TOO_LARGE") return "too-large";
+  return code === "Z_BUF_ERROR" ? "cut-short" : "encoded";
+}
+
+/** Work continues until it is done. */
 export const waitUntil: Platform["waitUntil"] = undefined;
 
 export function isKeyObject(value: unknown): value is KeyObjectLike {
@@ -96,7 +125,7 @@ function spkiOf(key: KeyObject): Uint8Array {
 }
 
 /**
- * Signs in the thread pool. For an RSA key, PKCS#1 v1.5 is the padding where none is named; naming it would cost Node 24 another 20 µs a
+ * Signs in the thread pool. For an RSA key, PKCS#1 v1.5 is the padding if none is named; naming it would cost Node 24 another 20 µs a
  * signature, since it then takes the key out of an object.
  */
 function signInPool(key: KeyObject, text: Uint8Array): Promise<Uint8Array> {

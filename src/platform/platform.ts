@@ -20,7 +20,7 @@ export interface KeyPairDer {
   readonly spki: Uint8Array;
 }
 
-/** Where the process tells its subscribers. */
+/** A diagnostics channel of the process. */
 export interface Channel {
   readonly hasSubscribers: boolean;
   publish(message: unknown): void;
@@ -57,17 +57,17 @@ export interface Platform {
   sha256(bytes: Uint8Array): Promise<Uint8Array>;
   /** Opens the sockets of a client. On the web there is none: requests are sent by `fetch`. */
   readonly openAgent: ((options: AgentOptions) => Promise<UndiciAgent>) | undefined;
-  /** Whether that `fetch` sends a request again by itself where a connection that was used before breaks, even if it is a payment. */
+  /** Whether `fetch` automatically resends a request if a reused connection breaks, even a payment. */
   readonly mayResendPosts: boolean;
   /** Whether requests name this package as their `User-Agent`. A page's would need the leave of the service's CORS rules. */
   readonly sendsUserAgent: boolean;
   /** Reads the certificates and keys for those sockets. */
   readonly readTlsMaterial: ((given: TlsOptions) => TlsMaterial) | undefined;
-  /** Decodes the responses that those sockets bring. On the web there is none: `fetch` decodes by itself. */
+  /** Decodes the responses that those sockets bring. On the web there is none: `fetch` decodes them. */
   readonly decompression: Decompression | undefined;
   /**
-   * Lets work go on that one of the requests to a runtime has begun, when that request has been responded to. Only Workers end such
-   * work, without a word: what waits for its result waits for ever. Never throws.
+   * Lets work continue that a request to a runtime has begun, after that request has been responded to. Only Workers end such work
+   * silently: what waits for its result waits for ever. Never throws.
    */
   readonly waitUntil: ((work: Promise<unknown>) => void) | undefined;
   /** A channel for the diagnostics of the process. On the web there are none. */

@@ -56,10 +56,10 @@ export const mayCompile: Platform["mayCompile"] = false;
 /** `fetch` takes no certificates. */
 export const readTlsMaterial: Platform["readTlsMaterial"] = undefined;
 
-/** `fetch` decodes by itself. */
+/** `fetch` decodes responses. */
 export const decompression: Platform["decompression"] = undefined;
 
-/** There is nobody to subscribe. */
+/** There are no subscribers. */
 export const openChannel: Platform["openChannel"] = undefined;
 
 /** In a browser, pending work stops when the page closes. */

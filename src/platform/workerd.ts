@@ -22,7 +22,7 @@ export const mayResendPosts: Platform["mayResendPosts"] = false;
 
 export const sendsUserAgent: Platform["sendsUserAgent"] = true;
 
-/** Where the runtime has no such module, or no request is being handled, nothing can be done. */
+/** If the runtime has no such module, or no request is being handled, nothing can be done. */
 export const waitUntil: Platform["waitUntil"] = (work) => {
   import("cloudflare:workers").then(({ waitUntil }) => waitUntil(work)).catch(() => {});
 };

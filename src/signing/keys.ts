@@ -169,7 +169,7 @@ function readPrivateKey(input: unknown, passphrase?: string): PrivateKey | strin
 }
 
 function readPublicPem(text: string): PublicKey | string {
-  // A public key could be made of a private one or of a certificate, and nobody would see the mistake.
+  // A public key could be made of a private one or of a certificate, and the mistake would go unseen.
   if (text.includes("PRIVATE KEY-----")) return privateKeyFound;
   if (text.split("-----BEGIN").length > 2) return "a text of several PEM blocks";
   if (!text.includes("PUBLIC KEY-----")) return unreadablePem(text);

@@ -172,7 +172,7 @@ export interface RequestToSign {
 
 /**
  * Signs a request: the value of `X-SERVICE-SIGNATURE-BASE64`, RSA with SHA-256 and PKCS#1 v1.5 over path and body, Base64 on
- * one line (Interface description 0.0.1, "Digital signatures"). The client does this by itself; this is for requests that are
+ * one line (Interface description 0.0.1, "Digital signatures"). The client does this automatically; this is for requests that are
  * sent otherwise.
  *
  * The same key, path and body always give the same signature.
@@ -221,7 +221,7 @@ export async function verifySignature({ publicKey, path, body, signature }: Sign
   return bytes !== undefined && key.verify(text, bytes);
 }
 
-/** The bytes of a signature; undefined where the text is not the one Base64 that stands for them: padded, on one line. */
+/** The bytes of a signature; undefined if the text is not the one Base64 that stands for them: padded, on one line. */
 export function decodeSignature(text: string): Uint8Array | undefined {
   const bytes = decodeBase64(text);
   return bytes !== undefined && encodeBase64(bytes) === text ? bytes : undefined;

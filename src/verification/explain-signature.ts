@@ -113,7 +113,7 @@ function unknownText({ digest, hash }: OpenedSignature, wantedDigest: string): S
   );
 }
 
-/** The bytes of a signature as somebody wrote it, and what is wrong with how they did. */
+/** The bytes of a signature, and what is wrong with how it was written. */
 interface SignatureBytes {
   readonly bytes: Uint8Array;
   readonly mistake?: SignatureFinding;

@@ -88,7 +88,7 @@ export async function verifyDepositRecord(deposit: SignedDeposit, options: Verif
   return verifyRecord(deposit, depositRules, options);
 }
 
-/** Where a record keeps the request that created it, and what the two have in common. */
+/** The fields in which a record keeps the request that created it, and what the two have in common. */
 interface RecordRules {
   readonly path: string;
   readonly body: string;
@@ -98,7 +98,7 @@ interface RecordRules {
   readonly creation: () => Operation;
   /** Fields of the body that are not the record's own. */
   readonly notCompared: readonly string[];
-  /** Fields that the service may fill in where the body leaves them empty. */
+  /** Fields that the service may fill in if the body leaves them empty. */
   readonly filledIn: readonly string[];
 }
 
@@ -149,7 +149,7 @@ function storedText(record: object, field: string): string {
 
 /**
  * Whether a request of this path makes such a record, below whatever base path. What was signed for another one, such as a trial, made
- * none; and nothing stands between path and body, so that a signature alone does not show where the path ended.
+ * none. And nothing stands between path and body, so that a signature alone does not show where the path ended.
  */
 function creates({ creation }: RecordRules, path: string): boolean {
   const [pathname = ""] = path.split("?");

@@ -130,7 +130,7 @@ export const importTable: ImportTable = {
     "node:tls": ["platform/tls-material.ts", "settings/proxy.ts", "cli/doctor"],
     "node:url": ["cli"],
     "node:util": ["platform/node.ts", "sandbox/id-tokens.ts", "cli"],
-    "node:zlib": ["platform/zlib-decompression.ts"],
+    "node:zlib": ["platform/node.ts"],
     "node:timers": ["journals", "testing/verify-journal.ts", "testing/verify-token-store.ts"],
   },
 };

@@ -217,7 +217,7 @@ const common = {
 const headersOf = (name: OperationName, body: string) => ({
   ...common,
   ...(name.endsWith(".list")
-    ? { "accept-encoding": expect.stringMatching(/^gzip, br(, zstd)?$/), "cache-control": "no-cache" }
+    ? { "accept-encoding": "gzip, br", "cache-control": "no-cache" }
     : { "accept-encoding": "identity" }),
   ...(body !== "" && { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) }),
 });

@@ -55,7 +55,6 @@ describe("the text", () => {
     ],
     ["path: signed with no query, though the request has one", path + body, { path: `${path}?a=b` }],
     ["path: signed with a slash at the end of the path", `${path}/${body}`],
-    ["path: signed with the method in front of the path", `POST ${path}${body}`],
     ["path: signed with no path", body],
     // What nginx makes of paths if its proxy_pass has one: decoded as far as it goes, slashes merged, a prefix replaced.
     [
@@ -101,7 +100,6 @@ describe("the text", () => {
       "body: signed with the SHA-256 of the body (hex) in place of the body",
       path + createHash("sha256").update(body).digest("hex"),
     ],
-    ["body: signed with the body in Latin-1", Buffer.concat([Buffer.from(path), Buffer.from(body, "latin1")])],
     [
       "body: signed with the body written anew (without white space, its fields sorted), and not the bytes that were sent",
       path + JSON.stringify(Object.fromEntries(Object.entries(content).sort())),
