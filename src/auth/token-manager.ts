@@ -1,7 +1,7 @@
 import type { TokenHold } from "../api/api-client.js";
 import { clock, later, leftMs, now, type Timestamp } from "../core/clock.js";
 import { Deadline, Ended } from "../core/deadline.js";
-import { TokenError } from "../core/errors.js";
+import { ConfigError, TokenError } from "../core/errors.js";
 import { loadOpenIdClient } from "../core/libraries.js";
 import type { TokenEvent } from "../events/events.js";
 import type { Tracing } from "../events/reporter.js";
@@ -157,7 +157,7 @@ export class TokenManager implements TokenSource {
   async #waitForToken(deadline: Deadline, maxRetries: number): Promise<string> {
     // A call that has ended already requests nothing.
     deadline.assertNotEnded();
-    let failed: TokenError | undefined;
+    let failed: TokenError | ConfigError | undefined;
     try {
       for (;;) {
         await this.#tryToEndHold(deadline);
@@ -167,7 +167,12 @@ export class TokenManager implements TokenSource {
         const renewal = held === undefined ? await deadline.race(this.#renewOnce()) : { ...held, hold: held };
         if ("token" in renewal) return renewal.token;
         const { failure, hold } = renewal;
-        failed = toTokenError(failure, this.#endpoint.url, hold?.until.wallMs);
+        // What keeps every request from being made is an option or a package, and no login.
+        const { problem } = failure;
+        failed =
+          problem === undefined
+            ? toTokenError(failure, this.#endpoint.url, hold?.until.wallMs)
+            : new ConfigError(problem);
         if (hold === undefined || !mayWait(hold, deadline, maxRetries)) throw failed;
         await waitUntilOver(hold, deadline);
       }

@@ -132,7 +132,7 @@ it("makes spans of a call, its token request and its attempts, below the caller'
 it.each([
   ["succeeded", undefined, { "http.response.status_code": 200 }, api.SpanStatusCode.UNSET],
   ["was refused", 401, { "http.response.status_code": 401, "error.type": "401" }, api.SpanStatusCode.ERROR],
-  ["led elsewhere", 302, { "http.response.status_code": 302, "error.type": "redirected" }, api.SpanStatusCode.ERROR],
+  ["led elsewhere", 302, { "http.response.status_code": 302, "error.type": "redirect" }, api.SpanStatusCode.ERROR],
 ])("says of a token request that %s what HTTP clients say of theirs", async (_, status, said, code) => {
   const refusal = { error: "invalid_grant", error_description: "no" };
   await using fixed = await fixture();
