@@ -1,10 +1,10 @@
 import { inspect } from "node:util";
 import { expect, it, vi } from "vitest";
-import type { TokenManager } from "../../src/auth/token-manager.js";
+import { TokenManager } from "../../src/auth/token-manager.js";
 import { Deadline, Ended } from "../../src/core/deadline.js";
 import { openRefusals } from "../http/statuses.js";
 import {
-  type FakeTokenEndpoint,
+  FakeTokenEndpoint,
   granted,
   maybeSent,
   notSent,
