@@ -1,8 +1,6 @@
 import type { ClientAuth, Configuration, ServerMetadata } from "openid-client";
 import { loadOpenIdClient, type OpenIdClient } from "../core/libraries.js";
 import type { BaseUrl } from "../wire/base-url.js";
-import type { WireResponse } from "../wire/transport.js";
-import type { GrantFailure } from "./token-error.js";
 
 /** What a login began with, and only its callback and its tokens may repeat. */
 export interface LoginChecks {
@@ -32,30 +30,6 @@ export interface LoginRequest {
   readonly scope: string;
 }
 
-/** One token request, as openid-client makes it. */
-export interface GrantRequest {
-  readonly endpoint: BaseUrl;
-  readonly grant: string;
-  /** Set for the authorization code grant only. */
-  readonly callback: LoginCallback | undefined;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  /** Of a client that authenticates in a header: its value. */
-  readonly authorization: string | undefined;
-  /** The form in the order of the description. */
-  readonly form: Readonly<Record<string, string>>;
-  send(body: string, authorization: string | undefined): Promise<WireResponse | GrantFailure>;
-}
-
-export interface GrantOutcome {
-  /** What `send` gave; undefined if it wasn't called. */
-  readonly sent: WireResponse | GrantFailure | undefined;
-  /** The claims of a user who has logged in. */
-  readonly claims?: UserClaims | undefined;
-  /** Why openid-client doesn't accept the response. It carries tokens and passwords, and must not get out. */
-  readonly error?: unknown;
-}
-
 /** The address that a user is sent to, and what to check the callback with. */
 export async function beginLogin({
   endpoint,
@@ -81,38 +55,26 @@ export async function beginLogin({
   return { url: url.href, checks };
 }
 
-/**
- * Makes a token request.
- *
- * @throws {ConfigError} if openid-client can't be loaded.
- */
-export async function requestGrant(request: GrantRequest): Promise<GrantOutcome> {
-  const { endpoint, grant, callback, clientId, form, send } = request;
-  const openid = await loadOpenIdClient();
-  let sent: WireResponse | GrantFailure | undefined;
-  try {
-    const server = {
-      issuer: callback?.issuer ?? endpoint.origin,
-      token_endpoint: endpoint.origin + endpoint.path,
-      // Each realm has its own. The signature isn't checked: the token comes from the endpoint itself.
-      id_token_signing_alg_values_supported: signingAlgorithms,
-    };
-    const config = configure(openid, server, clientId, clientAuthentication(openid, request));
-    config[openid.customFetch] = async (_url, { body, headers }) => {
-      sent = await send(String(body), headers.authorization);
-      if (!("text" in sent)) throw new Error("no response");
-      return new Response(sent.text, { status: sent.status, headers: sent.headers });
-    };
-    const claims = callback && (await redeem(openid, config, callback, form));
-    // With grant_type among them, the fields keep their order.
-    if (callback === undefined) await openid.genericGrantRequest(config, grant, { grant_type: grant, ...form });
-    return { sent, claims };
-  } catch (error) {
-    return { sent, error };
-  }
+/** What openid-client needs to know of the endpoint. Nothing is requested from the issuer: only an ID token is compared with it. */
+export function configureGrant(
+  openid: OpenIdClient,
+  { origin, path }: BaseUrl,
+  clientId: string,
+  clientSecret: string,
+  authorization: string | undefined,
+  issuer = origin,
+): Configuration {
+  const server = {
+    issuer,
+    token_endpoint: origin + path,
+    // Each realm has its own. The signature isn't checked: the token comes from the endpoint itself.
+    id_token_signing_alg_values_supported: signingAlgorithms,
+  };
+  return configure(openid, server, clientId, clientAuthentication(openid, clientSecret, authorization));
 }
 
-async function redeem(
+/** @throws an error of openid-client. It carries tokens and passwords, and must not get out. */
+export async function redeem(
   { authorizationCodeGrant }: OpenIdClient,
   config: Configuration,
   { url, state, nonce, verifier }: LoginCallback,
@@ -134,7 +96,8 @@ function wrongClaim(claim: string): Error {
 
 function clientAuthentication(
   { ClientSecretPost, None }: OpenIdClient,
-  { clientSecret, authorization }: GrantRequest,
+  clientSecret: string,
+  authorization: string | undefined,
 ): ClientAuth {
   if (authorization === undefined) return clientSecret === "" ? None() : ClientSecretPost(clientSecret);
   // `ClientSecretBasic` escapes hyphens and dots too, which servers that decode nothing refuse.

@@ -2,6 +2,7 @@ import { encodeBase64, sha256 } from "#platform";
 import { clock, now, type Timestamp } from "../core/clock.js";
 import { Deadline, Ended } from "../core/deadline.js";
 import { ConfigError } from "../core/errors.js";
+import { loadOpenIdClient } from "../core/libraries.js";
 import { isShowable, redactText } from "../core/redact.js";
 import { parseRetryAfterMs } from "../core/retry.js";
 import type { TokenEvent } from "../events/events.js";
@@ -21,7 +22,7 @@ import {
   type PasswordAuth,
   type SecretSource,
 } from "./auth-options.js";
-import { type LoginCallback, requestGrant, type UserClaims } from "./openid-grant.js";
+import { configureGrant, type LoginCallback, redeem, type UserClaims } from "./openid-grant.js";
 import { type GrantFailure, isDeadGrant, refusalChecks } from "./token-error.js";
 
 /** How a token is requested. The names are the values of `grant_type`. */
@@ -182,18 +183,30 @@ export class TokenEndpoint {
   ): Promise<GrantResult> {
     const fields = await fieldsOf(deadline);
     const clientSecret = await this.#readClientSecret(deadline);
+    const authorization = this.#authorization(clientSecret);
+    const form = this.#formOf(grant, fields, clientSecret);
+    const openid = await loadOpenIdClient();
+    const { clientId } = this.#auth;
+    const config = configureGrant(openid, this.#address, clientId, clientSecret, authorization, callback?.issuer);
+    const exchange: { sent?: WireResponse | GrantFailure } = {};
+    config[openid.customFetch] = async (_url, { body, headers }) => {
+      const request = toRequest(this.#address, String(body), headers.authorization);
+      const sent = await this.#transport.send(request, deadline).catch(failureOf);
+      exchange.sent = sent;
+      if ("class" in sent) throw new Error(sent.class);
+      return new Response(sent.text, { status: sent.status, headers: sent.headers });
+    };
     const sentAt = now();
-    const { sent, claims, error } = await requestGrant({
-      endpoint: this.#address,
-      grant,
-      callback,
-      clientId: this.#auth.clientId,
-      clientSecret,
-      authorization: this.#authorization(clientSecret),
-      form: this.#formOf(grant, fields, clientSecret),
-      send: (body, authorization) =>
-        this.#transport.send(toRequest(this.#address, body, authorization), deadline).catch(failureOf),
-    });
+    let claims: UserClaims | undefined;
+    let refusal: unknown;
+    try {
+      if (callback !== undefined) claims = await redeem(openid, config, callback, form);
+      // With grant_type among them, the fields keep their order.
+      else await openid.genericGrantRequest(config, grant, { grant_type: grant, ...form });
+    } catch (error) {
+      refusal = error;
+    }
+    const { sent } = exchange;
     if (sent === undefined) return { failure: { class: "unprepared" } };
     if ("class" in sent) return { failure: sent };
     note({ "http.response.status_code": sent.status });
@@ -203,7 +216,7 @@ export class TokenEndpoint {
     const secrets = [...Object.values(fields), clientSecret, ...secretsOf(callback), accessToken, refreshToken];
     this.#secrets = [...new Set([...secrets, ...this.#secrets])].filter((secret) => secret !== "").slice(0, 10);
     if (granted === undefined) return { failure: failureOfResponse(sent, this.#secrets) };
-    if (callback !== undefined && claims === undefined) return { failure: failureOfIdToken(error) };
+    if (callback !== undefined && claims === undefined) return { failure: failureOfIdToken(refusal) };
     return { granted: { ...granted, claims } };
   }
 
@@ -305,16 +318,14 @@ function failureOfResponse(response: WireResponse, secrets: readonly string[]): 
   const kind = classifyGrantResponse(response);
   if (kind === "unreadable" || kind === "oversized") return { class: kind, status };
   if (status === 200 && broken !== undefined) return { class: kind, reason: broken.toUpperCase().replace("-", "_") };
-  const retryAfterMs = parseRetryAfterMs(headers["retry-after"], clock.wallMs());
   const isCode = typeof error === "string" && /^[^\p{Cc}]{1,256}$/u.test(error);
-  const serviceMessage = typeof error_description === "string" ? toSafeLine(error_description, secrets) : "";
   return {
     class: kind,
     status,
     // Word for word, since it may be a sentence ("Realm does not exist"); not at all if it repeats a secret.
-    ...(isCode && isShowable(error, secrets) && !secrets.includes(error) && { serviceCode: error }),
-    ...(serviceMessage !== "" && { serviceMessage }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    serviceCode: isCode && isShowable(error, secrets) && !secrets.includes(error) ? error : undefined,
+    serviceMessage: typeof error_description === "string" ? toSafeLine(error_description, secrets) : undefined,
+    retryAfterMs: parseRetryAfterMs(headers["retry-after"], clock.wallMs()),
   };
 }
 
@@ -330,13 +341,13 @@ function classifyGrantResponse(response: WireResponse): GrantFailure["class"] {
   return /^text\/html\b/i.test(headers["content-type"] ?? "") || /^\s*</.test(text) ? "server-error" : "unreadable";
 }
 
-/** One line of a text that another server wrote, without the secrets. */
-export function toSafeLine(text: string, secrets: readonly string[]): string {
+/** One line of a text that another server wrote, without the secrets; undefined if nothing is left of it. */
+export function toSafeLine(text: string, secrets: readonly string[]): string | undefined {
   const line = redactText(text, secrets)
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
     .trim();
   // Very short secrets can't be taken out of a text, so the whole text is dropped.
-  if (secrets.some((secret) => secret !== "" && line.includes(secret))) return "";
+  if (line === "" || secrets.some((secret) => secret !== "" && line.includes(secret))) return undefined;
   return line.length > 300 ? `${line.slice(0, 300)}…` : line;
 }
 

@@ -23,10 +23,10 @@ export interface GrantFailure {
   /** The option whose function failed. */
   readonly secretName?: string;
   /** The `error` of the response, such as `invalid_grant`, unless it repeats a secret. */
-  readonly serviceCode?: string;
+  readonly serviceCode?: string | undefined;
   /** The `error_description` of the response, without the secrets of the request. */
-  readonly serviceMessage?: string;
-  readonly retryAfterMs?: number;
+  readonly serviceMessage?: string | undefined;
+  readonly retryAfterMs?: number | undefined;
 }
 
 export function decisionOn({ class: kind }: GrantFailure, grant: GrantKind): Decision {

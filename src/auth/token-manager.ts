@@ -1,7 +1,7 @@
 import type { TokenHold } from "../api/api-client.js";
 import { clock, later, leftMs, now, type Timestamp } from "../core/clock.js";
 import { Deadline, Ended } from "../core/deadline.js";
-import { TokenError } from "../core/errors.js";
+import { ConfigError, TokenError } from "../core/errors.js";
 import { loadOpenIdClient } from "../core/libraries.js";
 import type { TokenEvent } from "../events/events.js";
 import type { Tracing } from "../events/reporter.js";
@@ -96,8 +96,6 @@ export class TokenManager implements TokenSource {
   readonly #holdCheck: SingleFlight<void>;
   #token: Token | undefined;
   #session: Session | undefined;
-  /** Why there is no session to continue. */
-  #ended: GrantFailure = { class: "session-ended" };
   /** From when on this client logs in without the store, which is away. */
   #aloneFrom: Timestamp | undefined;
   #hold: Hold | undefined;
@@ -159,7 +157,7 @@ export class TokenManager implements TokenSource {
   async #waitForToken(deadline: Deadline, maxRetries: number): Promise<string> {
     // A call that has ended already requests nothing.
     deadline.assertNotEnded();
-    let failed: TokenError | undefined;
+    let failed: TokenError | ConfigError | undefined;
     try {
       for (;;) {
         await this.#tryToEndHold(deadline);
@@ -169,7 +167,12 @@ export class TokenManager implements TokenSource {
         const renewal = held === undefined ? await deadline.race(this.#renewOnce()) : { ...held, hold: held };
         if ("token" in renewal) return renewal.token;
         const { failure, hold } = renewal;
-        failed = toTokenError(failure, this.#endpoint.url, hold?.until.wallMs);
+        // What keeps every request from being made is an option or a package, and no login.
+        const { problem } = failure;
+        failed =
+          problem === undefined
+            ? toTokenError(failure, this.#endpoint.url, hold?.until.wallMs)
+            : new ConfigError(problem);
         if (hold === undefined || !mayWait(hold, deadline, maxRetries)) throw failed;
         await waitUntilOver(hold, deadline);
       }
@@ -198,8 +201,8 @@ export class TokenManager implements TokenSource {
       const isRefused = reaction === "renew-token" && (this.#endpoint.canLogIn || isRefusal(failure));
       if (!isRefused) return this.#afterRefresh(failure);
       this.#endOwnSession(failure);
+      if (!this.#endpoint.canLogIn) return this.#fail({ ...failure, class: "session-ended" }, "refresh");
     }
-    if (!this.#endpoint.canLogIn) return this.#fail(this.#ended, "refresh");
     const result = await this.#endpoint.login();
     return "granted" in result ? this.#keep(result.granted, "password") : this.#fail(result.failure, "login");
   }
@@ -378,7 +381,6 @@ export class TokenManager implements TokenSource {
   }
 
   #endOwnSession(failure: GrantFailure): void {
-    this.#ended = { ...failure, class: "session-ended" };
     // The word on its newest refresh token: there is nothing left to end.
     const hasEnded = isDeadGrant(failure) && this.#session?.mayBeUsed !== true;
     this.#session = hasEnded || this.#session === undefined ? undefined : { ...this.#session, isOver: true };

@@ -102,7 +102,7 @@ export function readCallback(
 function refusal(error: string, description: string, secrets: readonly string[]): TokenError {
   const details = {
     serviceCode: /^[a-z_]{1,64}$/.test(error) ? error : undefined,
-    serviceMessage: toSafeLine(description, secrets) || undefined,
+    serviceMessage: toSafeLine(description, secrets),
   };
   return error === "access_denied"
     ? loginError("login_denied", "the user refused; begin a new login when they ask for it", details)

@@ -73,7 +73,7 @@ export async function within<T>(
   }
 }
 
-/** Fakes the clocks and the timers, and first loads the grant's module: loading takes time that no fake can pass. */
+/** Fakes the clocks and the timers, and first loads openid-client: loading takes time that no fake can pass. */
 export async function fakeTime(): Promise<void> {
   await loadOpenIdClient();
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"], now: Date.UTC(2030, 0, 1) });
