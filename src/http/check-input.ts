@@ -2,9 +2,10 @@ import { type FieldKind, type FieldTable, fieldKinds, kindOfField } from "../api
 import type { BodyFields, Operation } from "../api/operation.js";
 import { describeValue, looksLikeName, nearest } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
+import { isPlainObject } from "../core/parse.js";
 import { amountOf, decimalNumeral, isExactNumber } from "../money.js";
 import { publicKeyFault } from "../signing/keys.js";
-import { isObject, jsonFault } from "./json-value.js";
+import { jsonFault } from "./json-value.js";
 
 /** Values of a query: texts and numbers. */
 export type QueryValues = Readonly<Record<string, string | number | undefined>>;
@@ -84,15 +85,16 @@ function checkFields(
   given: unknown,
   judge: (field: string, value: unknown, kind: FieldKind | undefined) => string | typeof leftOut | undefined,
 ): Record<string, unknown> {
-  if (!isObject(given)) {
+  if (!isPlainObject(given)) {
     throw new InvalidArgumentError(`${name}: the ${part} must be an object with fields; got ${describeValue(given)}`);
   }
   // Without a prototype, `__proto__` is a field like any other.
   const checked: Record<string, unknown> = Object.create(null);
   const problems: string[] = [];
   for (const field of new Set([...Object.keys(fields), ...Object.keys(given)])) {
-    const verdict = judge(field, given[field], kindOfField(fields, field));
-    if (verdict === undefined) checked[field] = given[field];
+    const value: unknown = Reflect.get(given, field);
+    const verdict = judge(field, value, kindOfField(fields, field));
+    if (verdict === undefined) checked[field] = value;
     else if (verdict !== leftOut) problems.push(verdict);
   }
   if (problems.length === 0) return checked;

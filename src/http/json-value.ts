@@ -1,4 +1,5 @@
 import { describeValue, looksLikeName } from "../core/describe.js";
+import { isPlainObject } from "../core/parse.js";
 
 /** More levels than any real value has. A value that contains itself has more. */
 const maxLevels = 100;
@@ -21,7 +22,7 @@ export function jsonFault(path: string, value: unknown, isExact = false, left = 
     return firstFault(Array.from(value, (item, index) => [`${path}[${index}]`, item]));
   }
   if (typeof Object(value).toJSON === "function") return undefined;
-  if (!isObject(value)) return notJson(path, describeValue(value));
+  if (!isPlainObject(value)) return notJson(path, describeValue(value));
   const fields = Object.entries(value).filter(([, item]) => item !== undefined);
   return firstFault(fields.map(([name, item]) => [below(path, name), item]));
 
@@ -32,11 +33,6 @@ export function jsonFault(path: string, value: unknown, isExact = false, left = 
     }
     return undefined;
   }
-}
-
-/** Whether a value has fields: not a `Map`, nor a promise that wasn't awaited. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && Object.prototype.toString.call(value) === "[object Object]";
 }
 
 /** A name that may be a value in the wrong place, such as an account number, isn't shown. */
