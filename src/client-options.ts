@@ -15,18 +15,17 @@ import {
 import { type ClientEvents, readClientHooks } from "./events/events.js";
 import { isLogger, type Logger } from "./events/log-lines.js";
 import { type Telemetry, telemetryParts } from "./events/reporter.js";
-import { checkHeaders } from "./http/headers.js";
-import type { ValidationMode } from "./http/read-response.js";
+import { checkHeaders } from "./http/prepare.js";
+import type { ValidationMode } from "./http/read.js";
 import { tokenSourceKey } from "./http/token-source.js";
 import { isOperationName, type OperationName } from "./resources/catalogue.js";
 import type { SigningKey } from "./signing/keys.js";
 import type { RequestSigner } from "./signing/signer.js";
-import { type AppInfo, parseAppInfo } from "./wire/app-info.js";
 import { type BaseUrl, parseBaseUrl } from "./wire/base-url.js";
-import type { FetchLike } from "./wire/fetch-transport.js";
-import { maySendTwice } from "./wire/open-transport.js";
-import { parseTlsOptions, type TlsMaterial, type TlsOptions } from "./wire/tls-options.js";
-import { type DispatcherLike, isDispatcher } from "./wire/undici-transport.js";
+import type { FetchLike } from "./wire/fetch.js";
+import { type AppInfo, maySendTwice, parseAppInfo } from "./wire/open-transport.js";
+import { parseTlsOptions, type TlsMaterial, type TlsOptions } from "./wire/tls.js";
+import { type DispatcherLike, isDispatcher } from "./wire/undici.js";
 
 /** How to build a `CrossBorderClient`. */
 export interface ClientOptions {

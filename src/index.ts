@@ -62,9 +62,9 @@ export type { Logger } from "./events/log-lines.js";
 export type { Telemetry } from "./events/reporter.js";
 export type { PayOutcome, TakeFunds } from "./flows/pay.js";
 export { paymentFromIntent } from "./flows/payment-from-intent.js";
-export type { HealthReport } from "./http/check-health.js";
-export type { RawRequest } from "./http/raw-request.js";
-export type { ValidationMode } from "./http/read-response.js";
+export type { HealthReport } from "./http/health.js";
+export type { RawRequest } from "./http/raw.js";
+export type { ValidationMode } from "./http/read.js";
 export { BrowserLogin } from "./login/browser-login.js";
 export type { LoginOptions } from "./login/login-options.js";
 export { type BegunLogin, ServerLogin, type ServerLoginOptions, type ServerSession } from "./login/server-login.js";
@@ -130,8 +130,8 @@ export {
   verifyDepositRecord,
   verifyPaymentRecord,
 } from "./verification/verify-record.js";
-export type { AppInfo } from "./wire/app-info.js";
-export type { FetchLike } from "./wire/fetch-transport.js";
-export type { TlsOptions } from "./wire/tls-options.js";
-export type { DispatcherLike } from "./wire/undici-transport.js";
-export { version as VERSION } from "./wire/version.js";
+export type { FetchLike } from "./wire/fetch.js";
+export type { AppInfo } from "./wire/open-transport.js";
+export { version as VERSION } from "./wire/open-transport.js";
+export type { TlsOptions } from "./wire/tls.js";
+export type { DispatcherLike } from "./wire/undici.js";

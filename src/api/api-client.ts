@@ -81,8 +81,8 @@ export interface ApiClient {
   assertCallable(operation: Operation): void;
 }
 
-/** Where a client keeps its `ApiClient`, for the entry points beside the main one. The same in every copy of this package. */
-export const apiClientKey: unique symbol = Symbol("cross-border-payments.api-client");
+/** Where a client keeps its `ApiClient`, for the entry points beside the main one. */
+export const apiClientKey: unique symbol = Symbol("api-client");
 
 /** Options of a single read. */
 export interface GetOptions<Query> extends RequestOptions {

@@ -1,11 +1,11 @@
 import { InvalidArgumentError } from "../core/errors.js";
 import {
+  type CheckTable,
   isBoolean,
   isFunction,
   isPlainObject,
   isPositiveInteger,
   isText,
-  type OptionTable,
   parseOptions,
 } from "../core/parse.js";
 import type { Operation } from "./operation.js";
@@ -62,8 +62,6 @@ function copyFilter(filter: unknown, { query }: Operation, refuse: (message: str
   const { other, ...fields } = filter as { readonly other?: unknown };
   const isOpen = query === "open" && isPlainObject(other);
   const more = isOpen ? { ...(other as object) } : { ...(other !== undefined && { other }) };
-  const twice = Object.keys(more).find((field) => Object.hasOwn(fields, field));
-  if (twice !== undefined) throw refuse(`filter has ${JSON.stringify(twice.slice(0, 64))} twice: itself, and in other`);
   const copy = { ...fields, ...more };
   const paging = Object.keys(copy).find((field) => field.startsWith("_"));
   if (paging === undefined) return copy;
@@ -79,21 +77,19 @@ function parseSort(sort: unknown, refuse: (message: string) => Error): readonly 
 const isTerm = (value: unknown): boolean => typeof value === "string" && /^[^.,\s]{1,64}\.(?:asc|desc)$/.test(value);
 const token = { accepts: isText, wanted: "a paging token: a string that is not empty" };
 
-const listQueryOptions: OptionTable<ListQuery<unknown, object>> = {
-  size: { accepts: isPositiveInteger, wanted: "a whole number above 0", documentation: "records on a page" },
-  after: { ...token, documentation: "only records after this paging token" },
-  before: { ...token, documentation: "only records before this paging token" },
+const listQueryOptions: CheckTable<ListQuery<unknown, object>> = {
+  size: { accepts: isPositiveInteger, wanted: "a whole number above 0" },
+  after: token,
+  before: token,
   sort: {
     accepts: (value) => typeof value === "string" || Array.isArray(value),
     wanted: 'a term such as "createdAt.desc", several with commas (and no spaces) between them, or an array of terms',
-    documentation: "the order",
   },
   filter: {
     accepts: isPlainObject,
     wanted: "an object of the record's fields (size, after, before and sort stand beside it)",
-    documentation: "only records whose fields have these values",
   },
-  cursor: { accepts: isFunction, wanted: "a function of a record", documentation: "paging token of a record" },
-  prefetch: { accepts: isBoolean, wanted: "true or false", documentation: "requests one page ahead" },
-  trustCursor: { accepts: isBoolean, wanted: "true or false", documentation: "continues in any order" },
+  cursor: { accepts: isFunction, wanted: "a function of a record" },
+  prefetch: { accepts: isBoolean, wanted: "true or false" },
+  trustCursor: { accepts: isBoolean, wanted: "true or false" },
 };

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../core/errors.js";
-import { isPlainObject, type Option, type OptionTable, parseOptions } from "../core/parse.js";
+import { type CheckTable, isPlainObject, type Option, parseOptions } from "../core/parse.js";
 import type { AnyOperation } from "./operation.js";
 
 /** What every method takes as its last argument. */
@@ -52,19 +52,17 @@ function isSignal(value: unknown): boolean {
   );
 }
 
-export const requestOptions: OptionTable<RequestOptions> = {
+export const requestOptions: CheckTable<RequestOptions> = {
   signal: {
     accepts: isSignal,
     wanted: "an AbortSignal",
-    documentation: "ends the call",
   },
-  timeoutMs: { ...timeoutMsOption, documentation: "total time of the call" },
-  maxRetries: { ...maxRetriesOption, documentation: "how often a safe failure is retried" },
+  timeoutMs: timeoutMsOption,
+  maxRetries: maxRetriesOption,
   headers: {
     // `checkHeaders` checks names and values.
     accepts: isPlainObject,
     wanted: 'an object such as { "x-name": "value" }',
-    documentation: "further headers",
   },
 };
 
@@ -73,12 +71,11 @@ export interface ParsedOptions extends RequestOptions {
 }
 
 /** A single read takes the query parameters that the description declares for it. */
-const getOptions: OptionTable<ParsedOptions> = {
+const getOptions: CheckTable<ParsedOptions> = {
   ...requestOptions,
   query: {
     accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
     wanted: "an object of the record's fields",
-    documentation: "declared query parameters",
   },
 };
 

@@ -11,10 +11,8 @@ import { classifyBroken, classifyFailure, classifyResponse } from "../http/decis
 import { isBearerToken } from "../http/token-source.js";
 import { encodeHex } from "../platform/encodings.js";
 import type { BaseUrl } from "../wire/base-url.js";
-import { parseJsonObject } from "../wire/parse-json-object.js";
-import { provesNothing } from "../wire/status.js";
-import type { Transport, WireRequest, WireResponse } from "../wire/transport.js";
-import { WireFailure } from "../wire/wire-failure.js";
+import { parseJsonObject, provesNothing } from "../wire/response.js";
+import { type Transport, WireFailure, type WireRequest, type WireResponse } from "../wire/transport.js";
 import {
   endpointAddress,
   type IdentityProviderAuth,

@@ -1,7 +1,7 @@
 import { CrossBorderClient } from "../client.js";
 import type { ClientEvents } from "../events/events.js";
 import { readConnection } from "../settings/connection.js";
-import { authOf } from "../settings/setting-table.js";
+import { authOf } from "../settings/settings.js";
 import type { Settings } from "./settings.js";
 import type { Terminal } from "./terminal.js";
 

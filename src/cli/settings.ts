@@ -1,5 +1,13 @@
-import { type SettingName, type Settings, settingNames, settingTable, variableOf } from "../settings/setting-table.js";
-import { fromEnvironment, parseSettings, readSettingsFile } from "../settings/settings-file.js";
+import {
+  fromEnvironment,
+  parseSettings,
+  readSettingsFile,
+  type SettingName,
+  type Settings,
+  settingNames,
+  settingTable,
+  variableOf,
+} from "../settings/settings.js";
 import { type CommandOption, UsageError } from "./command.js";
 import { readText } from "./files.js";
 import { printable } from "./printable.js";

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../core/errors.js";
-import { fromEnvironment } from "../settings/settings-file.js";
+import { fromEnvironment } from "../settings/settings.js";
 import type { SigningKey } from "../signing/keys.js";
 import type { Terminal } from "./terminal.js";
 

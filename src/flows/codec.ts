@@ -1,5 +1,5 @@
 import { CrossBorderError } from "../core/errors.js";
-import { parseJsonObject } from "../wire/parse-json-object.js";
+import { parseJsonObject } from "../wire/response.js";
 import { type HistoryStep, withStep } from "./core/history.js";
 import type { Flow, Phase } from "./core/state.js";
 import { type EarlierFlow, fromEarlier } from "./earlier-flows.js";

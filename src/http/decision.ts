@@ -1,10 +1,8 @@
 import type { AnyOperation, RawOperation } from "../api/operation.js";
 import { Ended } from "../core/deadline.js";
 import type { Effect } from "../core/errors.js";
-import { parseJsonObject, parseObject } from "../wire/parse-json-object.js";
-import { provesNothing } from "../wire/status.js";
-import type { BrokenBody, WireResponse } from "../wire/transport.js";
-import type { WireFailure } from "../wire/wire-failure.js";
+import { parseJsonObject, parseObject, provesNothing } from "../wire/response.js";
+import type { BrokenBody, WireFailure, WireResponse } from "../wire/transport.js";
 
 /** Whether an operation can be repeated. No two creates are the same, since the service has no idempotency key. */
 export type OperationKind =

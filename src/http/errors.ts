@@ -16,10 +16,10 @@ import {
   UnexpectedResponseError,
 } from "../core/errors.js";
 import { hide, isShowable } from "../core/redact.js";
-import { parseJsonObject } from "../wire/parse-json-object.js";
-import { proxyRefusal, type WireFailure } from "../wire/wire-failure.js";
+import { parseJsonObject } from "../wire/response.js";
+import { proxyRefusal, type WireFailure } from "../wire/transport.js";
 import { errorMessageOf, type OperationKind, worseEffect } from "./decision.js";
-import { endedReasons, type Failure, type RefusedStatus, type UnusableResponse } from "./failure.js";
+import { endedReasons, type Failure, type RefusedStatus, type UnusableResponse } from "./read.js";
 
 /** What is known of a call that failed. */
 export interface CallFacts {

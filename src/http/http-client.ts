@@ -1,20 +1,33 @@
 import type { ApiClient, CallInput, SignedRequest, TokenHold } from "../api/api-client.js";
 import type { AnyOperation, Operation, TypedOperation } from "../api/operation.js";
-import { type ApiPromise, parseRequestOptions, type RequestOptions } from "../api/request-options.js";
+import {
+  type ApiPromise,
+  parseRequestOptions,
+  type RequestOptions,
+  type ResponseInfo,
+} from "../api/request-options.js";
 import type { Timestamp } from "../core/clock.js";
 import { InvalidArgumentError, traceFrom } from "../core/errors.js";
 import { type Reporter, serverAttributes } from "../events/reporter.js";
-import { toApiPromise } from "./api-promise.js";
-import { Call, type CallSource } from "./call.js";
-import type { CallContext } from "./call-context.js";
-import { checkHealth, checkTimeoutMs, type HealthReport } from "./check-health.js";
-import { checkHeaders } from "./headers.js";
-import { InFlight } from "./in-flight.js";
-import { checkRequest, prepareRequest } from "./prepare-request.js";
-import { parseRawRequest, type RawRequest } from "./raw-request.js";
-import { ReportedFields } from "./reported-fields.js";
+import { assertSigner, Call, type CallSource, signOnly, trySigner } from "./call.js";
+import { type CallContext, InFlight, ReportedFields } from "./context.js";
+import { checkHealth, checkTimeoutMs, type HealthReport } from "./health.js";
+import { checkHeaders, checkRequest, prepareRequest } from "./prepare.js";
+import { parseRawRequest, type RawRequest } from "./raw.js";
 import { SchemaLoader } from "./schema.js";
-import { assertSigner, signOnly, trySigner } from "./sign-only.js";
+
+/**
+ * The promise of a call. `told.response` is set by the time that the data arrives. It is one promise, not two: a failure is
+ * reported once, and never as unhandled beside the one that the caller handles.
+ */
+export function toApiPromise<T>(
+  data: Promise<T>,
+  told: { readonly response?: ResponseInfo | undefined } = {},
+): ApiPromise<T> {
+  return Object.assign(data, {
+    withResponse: () => data.then((value) => ({ data: value, response: told.response ?? { status: 0, headers: {} } })),
+  });
+}
 
 export interface HttpClientOptions extends Omit<CallContext, "server" | "schemas" | "reported" | "inFlight"> {
   /** Operations that are signed besides those that the description names. */

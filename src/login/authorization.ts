@@ -3,7 +3,7 @@ import { beginLogin, type LoginCallback, type LoginChecks, type UserClaims } fro
 import { type Granted, TokenEndpoint, type TokenEndpointOptions, toSafeLine } from "../auth/token-endpoint.js";
 import { type GrantFailure, isRefusal, toTokenError } from "../auth/token-error.js";
 import { ConfigError, TokenError, type TokenErrorCode } from "../core/errors.js";
-import { parseJsonObject } from "../wire/parse-json-object.js";
+import { parseJsonObject } from "../wire/response.js";
 import type { Transport } from "../wire/transport.js";
 import type { LoginSettings } from "./login-options.js";
 import type { UserTokens } from "./user-tokens.js";

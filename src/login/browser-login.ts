@@ -2,7 +2,7 @@ import type { UserAuth } from "../auth/auth-options.js";
 import type { LoginChecks, UserClaims } from "../auth/openid-grant.js";
 import { ConfigError } from "../core/errors.js";
 import { type OpenTokenSource, tokenSourceKey } from "../http/token-source.js";
-import { fetchTransport } from "../wire/fetch-transport.js";
+import { fetchTransport } from "../wire/fetch.js";
 import type { Transport } from "../wire/transport.js";
 import { Authorization, readPending, writePending } from "./authorization.js";
 import { type LoginOptions, type LoginSettings, loginOptions, resolveLogin } from "./login-options.js";

@@ -3,7 +3,7 @@ import type { TypedOperation } from "../api/operation.js";
 import type { RequestOptions } from "../api/request-options.js";
 import { clock } from "../core/clock.js";
 import { ApiError, PagingError, UnexpectedResponseError } from "../core/errors.js";
-import { isRefusedQuestion } from "../wire/status.js";
+import { isRefusedQuestion } from "../wire/response.js";
 import { Listing } from "./listing.js";
 import { textOf } from "./reader.js";
 

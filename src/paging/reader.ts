@@ -1,5 +1,5 @@
 import { ApiError, type ErrorCode, PagingError } from "../core/errors.js";
-import { isRefusedQuestion } from "../wire/status.js";
+import { isRefusedQuestion } from "../wire/response.js";
 import { type Direction, Page } from "./page.js";
 
 /** What a page is requested with. */

@@ -16,7 +16,7 @@ import {
 import { type Backoff, maxRetryAfterMs, nextDelayMs } from "../core/retry.js";
 import { newestFirst } from "../paging/newest-first.js";
 import { type Payment, payments } from "../resources/payments.js";
-import { isPassingStatus } from "../wire/status.js";
+import { isPassingStatus } from "../wire/response.js";
 
 /**
  * The client whose payments are read: a `CrossBorderClient`, whether it was imported or required.

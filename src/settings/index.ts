@@ -3,8 +3,16 @@ import type { ClientOptions } from "../client-options.js";
 import { ConfigError } from "../core/errors.js";
 import { type CheckTable, isText, parseOptions } from "../core/parse.js";
 import { readConnection } from "./connection.js";
-import { authOf, type SettingName, type Settings, settingNames, settingTable, variableOf } from "./setting-table.js";
-import { fromEnvironment, readSettingsFile } from "./settings-file.js";
+import {
+  authOf,
+  fromEnvironment,
+  readSettingsFile,
+  type SettingName,
+  type Settings,
+  settingNames,
+  settingTable,
+  variableOf,
+} from "./settings.js";
 
 /** Where settings come from. */
 export interface SettingsSource {

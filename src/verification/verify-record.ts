@@ -8,7 +8,7 @@ import { type Deposit, type DepositFields, deposits } from "../resources/deposit
 import { type Payment, type PaymentRequest, payments } from "../resources/payments.js";
 import { parsePublicKey, readPublicKey } from "../signing/keys.js";
 import { decodeSignature, signedText } from "../signing/signer.js";
-import { parseObject } from "../wire/parse-json-object.js";
+import { parseObject } from "../wire/response.js";
 
 /** The fields of a payment that its signature covers, and those that the service keeps of the creating request. */
 export interface SignedPayment

@@ -1,8 +1,9 @@
 import { mayResendPosts, openAgent, sendsUserAgent } from "#platform";
-import { type AppInfo, withUserAgent } from "./app-info.js";
-import { type FetchLike, fetchTransport } from "./fetch-transport.js";
+import { ConfigError } from "../core/errors.js";
+import { type CheckTable, parseOptions } from "../core/parse.js";
+import { type FetchLike, fetchTransport } from "./fetch.js";
 import type { Transport } from "./transport.js";
-import { type UndiciTransportOptions, undiciTransport } from "./undici-transport.js";
+import { type UndiciTransportOptions, undiciTransport } from "./undici.js";
 
 export interface TransportOptions extends UndiciTransportOptions {
   /** If given, it sends every request. */
@@ -30,3 +31,44 @@ function bareTransport({ fetch, ...options }: TransportOptions): Transport {
 
 /** Looked up for each request, since programs replace it to trace or to mock. */
 const platformFetch: FetchLike = (url, init) => globalThis.fetch(url, init);
+
+/** The program that uses the client, for the service's logs. */
+export interface AppInfo {
+  /** Letters, digits, and characters such as `-` and `.`: `school-fees`. */
+  readonly name: string;
+  /** The same characters: `2.4.1`. */
+  readonly version: string;
+}
+
+const token = {
+  // RFC 9110, section 5.6.2.
+  accepts: (value: unknown) => typeof value === "string" && /^[\w!#$%&'*+.^`|~-]{1,100}$/.test(value),
+  wanted: "up to 100 letters, digits and characters such as - and .",
+  isRequired: true,
+} as const;
+
+const appInfo: CheckTable<AppInfo> = { name: token, version: token };
+
+/** @throws {ConfigError} that names what is wrong. */
+export function parseAppInfo(given: unknown, owner = ""): AppInfo {
+  const refuse = (message: string) => new ConfigError(`${owner}appInfo: ${message}`);
+  // The table has checked the types.
+  return parseOptions(appInfo, given, "it", refuse) as unknown as AppInfo;
+}
+
+/** The transport, with a `User-Agent` on each request. The caller's own header stays. */
+export function withUserAgent(transport: Transport, app: AppInfo | undefined): Transport {
+  const own = `cross-border-payments/${version}`;
+  const headers = { "user-agent": app === undefined ? own : `${app.name}/${app.version} ${own}` };
+  return {
+    get acceptEncoding() {
+      return transport.acceptEncoding;
+    },
+    send: (request, deadline) => transport.send({ ...request, headers: { ...headers, ...request.headers } }, deadline),
+    preload: () => transport.preload?.(),
+    close: () => transport.close(),
+  };
+}
+
+/** The version in package.json. `npm run release` sets both, since bundles can't read the file. */
+export const version = "0.3.0";

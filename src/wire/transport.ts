@@ -42,3 +42,55 @@ export interface Transport {
   preload?(): void;
   close(): Promise<void>;
 }
+
+/**
+ * A connection that failed before a status arrived. Internal: a call or a token request turns it into a public error. If the
+ * deadline or the caller's signal ended it, it's an `Ended`.
+ */
+export class WireFailure extends Error {
+  /** False only if certainly no byte of the request was written. */
+  readonly sent: boolean;
+  /** Whether a retry can't help: an untrusted certificate, an unsupported TLS version, a proxy that refuses. */
+  readonly permanent: boolean;
+  /** An error code such as `ECONNREFUSED`. Never a message: messages carry addresses and bodies. */
+  readonly reason: string;
+
+  constructor(details: {
+    readonly sent: boolean;
+    readonly permanent?: boolean;
+    readonly reason: string;
+    readonly cause?: unknown;
+  }) {
+    super(details.reason, { cause: details.cause });
+    this.name = "WireFailure";
+    this.sent = details.sent;
+    this.permanent = details.permanent ?? false;
+    this.reason = details.reason;
+  }
+}
+
+/** What a message says if a proxy made no connection to this origin. */
+export function proxyRefusal(target: string): string {
+  return `the proxy made no connection to ${target}; check its address, user, and password, and which addresses it lets through`;
+}
+
+/** Newer Nodes have codes such as `ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE`. */
+const isCode = /^(?:\w{1,64}|ERR_SSL_[\w/]{1,56})$/;
+
+/** A code that may be shown: the error's `code`, that of its cause, or else a name. */
+export function reasonOf(error: unknown): string {
+  const { code, name, cause } = Object(error);
+  const found: unknown = [code, Object(cause).code, Object(cause).name, name].find(
+    (value) => typeof value === "string" && isCode.test(value),
+  );
+  return typeof found === "string" ? found : "UNKNOWN";
+}
+
+/**
+ * Added if a server closed the connection before its first response. In TLS 1.3 a client learns in no other way that the server
+ * wants a certificate.
+ */
+export function closingHint(origin: string, reason: string): string {
+  const isLikely = origin.startsWith("https:") && /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(reason);
+  return isLikely ? "; if the server wants a client certificate, give one as tls.cert and tls.key" : "";
+}

@@ -51,7 +51,7 @@ it.each([
 
 it("sees a package outside of the one file that may import it", () => {
   expect(problemsOf({ "sandbox/planted.ts": 'import type { Agent } from "undici";' })).toEqual([
-    "src/sandbox/planted.ts:1 imports undici. Only these may: platform/undici-agent.ts, settings/proxy.ts.",
+    "src/sandbox/planted.ts:1 imports undici. Only these may: platform/undici-agent.ts, settings/connection.ts.",
   ]);
 });
 

@@ -1,6 +1,5 @@
 import { type Deadline, Ended } from "../../src/core/deadline.js";
-import type { Transport, WireRequest, WireResponse } from "../../src/wire/transport.js";
-import { WireFailure } from "../../src/wire/wire-failure.js";
+import { type Transport, WireFailure, type WireRequest, type WireResponse } from "../../src/wire/transport.js";
 
 /** What a request gets: a response, or the error of a transport that got none. */
 export type Reply = WireResponse | WireFailure | Ended;

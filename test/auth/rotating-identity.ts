@@ -1,6 +1,5 @@
 import type { Deadline } from "../../src/core/deadline.js";
-import type { Transport, WireRequest, WireResponse } from "../../src/wire/transport.js";
-import { WireFailure } from "../../src/wire/wire-failure.js";
+import { type Transport, WireFailure, type WireRequest, type WireResponse } from "../../src/wire/transport.js";
 import { bodyText, responded } from "./fake-token-endpoint.js";
 
 /** How the identity server treats the next request: it works, or fails in one of these ways. */

@@ -4,8 +4,7 @@ import type { PasswordAuth } from "../../src/auth/auth-options.js";
 import { type GrantResult, TokenEndpoint } from "../../src/auth/token-endpoint.js";
 import { Deadline, Ended } from "../../src/core/deadline.js";
 import { ConfigError } from "../../src/core/errors.js";
-import type { Transport } from "../../src/wire/transport.js";
-import { WireFailure } from "../../src/wire/wire-failure.js";
+import { type Transport, WireFailure } from "../../src/wire/transport.js";
 import { RecordedTracing } from "../events/recorded-tracing.js";
 import {
   bodyText,

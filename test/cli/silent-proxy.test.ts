@@ -1,7 +1,7 @@
 import { createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { CrossBorderClient } from "../../src/index.js";
-import { openProxyDispatcher, type ProxyDispatcher } from "../../src/settings/proxy.js";
+import { openProxyDispatcher, type ProxyDispatcher } from "../../src/settings/connection.js";
 import { keyPairOf } from "../support/key-pairs.js";
 import { originOf } from "../support/origin-of.js";
 import { stretched } from "../support/patience.js";

@@ -11,7 +11,7 @@ import { createReporter } from "../../src/events/reporter.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
-import { WireFailure } from "../../src/wire/wire-failure.js";
+import { WireFailure } from "../../src/wire/transport.js";
 import {
   broken,
   calls,

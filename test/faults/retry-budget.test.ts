@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createReporter } from "../../src/events/reporter.js";
+import { RetryBudget } from "../../src/http/context.js";
 import { HttpClient } from "../../src/http/http-client.js";
-import { RetryBudget } from "../../src/http/retry-budget.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { payments } from "../../src/resources/payments.js";
-import type { Transport } from "../../src/wire/transport.js";
-import { WireFailure } from "../../src/wire/wire-failure.js";
+import { type Transport, WireFailure } from "../../src/wire/transport.js";
 import { payment } from "./calls.js";
 
 const callsPerSecond = 100;

@@ -2,7 +2,7 @@ import type { ApiClient } from "../../src/api/api-client.js";
 import type { RequestOptions } from "../../src/api/request-options.js";
 import { ConfigError } from "../../src/core/errors.js";
 import { createReporter, type Tracing } from "../../src/events/reporter.js";
-import { toApiPromise } from "../../src/http/api-promise.js";
+import { toApiPromise } from "../../src/http/http-client.js";
 import type { PaymentIntent } from "../../src/resources/payment-intents.js";
 import { intent as intentRequest } from "../http/scripted-transport.js";
 import { fakeApiClient } from "../paging/fake-api-client.js";

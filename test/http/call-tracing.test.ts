@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Ended } from "../../src/core/deadline.js";
 import { createReporter, type Tracing } from "../../src/events/reporter.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
-import { WireFailure } from "../../src/wire/wire-failure.js";
+import { WireFailure } from "../../src/wire/transport.js";
 import { RecordedTracing } from "../events/recorded-tracing.js";
 import {
   calls,

@@ -17,7 +17,7 @@ import {
 import { catalogue } from "../../src/resources/catalogue.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
-import { WireFailure } from "../../src/wire/wire-failure.js";
+import { WireFailure } from "../../src/wire/transport.js";
 import { passingRefusals, provingNothing } from "./statuses.js";
 
 const kinds: readonly OperationKind[] = ["read", "update", "create", "repeatable", "signed"];

@@ -5,7 +5,7 @@ import { ConnectionError, OutcomeUnknownError, SigningError, TimeoutError, Token
 import type { HttpClient, HttpClientOptions } from "../../src/http/http-client.js";
 import { deposits } from "../../src/resources/deposits.js";
 import { payments } from "../../src/resources/payments.js";
-import { WireFailure } from "../../src/wire/wire-failure.js";
+import { WireFailure } from "../../src/wire/transport.js";
 import {
   broken,
   calls,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { checkHeaders } from "../../src/http/headers.js";
+import { checkHeaders } from "../../src/http/prepare.js";
 
 it.each([
   ["a name with its value", { "x-api-key: sk_live_51H": "" }, "a name of 22 characters is not a valid header name"],

@@ -5,7 +5,7 @@ import { InvalidArgumentError, SigningError } from "../../src/core/errors.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { payments } from "../../src/resources/payments.js";
-import { undiciTransport } from "../../src/wire/undici-transport.js";
+import { undiciTransport } from "../../src/wire/undici.js";
 import { startWireServer, type WireScript, wireResponse } from "../wire/wire-server.js";
 import {
   calls,

@@ -21,12 +21,12 @@ import {
   UnexpectedResponseError,
   UnprocessableEntityError,
 } from "../../src/core/errors.js";
+import { RetryBudget } from "../../src/http/context.js";
 import type { HttpClient } from "../../src/http/http-client.js";
-import { RetryBudget } from "../../src/http/retry-budget.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
-import { WireFailure } from "../../src/wire/wire-failure.js";
+import { WireFailure } from "../../src/wire/transport.js";
 import {
   broken,
   calls,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { jsonFault } from "../../src/http/json-value.js";
+import { jsonFault } from "../../src/http/input.js";
 
 const nested = (levels: number) => JSON.parse("[".repeat(levels) + "]".repeat(levels)) as unknown;
 const cycle: Record<string, unknown> = {};

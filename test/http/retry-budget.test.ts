@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { nextDelayMs } from "../../src/core/retry.js";
-import { RetryBudget } from "../../src/http/retry-budget.js";
+import { RetryBudget } from "../../src/http/context.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());

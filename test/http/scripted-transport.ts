@@ -4,13 +4,12 @@ import type { RequestOptions } from "../../src/api/request-options.js";
 import type { Deadline, Ended } from "../../src/core/deadline.js";
 import { CrossBorderError } from "../../src/core/errors.js";
 import { createReporter } from "../../src/events/reporter.js";
+import { RetryBudget } from "../../src/http/context.js";
 import { HttpClient, type HttpClientOptions } from "../../src/http/http-client.js";
-import { RetryBudget } from "../../src/http/retry-budget.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { type PaymentIntentRequest, paymentIntents } from "../../src/resources/payment-intents.js";
 import { type PaymentRequest, payments } from "../../src/resources/payments.js";
-import type { Transport, WireRequest, WireResponse } from "../../src/wire/transport.js";
-import { WireFailure } from "../../src/wire/wire-failure.js";
+import { type Transport, WireFailure, type WireRequest, type WireResponse } from "../../src/wire/transport.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 
 /** How one exchange goes: a response, a failure, or nothing until the call ends (`hang`; `queue` where it was not sent). */

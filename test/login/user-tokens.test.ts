@@ -4,7 +4,7 @@ import { Deadline } from "../../src/core/deadline.js";
 import { TokenError } from "../../src/core/errors.js";
 import type { TokenEvent } from "../../src/events/events.js";
 import { UserTokens } from "../../src/login/user-tokens.js";
-import { fetchTransport } from "../../src/wire/fetch-transport.js";
+import { fetchTransport } from "../../src/wire/fetch.js";
 
 afterEach(() => void vi.restoreAllMocks());
 

@@ -1,7 +1,7 @@
 import type { ApiClient, CallInput, PagingValues } from "../../src/api/api-client.js";
 import type { ApiPromise, RequestOptions } from "../../src/api/request-options.js";
 import { compareTokens } from "../../src/cli/probe/tokens.js";
-import { toApiPromise } from "../../src/http/api-promise.js";
+import { toApiPromise } from "../../src/http/http-client.js";
 import { fakeApiClient } from "./fake-api-client.js";
 
 /** As much of a listed record as paging looks at. */

@@ -3,7 +3,7 @@ import { type ApiClient, apiClientKey, type CallInput, type PagingValues } from 
 import type { ApiPromise, RequestOptions } from "../../src/api/request-options.js";
 import { setClock } from "../../src/core/clock.js";
 import { AbortedError, ApiError, ConnectionError } from "../../src/core/errors.js";
-import { toApiPromise } from "../../src/http/api-promise.js";
+import { toApiPromise } from "../../src/http/http-client.js";
 import type { PaymentsClient } from "../../src/reconcile/read-payments.js";
 import type { Payment } from "../../src/resources/payments.js";
 import { fakeApiClient } from "../paging/fake-api-client.js";

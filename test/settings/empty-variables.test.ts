@@ -5,7 +5,7 @@ import { readSomeSettings } from "../../src/cli/settings.js";
 import { withPassphrase } from "../../src/cli/signing-key.js";
 import type { Terminal } from "../../src/cli/terminal.js";
 import { readSettings } from "../../src/settings/index.js";
-import { settingNames, variableOf } from "../../src/settings/setting-table.js";
+import { settingNames, variableOf } from "../../src/settings/settings.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
 const home = temporaryFolder();

@@ -2,10 +2,8 @@ import { readFileSync } from "node:fs";
 import { expect, it, vi } from "vitest";
 import { Deadline } from "../../src/core/deadline.js";
 import { ConfigError } from "../../src/core/errors.js";
-import { parseAppInfo, withUserAgent } from "../../src/wire/app-info.js";
-import { openTransport } from "../../src/wire/open-transport.js";
+import { openTransport, parseAppInfo, version, withUserAgent } from "../../src/wire/open-transport.js";
 import type { Transport, WireRequest } from "../../src/wire/transport.js";
-import { version } from "../../src/wire/version.js";
 
 const app = { name: "school-fees", version: "2.4.1" };
 const request: WireRequest = {

@@ -4,7 +4,7 @@ import { Agent, interceptors } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Deadline } from "../../src/core/deadline.js";
 import type { WireRequest, WireResponse } from "../../src/wire/transport.js";
-import { type UndiciTransportOptions, undiciTransport } from "../../src/wire/undici-transport.js";
+import { type UndiciTransportOptions, undiciTransport } from "../../src/wire/undici.js";
 import { startWireServer, wireResponse } from "./wire-server.js";
 
 type Encode = (bytes: Buffer) => Buffer;

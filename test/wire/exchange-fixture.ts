@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { Timestamp } from "../../src/core/clock.js";
 import { Deadline, Ended } from "../../src/core/deadline.js";
-import { WireFailure } from "../../src/wire/wire-failure.js";
+import { WireFailure } from "../../src/wire/transport.js";
 
 /** A deadline that is finished when the test is. */
 export function within(timeoutMs = 5000, signal?: AbortSignal, sendBy?: Timestamp): Deadline {

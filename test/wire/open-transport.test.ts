@@ -2,10 +2,9 @@ import { createServer } from "node:http";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { Deadline } from "../../src/core/deadline.js";
 import { ConfigError } from "../../src/core/errors.js";
-import type { FetchLike } from "../../src/wire/fetch-transport.js";
-import type { TransportOptions } from "../../src/wire/open-transport.js";
+import type { FetchLike } from "../../src/wire/fetch.js";
+import { type TransportOptions, version } from "../../src/wire/open-transport.js";
 import type { WireRequest } from "../../src/wire/transport.js";
-import { version } from "../../src/wire/version.js";
 import { originInTest } from "../support/origin-of.js";
 
 const ours = `cross-border-payments/${version}`;

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { openSocket } from "../../src/cli/doctor/network-checks.js";
-import { openProxyDispatcher } from "../../src/settings/proxy.js";
-import { undiciTransport } from "../../src/wire/undici-transport.js";
+import { openProxyDispatcher } from "../../src/settings/connection.js";
+import { undiciTransport } from "../../src/wire/undici.js";
 import { failureOf, within } from "./exchange-fixture.js";
 
 const server = `

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { closingHint, reasonOf } from "../../src/wire/wire-failure.js";
+import { closingHint, reasonOf } from "../../src/wire/transport.js";
 
 it.each([
   [{ code: "ECONNREFUSED", name: "Error" }, "ECONNREFUSED"],

@@ -8,7 +8,7 @@ import { nextVersion, releaseChangelog, releaseVersion } from "./release-changel
  */
 const [wanted = ""] = process.argv.slice(2);
 /** Two, so that no file is shared which every import of the client would have to load. */
-const versionFiles = ["src/opentelemetry/version.ts", "src/wire/version.ts"];
+const versionFiles = ["src/opentelemetry/version.ts", "src/wire/open-transport.ts"];
 const git = (...command: readonly string[]) => execFileSync("git", command, { encoding: "utf8" }).trim();
 
 try {

@@ -4,7 +4,7 @@ import { type FlowResolution, readResolution } from "../../flows/operate.js";
 import type { ResolveAction } from "../../flows/outcome.js";
 import type { FlowDetails } from "../../flows/status.js";
 import type { Payment } from "../../resources/payments.js";
-import { parseObject } from "../../wire/parse-json-object.js";
+import { parseObject } from "../../wire/response.js";
 import { command, exitCodes, type Given, UsageError } from "../command.js";
 import { readText } from "../files.js";
 import { openClient } from "../open-client.js";

@@ -3,7 +3,7 @@ import { Deadline } from "../../core/deadline.js";
 import { ApiError, PagingError } from "../../core/errors.js";
 import type { ClientEvents } from "../../events/events.js";
 import { retryDelayMs } from "../../reconcile/read-payments.js";
-import { isPassingStatus, isRefusedQuestion } from "../../wire/status.js";
+import { isPassingStatus, isRefusedQuestion } from "../../wire/response.js";
 import type { Terminal } from "../terminal.js";
 import type { ListedRecord } from "./formats.js";
 

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../../core/errors.js";
-import { parseObject } from "../../wire/parse-json-object.js";
+import { parseObject } from "../../wire/response.js";
 import type { Value } from "./answer.js";
 import type { Question } from "./question.js";
 import type { ReportedQuestion } from "./report.js";

@@ -5,9 +5,8 @@ import { Deadline } from "../../core/deadline.js";
 import { isShowable } from "../../core/redact.js";
 import { parseRetryAfterMs } from "../../core/retry.js";
 import type { BaseUrl } from "../../wire/base-url.js";
-import { parseObject } from "../../wire/parse-json-object.js";
-import type { Transport, WireRequest, WireResponse } from "../../wire/transport.js";
-import { WireFailure } from "../../wire/wire-failure.js";
+import { parseObject } from "../../wire/response.js";
+import { type Transport, WireFailure, type WireRequest, type WireResponse } from "../../wire/transport.js";
 import { BudgetSpent, NoAnswer } from "./no-answer.js";
 
 /** One request and what came of it, as evidence: without its body, and without anything secret. */

@@ -1,4 +1,4 @@
-import { isPassingStatus } from "../../wire/status.js";
+import { isPassingStatus } from "../../wire/response.js";
 import { NoAnswer } from "./no-answer.js";
 import type { Seen } from "./prober.js";
 import { nonEmptyText, zonedMsOf } from "./tokens.js";

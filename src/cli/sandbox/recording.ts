@@ -4,7 +4,7 @@ import type { Operation } from "../../api/operation.js";
 import { operations } from "../../resources/catalogue.js";
 import type { SandboxRequest } from "../../sandbox/index.js";
 import { isShownField, shownQuery } from "../../sandbox/shown-query.js";
-import { parseObject } from "../../wire/parse-json-object.js";
+import { parseObject } from "../../wire/response.js";
 
 /**
  * Writes down what a sandbox is asked, and how it responds, one JSON text a line: see docs/command-sandbox.md. Each line is with the operating

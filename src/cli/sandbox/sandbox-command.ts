@@ -1,7 +1,7 @@
 import { counted } from "../../core/describe.js";
 import { InvalidArgumentError } from "../../core/errors.js";
 import { type SandboxOptions, type SandboxServer, startSandbox } from "../../sandbox/index.js";
-import { parseObject } from "../../wire/parse-json-object.js";
+import { parseObject } from "../../wire/response.js";
 import { command, exitCodes } from "../command.js";
 import { readText } from "../files.js";
 import { wrapped, wrappedCommand } from "../layout.js";

@@ -4,7 +4,7 @@ import { parsePublicKey, writePem } from "../../signing/keys.js";
 import { signedText } from "../../signing/signer.js";
 import { fingerprintOf, sha256Hex } from "../../verification/explain-signature.js";
 import { type SignedPayment, signedPathOf, verifyPaymentRecord } from "../../verification/verify-record.js";
-import { parseObject } from "../../wire/parse-json-object.js";
+import { parseObject } from "../../wire/response.js";
 import { command, exitCodes } from "../command.js";
 import { readLines, readText } from "../files.js";
 import { journalOptions, openFlows } from "../flows/journal.js";

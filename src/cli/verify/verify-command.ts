@@ -8,7 +8,7 @@ import {
   verifyDepositRecord,
   verifyPaymentRecord,
 } from "../../verification/verify-record.js";
-import { parseObject } from "../../wire/parse-json-object.js";
+import { parseObject } from "../../wire/response.js";
 import { command, exitCodes } from "../command.js";
 import { readLines, readText } from "../files.js";
 import { wrapped } from "../layout.js";

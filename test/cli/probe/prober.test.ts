@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 import { Prober } from "../../../src/cli/probe/prober.js";
 import { parseBaseUrl } from "../../../src/wire/base-url.js";
-import type { Transport } from "../../../src/wire/transport.js";
-import { WireFailure } from "../../../src/wire/wire-failure.js";
+import { type Transport, WireFailure } from "../../../src/wire/transport.js";
 
 const baseUrl = parseBaseUrl("http://127.0.0.1:1/", "baseUrl");
 const auth = { authUrl: "http://127.0.0.1:1/", realm: "r", clientId: "c", username: "u", password: "p" };

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { bankVariables, readBankSettings } from "../../../examples/bank/settings.js";
-import { settingNames, variableOf } from "../../../src/settings/setting-table.js";
+import { settingNames, variableOf } from "../../../src/settings/settings.js";
 import { yamlProblems } from "../../architecture/yaml-problems.js";
 import { startCollector } from "../../support/collector.js";
 import { until } from "../../support/eventually.js";

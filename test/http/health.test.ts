@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { RequestOptions } from "../../src/api/request-options.js";
 import { ConfigError, InvalidArgumentError, SigningError, TokenError } from "../../src/core/errors.js";
-import type { HealthReport } from "../../src/http/check-health.js";
+import type { HealthReport } from "../../src/http/health.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
 import { SchemaLoader } from "../../src/http/schema.js";
 import { paymentGateways } from "../../src/resources/payment-gateways.js";
@@ -16,7 +16,7 @@ function summary({ ok, service, token, error }: HealthReport) {
 
 beforeEach(async () => {
   // What is loaded with the first check: the time of these tests is not that of a disk.
-  await Promise.all([new SchemaLoader().load(), import("../../src/http/check-health.js")]);
+  await Promise.all([new SchemaLoader().load(), import("../../src/http/health.js")]);
   vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
 });
 

@@ -1,8 +1,14 @@
 import type { Deadline } from "../core/deadline.js";
 import { ConfigError } from "../core/errors.js";
-import { Body } from "./body.js";
-import type { BrokenBody, Transport, WireRequest, WireResponse } from "./transport.js";
-import { reasonOf, WireFailure } from "./wire-failure.js";
+import { Body } from "./response.js";
+import {
+  type BrokenBody,
+  reasonOf,
+  type Transport,
+  WireFailure,
+  type WireRequest,
+  type WireResponse,
+} from "./transport.js";
 
 /** The part of `fetch` that the library needs. */
 export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../src/api/operation.js";
 import { InvalidArgumentError } from "../../src/core/errors.js";
-import { checkBody, checkQuery } from "../../src/http/check-input.js";
+import { checkBody, checkQuery } from "../../src/http/input.js";
 import { deposits } from "../../src/resources/deposits.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";

@@ -13,7 +13,7 @@ import {
 } from "cross-border-payments";
 import { Agent } from "undici";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { parseTlsOptions } from "../../src/wire/tls-options.js";
+import { parseTlsOptions } from "../../src/wire/tls.js";
 import { certificates, type Identity } from "../faults/certificates.js";
 import { originInTest } from "../support/origin-of.js";
 
@@ -324,7 +324,7 @@ it("is refused on the web, which has no sockets", async () => {
   // The files after this one are not on the web.
   onTestFinished(() => void vi.resetModules());
   vi.doMock("#platform", () => import("../../src/platform/web.js"));
-  const onWeb = await import("../../src/wire/tls-options.js");
+  const onWeb = await import("../../src/wire/tls.js");
   vi.doUnmock("#platform");
   const said = "tls needs the sockets of Node; here requests go by fetch, which uses the platform's certificates";
   expect(() => onWeb.parseTlsOptions({ ca: authority })).toThrow(said);

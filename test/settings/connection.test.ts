@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { CrossBorderClient } from "../../src/index.js";
-import { openProxyDispatcher, proxyFor, readProxy } from "../../src/settings/proxy.js";
+import { openProxyDispatcher, proxyFor, readProxy } from "../../src/settings/connection.js";
 import { originOf } from "../support/origin-of.js";
 
 const asked: string[] = [];

@@ -2,8 +2,7 @@ import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ConfigError, InvalidArgumentError, OutcomeUnknownError } from "../../src/core/errors.js";
-import { textsIn } from "../../src/http/check-raw-input.js";
-import type { RawRequest } from "../../src/http/raw-request.js";
+import { type RawRequest, textsIn } from "../../src/http/raw.js";
 import { runs } from "../support/thorough.js";
 import { broken, errorOf, json, ownError, type Step, scriptedClient, unsent } from "./scripted-transport.js";
 

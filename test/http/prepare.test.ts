@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { later, now } from "../../src/core/clock.js";
 import { OutcomeUnknownError } from "../../src/core/errors.js";
-import type { RawRequest } from "../../src/http/raw-request.js";
+import type { RawRequest } from "../../src/http/raw.js";
 import { payments } from "../../src/resources/payments.js";
 import { broken, errorOf, json, payment, scriptedClient } from "./scripted-transport.js";
 

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { later, now, type Timestamp } from "../../src/core/clock.js";
-import { type FetchLike, fetchTransport } from "../../src/wire/fetch-transport.js";
+import { type FetchLike, fetchTransport } from "../../src/wire/fetch.js";
 import type { WireRequest, WireResponse } from "../../src/wire/transport.js";
 import { stretched } from "../support/patience.js";
 import { openClosedPort } from "./closed-port.js";

@@ -2,9 +2,52 @@ import { type FieldKind, type FieldTable, fieldKinds, kindOfField } from "../api
 import type { BodyFields, Operation } from "../api/operation.js";
 import { describeValue, looksLikeName, nearest } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
+import { isPlainObject } from "../core/parse.js";
 import { amountOf, decimalNumeral, isExactNumber } from "../money.js";
 import { publicKeyFault } from "../signing/keys.js";
-import { isObject, jsonFault } from "./json-value.js";
+
+/** More levels than any real value has. A value that contains itself has more. */
+const maxLevels = 100;
+
+/**
+ * The first part of a value that JSON can't carry, as a sentence. Values with a `toJSON` make their own JSON.
+ *
+ * @param path the value's place, for messages.
+ * @param isExact refuses whole numbers that were rounded when they were read.
+ */
+export function jsonFault(path: string, value: unknown, isExact = false, left = maxLevels): string | undefined {
+  if (value === null || typeof value === "boolean" || typeof value === "string") return undefined;
+  if (isExact && typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER) {
+    return notJson(path, "a number that JavaScript can't hold exactly");
+  }
+  if (Number.isFinite(value)) return undefined;
+  if (left === 0) return `${path} must have at most ${maxLevels} levels; it has more, or contains itself`;
+  if (Array.isArray(value)) {
+    // Unlike `map`, this also meets the holes of an array, which JSON would fill with null.
+    return firstFault(Array.from(value, (item, index) => [`${path}[${index}]`, item]));
+  }
+  if (typeof Object(value).toJSON === "function") return undefined;
+  if (!isPlainObject(value)) return notJson(path, describeValue(value));
+  const fields = Object.entries(value).filter(([, item]) => item !== undefined);
+  return firstFault(fields.map(([name, item]) => [below(path, name), item]));
+
+  function firstFault(items: readonly (readonly [place: string, item: unknown])[]): string | undefined {
+    for (const [place, item] of items) {
+      const fault = jsonFault(place, item, isExact, left - 1);
+      if (fault !== undefined) return fault;
+    }
+    return undefined;
+  }
+}
+
+/** A name that may be a value in the wrong place, such as an account number, isn't shown. */
+function below(path: string, name: string): string {
+  return looksLikeName(name) && path.length <= 80 ? `${path}.${name}` : `${path.replace(/…$/, "")}…`;
+}
+
+function notJson(path: string, got: string): string {
+  return `${path} must be a JSON value; got ${got}`;
+}
 
 /** Values of a query: texts and numbers. */
 export type QueryValues = Readonly<Record<string, string | number | undefined>>;
@@ -84,15 +127,16 @@ function checkFields(
   given: unknown,
   judge: (field: string, value: unknown, kind: FieldKind | undefined) => string | typeof leftOut | undefined,
 ): Record<string, unknown> {
-  if (!isObject(given)) {
+  if (!isPlainObject(given)) {
     throw new InvalidArgumentError(`${name}: the ${part} must be an object with fields; got ${describeValue(given)}`);
   }
   // Without a prototype, `__proto__` is a field like any other.
   const checked: Record<string, unknown> = Object.create(null);
   const problems: string[] = [];
   for (const field of new Set([...Object.keys(fields), ...Object.keys(given)])) {
-    const verdict = judge(field, given[field], kindOfField(fields, field));
-    if (verdict === undefined) checked[field] = given[field];
+    const value: unknown = Reflect.get(given, field);
+    const verdict = judge(field, value, kindOfField(fields, field));
+    if (verdict === undefined) checked[field] = value;
     else if (verdict !== leftOut) problems.push(verdict);
   }
   if (problems.length === 0) return checked;

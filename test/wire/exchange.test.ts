@@ -2,7 +2,7 @@ import type { Dispatcher } from "undici";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Deadline } from "../../src/core/deadline.js";
 import type { WireRequest } from "../../src/wire/transport.js";
-import { exchange, type Route } from "../../src/wire/undici-exchange.js";
+import { exchange, type Route } from "../../src/wire/undici.js";
 
 type Handler = Required<Dispatcher.DispatchHandler>;
 
@@ -178,7 +178,7 @@ describe("an encoded response", () => {
     vi.resetModules();
     onTestFinished(() => void vi.resetModules());
     vi.doMock("#platform", () => import("../../src/platform/web.js"));
-    const { exchange: by } = await import("../../src/wire/undici-exchange.js");
+    const { exchange: by } = await import("../../src/wire/undici.js");
     vi.doUnmock("#platform");
     const { outcome } = play(
       (handler) => {

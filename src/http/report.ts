@@ -7,10 +7,10 @@ import { isShowable } from "../core/redact.js";
 import type { FailureEvent } from "../events/events.js";
 import type { Reporter } from "../events/reporter.js";
 import type { WireResponse } from "../wire/transport.js";
-import type { CallContext } from "./call-context.js";
-import { textsIn } from "./check-raw-input.js";
+import type { CallContext } from "./context.js";
 import { type CallFacts, showableReason, toError } from "./errors.js";
-import type { Failure } from "./failure.js";
+import { textsIn } from "./raw.js";
+import type { Failure } from "./read.js";
 import { type Mismatch, unprintable } from "./schema.js";
 
 export type KnownByCall = Pick<CallFacts, "kind" | "attempts" | "effect" | "isSent" | "request" | "signed">;

@@ -7,11 +7,11 @@ import { Agent, MockAgent } from "undici";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { later, now, type Timestamp } from "../../src/core/clock.js";
 import type { Ended } from "../../src/core/deadline.js";
-import type { Transport, WireRequest } from "../../src/wire/transport.js";
-import { isDispatcher, type UndiciTransportOptions, undiciTransport } from "../../src/wire/undici-transport.js";
-import { WireFailure } from "../../src/wire/wire-failure.js";
+import { type Transport, WireFailure, type WireRequest } from "../../src/wire/transport.js";
+import { isDispatcher, type UndiciTransportOptions, undiciTransport } from "../../src/wire/undici.js";
+
 // Loaded before the first request, whose deadline would count it.
-import "../../src/wire/undici-exchange.js";
+import "../../src/wire/undici.js";
 import { openClosedPort } from "./closed-port.js";
 import { failureOf, within } from "./exchange-fixture.js";
 import { startWireServer, wireResponse } from "./wire-server.js";

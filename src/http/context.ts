@@ -1,0 +1,114 @@
+import { clock } from "../core/clock.js";
+import type { Attributes, Reporter } from "../events/reporter.js";
+import type { Signer } from "../signing/signer.js";
+import type { Transport } from "../wire/transport.js";
+import type { RequestSettings } from "./prepare.js";
+import type { ValidationMode } from "./read.js";
+import type { SchemaLoader } from "./schema.js";
+import type { TokenSource } from "./token-source.js";
+
+export interface CallContext extends RequestSettings {
+  readonly origin: string;
+  /** Attributes of spans that describe the origin. */
+  readonly server: Attributes;
+  readonly transport: Transport;
+  readonly tokens: TokenSource;
+  /** Absent if the client was built without a signing key. */
+  readonly signer: Signer | undefined;
+  readonly schemas: SchemaLoader;
+  readonly reporter: Reporter;
+  /** Whether the service ever responded. */
+  hasResponded?: boolean;
+  readonly reported: ReportedFields;
+  readonly budget: RetryBudget;
+  readonly inFlight: InFlight;
+  readonly random: () => number;
+  /** Headers of every call, with names in lower case. The headers of one call replace them. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly maxRetries: number;
+  readonly validation: ValidationMode;
+  readonly maxRecordBytes: number;
+  readonly maxListBytes: number;
+}
+
+/** Counts the calls under way, so that a client that closes can wait for them. Those of a derived client count for both. */
+export class InFlight {
+  readonly #parent: InFlight | undefined;
+  #count = 0;
+  #onNone: (() => void) | undefined;
+
+  constructor(parent?: InFlight) {
+    this.#parent = parent;
+  }
+
+  begin(): void {
+    this.#parent?.begin();
+    this.#count += 1;
+  }
+
+  end(): void {
+    this.#count -= 1;
+    if (this.#count === 0) this.#onNone?.();
+    this.#parent?.end();
+  }
+
+  /** Resolves when there are none. Call it when no call begins any more. */
+  none(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#count === 0) resolve();
+      else this.#onNone = resolve;
+    });
+  }
+}
+
+/**
+ * Bounds the retries of a whole client, so that a long outage doesn't multiply its requests. Each retry takes one. Each success
+ * returns a fifth, and each second returns one, so a single call always has its retries.
+ */
+export class RetryBudget {
+  readonly #capacity: number;
+  #left: number;
+  #countedMs = clock.monotonicMs();
+
+  /** @param capacity enough for ten calls a second during an outage of some seconds. */
+  constructor(capacity = 200) {
+    this.#capacity = capacity;
+    this.#left = capacity;
+  }
+
+  /** Takes one retry. Returns false if none is left. */
+  take(): boolean {
+    const nowMs = clock.monotonicMs();
+    this.#add((nowMs - this.#countedMs) / 1000);
+    this.#countedMs = nowMs;
+    if (this.#left < 1) return false;
+    this.#left -= 1;
+    return true;
+  }
+
+  /** To be called when a call has succeeded. */
+  giveBack(): void {
+    this.#add(0.2);
+  }
+
+  #add(retries: number): void {
+    this.#left = Math.min(this.#capacity, this.#left + retries);
+  }
+}
+
+/** Fields that a client has reported as different: each field of an operation once, up to a limit. */
+export class ReportedFields {
+  readonly #fields = new Set<string>();
+
+  /** Whether the field must be reported now. */
+  isNew(operation: string, field: string): boolean {
+    // Reported fields have no spaces.
+    const name = `${field} ${operation}`;
+    if (this.#fields.has(name) || this.#fields.size >= maxReported) return false;
+    this.#fields.add(name);
+    return true;
+  }
+}
+
+const maxReported = 1000;
