@@ -1,45 +1,45 @@
-import { ConfigError, JournalError } from "../core/errors.js";
-import { assertFlowKey } from "../flows/flow-key.js";
+import { existsSync } from "node:fs";
+import { setImmediate } from "node:timers/promises";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
+import { ConfigError, CrossBorderError, JournalError } from "../core/errors.js";
+import { type CheckTable, isBoolean, isWholeFrom, parseOptions } from "../core/parse.js";
 import {
-  type FlowScope,
-  finalPhases,
-  type Journal,
-  type JournalEntry,
-  type JournalList,
-  type JournalQuery,
-  type JournalState,
-  type LeaseId,
-  type LeaseRequest,
-  type PruneOptions,
-  type PruneReport,
-  type ScopeFilter,
-  type StateId,
-} from "../flows/journal.js";
-import { lastKey, optionalEntry, type Row, toCount, toEntry } from "./entry-of-row.js";
+  type Changed,
+  type ChangeName,
+  type Input,
+  type KeyedInput,
+  outdated,
+  type QueryName,
+  type Row,
+  SqlJournal,
+  type SqlStore,
+  statementWork,
+} from "./sql-journal.js";
 import {
-  assertDuration,
-  assertLease,
-  assertNew,
-  assertState,
-  isBegun,
-  isLeasedTo,
-  isWritten,
-} from "./journal-arguments.js";
-import { connectHandle, type SqliteConnection } from "./sqlite-connection.js";
-import { assertSqliteOptions, prepareDatabase, type SqliteJournalOptions } from "./sqlite-database.js";
-import type { SqliteDatabase, SqliteParameters } from "./sqlite-engine.js";
-import { sqliteFailure } from "./sqlite-failure.js";
-import { type SqliteStatementName, sqliteStatements, sqliteWork } from "./sqlite-statements.js";
-import { SqliteThread } from "./sqlite-thread.js";
+  type OpenOptions,
+  openSqliteEngine,
+  outdatedFile,
+  refused,
+  type SqliteDatabase,
+  type SqliteError,
+  type SqliteJournalOptions,
+  type SqliteOperation,
+  type SqliteReply,
+  type ThreadData,
+  threadName,
+} from "./sqlite-worker.js";
 
-export type { SqliteJournalOptions } from "./sqlite-database.js";
-export type { SqliteDatabase, SqliteStatement } from "./sqlite-engine.js";
+export type { SqliteDatabase, SqliteJournalOptions, SqliteStatement } from "./sqlite-worker.js";
 
-type Step = readonly [statement: SqliteStatementName, parameters: SqliteParameters];
+const sqliteOptions: CheckTable<SqliteJournalOptions> = {
+  processes: { accepts: (value) => value === "many" || value === "one", wanted: '"many" or "one"' },
+  busyTimeoutMs: { accepts: isWholeFrom(0, 2 ** 31 - 1), wanted: "a whole number of milliseconds" },
+  migrate: { accepts: isBoolean, wanted: "true or false" },
+};
 
 /**
- * A journal in a SQLite file of its own, on a local disk: for the processes of one machine. Network file systems do not lock
- * files as SQLite needs.
+ * A journal in a SQLite file of its own, on a local disk: for the processes of one machine.
  *
  * Every write is flushed to the disk (write-ahead log, `synchronous=FULL`) before its promise resolves. What is pending at the same
  * time shares one commit. `close` lets what is pending end, and closes the file; a handle that was passed in stays open.
@@ -47,12 +47,9 @@ type Step = readonly [statement: SqliteStatementName, parameters: SqliteParamete
  * The data of a flow is stored as it is given, account numbers and names included. Keep the file, and the two beside it whose names end in
  * `-wal` and `-shm`, where only the service's own user can read them.
  */
-export class SqliteJournal implements Journal {
-  readonly #connection: SqliteConnection;
-  #isClosed = false;
-
-  private constructor(connection: SqliteConnection) {
-    this.#connection = connection;
+export class SqliteJournal extends SqlJournal {
+  private constructor(place: SqlitePlace) {
+    super(new SqliteStore(place));
   }
 
   /**
@@ -61,190 +58,202 @@ export class SqliteJournal implements Journal {
    * @param place A file, opened with `node:sqlite` (Node 22.22.3, 24.15 or newer); or an open handle of better-sqlite3 or one like it. The caller
    *   closes the handle, after the journal.
    * @throws {ConfigError} Node has no `node:sqlite`; SQLite is too old to be shared by several processes (`processes`); the file
-   *   belongs to another program or a newer release, or is in memory; with `migrate: false`, it has no tables or older ones.
+   *   belongs to another program or a newer release, or is in memory; with `migrate: false`, it has no tables or older ones; a bundle has
+   *   lost the file of the journal's thread.
    * @throws {JournalError} The file can't be opened or written, or another process has it to itself.
    */
   static async open(place: string | SqliteDatabase, options: SqliteJournalOptions = {}): Promise<SqliteJournal> {
-    const checked = assertSqliteOptions(options);
-    const connection = await connect(place);
+    const refuse = (message: string) => new ConfigError(`SqliteJournal: ${message}`);
+    const read: SqliteJournalOptions = parseOptions(sqliteOptions, options, "the options", refuse);
+    const checked: OpenOptions = { processes: "many", busyTimeoutMs: 5_000, migrate: true, ...read };
+    if (typeof place === "string" && place !== "") return new SqliteJournal(await openThread(place, checked));
+    if (typeof place !== "object" || typeof place?.exec !== "function" || typeof place.prepare !== "function") {
+      throw refuse("open needs a file's path, or an open handle with exec and prepare");
+    }
     try {
-      await prepareDatabase(connection, checked);
-      await connection.start(sqliteStatements);
-      return new SqliteJournal(connection);
+      return new SqliteJournal(openHandle(place, checked));
     } catch (error) {
-      await connection.close().catch(() => {});
       throw sqliteFailure(error, "open the journal");
     }
   }
+}
 
-  async begin(key: string, scope: FlowScope, state: JournalState, lease: LeaseRequest) {
-    assertNew(key, scope, state, lease);
-    const { nonce, owner, leaseMs } = lease;
-    const owned = [nonce, owner, isLeaseless(state), leaseMs] as const;
+/** Where operations run: on the caller's thread, or on one of the journal's own. */
+interface SqlitePlace {
+  run(operations: readonly SqliteOperation[]): Promise<readonly SqliteReply[]>;
+  close(): Promise<void>;
+}
+
+interface Pending {
+  readonly operation: SqliteOperation;
+  readonly resolve: (reply: SqliteReply) => void;
+}
+
+/** Operations that share a commit. */
+const maxTogether = 500;
+
+/** A SQLite file. While operations are under way, what else is asked for gathers, and then goes together. */
+class SqliteStore implements SqlStore {
+  readonly journal = "SqliteJournal";
+  readonly #place: SqlitePlace;
+  #waiting: Pending[] = [];
+  #sending: Promise<void> | undefined;
+
+  constructor(place: SqlitePlace) {
+    this.#place = place;
+  }
+
+  async read(key: string): Promise<Row | undefined> {
+    return (await this.#run([["read", { key }]])).rows[0];
+  }
+
+  async change(name: ChangeName, input: KeyedInput): Promise<Changed> {
     const { rows, changes } = await this.#run([
-      ["begin", [key, scope.service, scope.gateway, ...owned, ...stateParameters(state)]],
-      ["read", [key]],
+      [name, input],
+      ["read", { key: input.key }],
     ]);
-    const entry = toEntry(firstOf(rows));
-    return { entry, created: changes === 1 || isBegun(entry, nonce) };
+    return { isApplied: changes === 1, row: rows[0] };
   }
 
-  async read(key: string): Promise<JournalEntry | undefined> {
-    assertFlowKey(key);
-    return optionalEntry((await this.#read("read", [key]))[0]);
-  }
-
-  async acquire(key: string, lease: LeaseRequest): Promise<JournalEntry | undefined> {
-    assertFlowKey(key);
-    assertLease(lease);
-    const { entry, isChanged } = await this.#changeAndRead("acquire", [...leaseParameters(lease), key], key);
-    return isChanged || isLeasedTo(entry, lease.nonce) ? entry : undefined;
-  }
-
-  async acquireAbandoned(scope: ScopeFilter, lease: LeaseRequest, after: string | undefined) {
-    assertLease(lease);
-    const parameters = [...leaseParameters(lease), after ?? "", ...scopeParameters(scope)];
-    return optionalEntry((await this.#read("acquireAbandoned", parameters))[0]);
-  }
-
-  async renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean> {
-    assertDuration("leaseMs", leaseMs);
-    return this.#change("renew", [leaseMs, ...ownedParameters(key, id)]);
-  }
-
-  async write(
-    key: string,
-    id: StateId,
-    state: JournalState,
-    quote?: { readonly lease: LeaseRequest; readonly inTime: boolean },
-  ): Promise<boolean> {
-    assertFlowKey(key);
-    assertState(state);
-    const [stored, replaced] = [stateParameters(state), [...ownedParameters(key, id), id.revision]];
-    const revision = id.revision + 1;
-    if (quote === undefined) {
-      const parameters = [...stored, isLeaseless(state), ...replaced];
-      const { entry, isChanged } = await this.#changeAndRead("write", parameters, key);
-      return isChanged || isWritten(entry, { ...id, revision }, state);
-    }
-    assertLease(quote.lease);
-    const { nonce, owner, leaseMs } = quote.lease;
-    const parameters = [...stored, nonce, owner, isLeaseless(state), leaseMs, ...replaced, quote.inTime ? 1 : 0];
-    const { entry, isChanged } = await this.#changeAndRead("replaceQuote", parameters, key);
-    return isChanged || isWritten(entry, { epoch: id.epoch + 1, nonce, revision }, state);
-  }
-
-  async release(key: string, id: LeaseId): Promise<void> {
-    await this.#change("release", ownedParameters(key, id));
-  }
-
-  async list(query: JournalQuery): Promise<JournalList> {
-    const { phase, limit, counts = false } = query;
-    const page = pageParameters(query);
-    const rows =
-      phase === undefined ? this.#read("list", page) : this.#read("listPhase", [phase, ...page, phase, ...page, limit]);
-    return {
-      entries: (await rows).map(toEntry),
-      counts: counts ? (await this.#read("counts", [])).map(toCount) : [],
-    };
-  }
-
-  async prune({ settledBeforeMs, quotedBeforeMs }: PruneOptions): Promise<PruneReport> {
-    let quoted = 0;
-    if (quotedBeforeMs !== undefined) {
-      quoted = await this.#eachSlice((after) => ["pruneQuoted", [after, quotedBeforeMs, sliceSize]]);
-    }
-    let settled = 0;
-    for (const phase of settledBeforeMs === undefined ? [] : finalPhases) {
-      settled += await this.#eachSlice((after) => ["pruneSettled", [phase, after, Number(settledBeforeMs), sliceSize]]);
-    }
-    return { settled, quoted };
+  async query(name: QueryName, input: Input): Promise<readonly Row[]> {
+    return (await this.#run([[name, input]])).rows;
   }
 
   async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    try {
-      await this.#connection.close();
-    } catch (error) {
-      throw sqliteFailure(error, "close the file");
+    await this.#sending;
+    await this.#place.close();
+  }
+
+  async #run(operation: SqliteOperation): Promise<{ readonly rows: readonly Row[]; readonly changes: number }> {
+    const reply = await new Promise<SqliteReply>((resolve) => {
+      this.#waiting.push({ operation, resolve });
+      this.#sending ??= this.#send();
+    });
+    if (reply.error === undefined) return { rows: reply.rows as readonly Row[], changes: reply.changes };
+    throw sqliteFailure(reply.error, statementWork[operation[0]?.[0] ?? "read"]);
+  }
+
+  async #send(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      // At the end of this turn of the event loop: what else it asks for goes, too.
+      await setImmediate();
+      const batch = this.#waiting.splice(0, maxTogether);
+      const replies = await this.#place.run(batch.map(({ operation }) => operation));
+      for (const [index, { resolve }] of batch.entries()) resolve(replies[index] ?? ended("unknown", ""));
     }
-  }
-
-  async #eachSlice(step: (after: string) => Step): Promise<number> {
-    let count = 0;
-    for (let after = ""; ; ) {
-      const { rows } = await this.#run([step(after)]);
-      count += rows.length;
-      if (rows.length < sliceSize) return count;
-      after = lastKey(rows);
-    }
-  }
-
-  async #read(name: SqliteStatementName, parameters: SqliteParameters): Promise<readonly Row[]> {
-    return (await this.#run([[name, parameters]])).rows;
-  }
-
-  /** Whether it changed its row. */
-  async #change(name: SqliteStatementName, parameters: SqliteParameters): Promise<boolean> {
-    return (await this.#run([[name, parameters]])).changes === 1;
-  }
-
-  /** Whether it changed its row, and the key's entry afterwards, in one transaction. */
-  async #changeAndRead(name: SqliteStatementName, parameters: SqliteParameters, key: string) {
-    const { rows, changes } = await this.#run([
-      [name, parameters],
-      ["read", [key]],
-    ]);
-    return { entry: optionalEntry(rows[0]), isChanged: changes === 1 };
-  }
-
-  async #run(steps: readonly [Step, ...Step[]]): Promise<{ readonly rows: readonly Row[]; readonly changes: number }> {
-    if (this.#isClosed) throw new JournalError("SqliteJournal: the journal is closed.");
-    const reply = await this.#connection.run(steps);
-    if ("error" in reply) throw sqliteFailure(reply.error, sqliteWork[steps[0][0]]);
-    return { rows: reply.rows as Row[], changes: reply.changes };
+    this.#sending = undefined;
   }
 }
 
-/** How many flows `prune` deletes or empties at a time, so that others are not kept waiting. */
-const sliceSize = 500;
-
-function stateParameters({ phase, settled, data, quoteTtlMs }: JournalState) {
-  return [phase, settled ? 1 : 0, data, quoteTtlMs ?? null] as const;
+/** Keeps a handle that belongs to the caller on the caller's thread. */
+function openHandle(database: SqliteDatabase, options: OpenOptions): SqlitePlace {
+  const engine = openSqliteEngine(database, options);
+  return { run: async (operations) => engine.run(operations), close: async () => {} };
 }
 
-/** 1 or 0. */
-function isLeaseless({ settled, phase }: JournalState): number {
-  return settled || phase === "quoted" ? 1 : 0;
+/** A file in a thread of its own: what waits for the disk, or for another process's lock, never blocks the event loop. */
+async function openThread(path: string, options: OpenOptions): Promise<SqlitePlace> {
+  if (process.getBuiltinModule("node:sqlite") === undefined) throw withoutNodeSqlite();
+  const data: ThreadData = { name: threadName, path, options };
+  // Nothing of the process's own flags and preloaded modules: the thread runs this program alone.
+  const worker = new Worker(threadFile(), { execArgv: [], env: {}, name: threadName, workerData: data });
+  let why = "";
+  let hasEnded = false;
+  let settle = (_: readonly SqliteReply[] | undefined): void => {};
+  worker.on("message", (replies: readonly SqliteReply[]) => settle(replies));
+  worker.on("error", (error: unknown) => {
+    why = `: ${Object(error).message}`;
+  });
+  worker.on("exit", () => {
+    hasEnded = true;
+    settle(undefined);
+  });
+  /** The process lives until the reply, and no longer than that. */
+  const reply = async () => {
+    worker.ref();
+    const replies = await new Promise<readonly SqliteReply[] | undefined>((resolve) => {
+      settle = resolve;
+    });
+    worker.unref();
+    return replies;
+  };
+  const [opened = ended("nothing", why)] = (await reply()) ?? [];
+  if (opened.error !== undefined) throw sqliteFailure(opened.error, "open the journal");
+  return {
+    async run(operations) {
+      if (hasEnded) return operations.map(() => ended("nothing", why));
+      worker.postMessage(operations);
+      return (await reply()) ?? operations.map(() => ended("unknown", why));
+    },
+    async close() {
+      if (hasEnded) return;
+      worker.postMessage([]);
+      await reply();
+    },
+  };
 }
 
-function leaseParameters({ nonce, owner, leaseMs }: LeaseRequest): SqliteParameters {
-  return [nonce, owner, leaseMs];
+/** Beside this module or its folder. In this repository's own tests, Node runs its source. */
+function threadFile(): URL {
+  // esbuild leaves CommonJS without the address of the module: then beside the program.
+  const module: string | undefined = import.meta.url;
+  const beside = new URL("./sqlite-worker.js", module ?? pathToFileURL(String(process.argv[1])));
+  const files = [beside, ...["../sqlite-worker.js", "./sqlite-worker.ts"].map((name) => new URL(name, beside))];
+  const file = files.find((each) => existsSync(each));
+  if (file !== undefined) return file;
+  throw new ConfigError(
+    "SqliteJournal: the program of its thread is missing, since a bundler left it out. " +
+      `Copy node_modules/cross-border-payments/dist/sqlite-worker.js to ${fileURLToPath(beside)}, or keep the package out of the bundle.`,
+  );
 }
 
-function ownedParameters(key: string, id: LeaseId): SqliteParameters {
-  return [key, id.epoch, id.nonce];
+function withoutNodeSqlite(): ConfigError {
+  return new ConfigError(
+    `SqliteJournal: Node ${process.versions.node} has no node:sqlite. Use Node 22.22.3, 24.15 or newer, ` +
+      "pass an open better-sqlite3 database in place of the path, or use PostgresJournal.",
+  );
 }
 
-function scopeParameters({ service, gateway = "" }: ScopeFilter): SqliteParameters {
-  return [service, gateway, gateway];
+/** `code` of the error of an operation whose thread is gone. */
+const threadEnded = "CROSS_BORDER_THREAD_ENDED";
+
+function ended(stored: "nothing" | "unknown", why: string): SqliteReply {
+  return { error: { message: `the journal's thread ended${why}`, code: threadEnded, errcode: undefined, stored } };
 }
 
-function pageParameters({ scope, after = "", limit }: JournalQuery): SqliteParameters {
-  return [after, ...scopeParameters(scope), limit];
-}
+/** SQLite's results: the number in node:sqlite's errors, the name in better-sqlite3's, and what they mean. */
+const results: readonly (readonly [number: number, name: string, meaning: string])[] = [
+  [
+    5,
+    "SQLITE_BUSY",
+    "another process has the file locked. Raise busyTimeoutMs, or find the one that keeps the file to itself",
+  ],
+  [6, "SQLITE_LOCKED", "the table is locked by another user of the same handle"],
+  [7, "SQLITE_NOMEM", "there is no memory left"],
+  [8, "SQLITE_READONLY", "the file or its folder can't be written to"],
+  [10, "SQLITE_IOERR", "the disk failed"],
+  [11, "SQLITE_CORRUPT", "the file is damaged"],
+  [13, "SQLITE_FULL", "there is no space left for it"],
+  [14, "SQLITE_CANTOPEN", "the file can't be opened. Its folder must exist, and be writable"],
+  [26, "SQLITE_NOTADB", "the file isn't a SQLite database"],
+  [0, threadEnded, "the thread that has the file ended, such as for lack of memory. Open the journal again"],
+];
 
-function firstOf(rows: readonly Row[]): Row {
-  const [row] = rows;
-  if (row === undefined) throw new JournalError("SqliteJournal could not store a new flow: the database refused.");
-  return row;
-}
-
-async function connect(place: string | SqliteDatabase): Promise<SqliteConnection> {
-  if (typeof place === "string" && place !== "") return SqliteThread.open(place);
-  if (typeof place !== "object" || typeof place?.exec !== "function" || typeof place.prepare !== "function") {
-    throw new ConfigError("SqliteJournal: open needs a file's path, or an open handle with exec and prepare");
-  }
-  return connectHandle(place);
+/** A driver's error as a `JournalError`. `work` completes "could not". */
+export function sqliteFailure(error: unknown, work: string): CrossBorderError {
+  if (error instanceof CrossBorderError) return error;
+  const { message, code, errcode, stored }: SqliteError = Object(error);
+  if (code === refused) return new ConfigError(`SqliteJournal: ${message}`);
+  if (code === outdatedFile) return outdated("SqliteJournal", message);
+  // An extended code gives the code that it extends.
+  const [number, name, meaning = "the database refused"] =
+    results.find((result) =>
+      typeof errcode === "number" ? (errcode & 0xff) === result[0] : String(code).startsWith(result[1]),
+    ) ?? [];
+  // After a failed flush, nobody can tell what is on the disk. Memory can be lacking once a commit is in the log.
+  const isUnknown = stored === "unknown" || name === "SQLITE_IOERR" || name === "SQLITE_NOMEM";
+  return new JournalError(`SqliteJournal could not ${work}: ${meaning}${number ? ` (${name})` : ""}.`, {
+    cause: error instanceof Error ? error : Object.assign(new Error(message), { code, errcode }),
+    stored: isUnknown ? "unknown" : "nothing",
+  });
 }
