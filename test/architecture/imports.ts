@@ -38,7 +38,7 @@ export const importTable: ImportTable = {
     reconcile: ["core", "wire/status.ts", "api", "paging", "resources", "money.ts"],
     sandbox: ["core", "money.ts", "api", "resources", "signing", "verification/explain-signature.ts"],
     opentelemetry: ["core", "events", "api", "flows"],
-    testing: ["core", "auth/token-store.ts", "flows", "resources"],
+    testing: ["core", "auth/token-store.ts", "tokens/memory-token-store.ts", "flows", "resources"],
     desk: ["core", "events", "api", "resources", "flows"],
     "client-options.ts": ["core", "wire", "signing", "auth", "events", "api", "http", "resources"],
     "client.ts": ["wire", "signing", "auth", "events", "api", "http", "resources", "flows", "client-options.ts"],
