@@ -36,7 +36,7 @@ rmSync("dist", { recursive: true, force: true });
 export default defineConfig([
   { ...common, format: "esm", entry: { ...entryPoints, ...platforms, cli: "src/cli/cli.ts" } },
   // One file, which users copy beside a bundle.
-  { ...common, format: "esm", entry: { "sqlite-worker": "src/journals/sqlite-worker.ts" }, splitting: false },
+  { format: "esm", target: "node20", entry: { "sqlite-worker": "src/journals/sqlite-worker.ts" } },
   {
     ...common,
     format: "cjs",
