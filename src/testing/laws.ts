@@ -55,7 +55,7 @@ export function comparing<Store extends object>(toComparable: () => (reply: unkn
   const telling = (tell: (call: string, at: number, reply: unknown) => void) => {
     const comparable = toComparable();
     let calls = 0;
-    const call = async (store: Store, name: string, given: readonly unknown[]): Promise<unknown> => {
+    const call = async (store: object, name: string, given: readonly unknown[]): Promise<unknown> => {
       const at = calls++;
       const reply: unknown = await Reflect.apply(Reflect.get(store, name), store, given);
       tell(`${name}(${JSON.stringify(given).slice(1, 300)})`, at, comparable(reply, name));
