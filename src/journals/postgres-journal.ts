@@ -9,6 +9,7 @@ import { SqlJournal } from "./sql-journal.js";
 
 export type { PostgresPool } from "./postgres-migrate.js";
 export type { PostgresSchemaOptions } from "./postgres-tables.js";
+export type { SqlJournal } from "./sql-journal.js";
 
 export interface PostgresJournalOptions {
   /** Letters, digits and underscores. Created when it is missing. Default: `public`. */

@@ -4,6 +4,7 @@ import { SqlJournal } from "./sql-journal.js";
 import { openHandle, openThread, type SqlitePlace, SqliteStore, sqliteFailure } from "./sqlite-store.js";
 import type { OpenOptions, SqliteDatabase, SqliteJournalOptions } from "./sqlite-worker.js";
 
+export type { SqlJournal } from "./sql-journal.js";
 export type { SqliteDatabase, SqliteJournalOptions, SqliteStatement } from "./sqlite-worker.js";
 
 const sqliteOptions: CheckTable<SqliteJournalOptions> = {
