@@ -32,7 +32,6 @@ const refusals: readonly Meaning[] = [
 const unsent: readonly Meaning[] = [
   [/^ECONNREFUSED$/, "nothing listens at the database's host and port", "Check both in the URL."],
   [/^(?:ENOTFOUND|EAI_AGAIN)$/, "the database's host name can't be resolved", "Check it in the URL."],
-  [/^(?:EHOSTUNREACH|ENETUNREACH)$/, "there is no route to the database", checkServer],
   [
     /^ENOENT$/,
     "a file that connecting needs is missing",
@@ -57,15 +56,9 @@ const unsent: readonly Meaning[] = [
     "POOL_ENDED",
   ],
   [
-    /^timeout exceeded when trying to connect$/,
-    "the pool had no connection in time",
+    /^timeout exceeded when trying to connect$|^Connection terminated due to connection timeout$|^timeout expired$/,
+    "there was no connection in time",
     `Check the pool's size, and whether each client is released. ${checkServer}`,
-    "TIMEOUT",
-  ],
-  [
-    /^Connection terminated due to connection timeout$|^timeout expired$/,
-    "the database did not respond in time",
-    checkServer,
     "TIMEOUT",
   ],
 ];

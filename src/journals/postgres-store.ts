@@ -142,15 +142,6 @@ export class PostgresStore implements SqlStore {
   }
 }
 
-/** A statement that takes arrays, one for each column of its inputs: for one key, or for many. It returns a row for each key. */
-interface KeyedStatement {
-  readonly columns: readonly string[];
-  readonly alone: string;
-  /** The same. If `skipsLocked`, it never waits for a row that somebody else has locked: it leaves those out. */
-  readonly together: string;
-  readonly skipsLocked: boolean;
-}
-
 /** What the statements about single keys take. The first is the key. */
 const inputs: Readonly<Record<KeyedName, string>> = {
   begin: "key service gateway phase settled data ttl_ms nonce owner lease_ms",
@@ -211,9 +202,12 @@ const updates: Readonly<Record<Exclude<ChangeName, "begin">, readonly [set: stri
   release: ["lease_until = NULL", isOwned, "f.key"],
 };
 
-/** Statements about single keys, by name. */
-function keyedStatements(flows: string): Readonly<Record<KeyedName, KeyedStatement>> {
-  const update = (name: Exclude<ChangeName, "begin">): KeyedStatement => {
+/**
+ * Statements about single keys, by name. They take arrays, one for each column of their inputs, and return a row for each key. `together`
+ * never waits for a row that somebody else has locked, if it `skipsLocked`: it leaves those out.
+ */
+function keyedStatements(flows: string) {
+  const update = (name: Exclude<ChangeName, "begin">) => {
     const [set, where, row] = updates[name];
     const change = (from: string) =>
       `UPDATE ${flows} AS f SET ${set} FROM ${from} WHERE f.key = i.key AND ${where} RETURNING ${row}`;

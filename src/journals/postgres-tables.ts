@@ -10,21 +10,15 @@ import {
 } from "./postgres-migrate.js";
 import { outdated } from "./sql-journal.js";
 
-/** Names of a journal's tables, quoted for SQL. */
-export interface PostgresTables {
-  readonly schema: string;
-  /** Unquoted. */
-  readonly name: string;
-  readonly flows: string;
-  readonly version: string;
-}
-
 /** The version of the tables of this release, and that of release 0.3.0, the only one that is migrated. */
 const [newest, earlier] = [4, 3];
 
-export function tablesOf(schema: string, name: string): PostgresTables {
+/** Names of a journal's tables: `flows` and `version` are quoted for SQL. */
+export function tablesOf(schema: string, name: string) {
   return { schema, name, flows: `"${schema}"."${name}"`, version: `"${schema}"."${name}_version"` };
 }
+
+type PostgresTables = ReturnType<typeof tablesOf>;
 
 // No index has a column that changes while a flow is not settled, so that PostgreSQL need not touch any index then.
 // Where all tables are published for logical replication, a row is changed only in one that has an identity or a key.

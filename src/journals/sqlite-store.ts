@@ -88,7 +88,7 @@ export class SqliteStore implements SqlStore {
       await setImmediate();
       const batch = this.#waiting.splice(0, maxTogether);
       const replies = await this.#place.run(batch.map(({ operation }) => operation));
-      for (const [index, { resolve }] of batch.entries()) resolve(replies[index] ?? ended("unknown", ""));
+      for (const [index, { resolve }] of batch.entries()) resolve(replies[index] as SqliteReply);
     }
     this.#sending = undefined;
   }
