@@ -97,6 +97,6 @@ function readKey(given: unknown, store: string): Uint8Array {
   if (bytes instanceof Uint8Array && bytes.length === keyBytes) return bytes;
   const found = bytes instanceof Uint8Array ? counted(bytes.length, "byte") : "neither";
   throw new ConfigError(
-    `${store}: encryptionKey must be ${keyBytes} random bytes, or those in Base64 (openssl rand -base64 32); found ${found}`,
+    `${store}: encryptionKey must be ${keyBytes} random bytes, or those in Base64 (openssl rand -base64 32); got ${found}`,
   );
 }

@@ -95,6 +95,6 @@ it.each([
   [{ length: 32 }, "neither"],
 ])("refuses a key of another length (case %#), and does not show it", (given, found) => {
   expect(() => new EncryptedTexts(textsIn(new Map()), given as string, "RedisTokenStore")).toThrow(
-    `RedisTokenStore: encryptionKey must be 32 random bytes, or those in Base64 (openssl rand -base64 32); found ${found}`,
+    `RedisTokenStore: encryptionKey must be 32 random bytes, or those in Base64 (openssl rand -base64 32); got ${found}`,
   );
 });
