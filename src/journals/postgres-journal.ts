@@ -1,6 +1,6 @@
 import type { Client, ClientConfig } from "pg";
 import { ConfigError } from "../core/errors.js";
-import { type CheckTable, isBoolean, isPositiveInteger, parseOptions } from "../core/parse.js";
+import { type CheckTable, isBoolean, isWholeFrom, parseOptions } from "../core/parse.js";
 import { postgresFailure, sqlStateOf } from "./postgres-failure.js";
 import { isSingleClient, type PostgresPool, postgresName } from "./postgres-migrate.js";
 import { type OpenedPool, PostgresStore } from "./postgres-store.js";
@@ -29,7 +29,7 @@ const journalOptions: CheckTable<PostgresJournalOptions> = {
   schema: postgresName,
   table: postgresName,
   timeoutMs: {
-    accepts: (value) => isPositiveInteger(value) && Number(value) < 2 ** 31,
+    accepts: isWholeFrom(1, 2 ** 31 - 1),
     wanted: "a whole number of milliseconds above 0",
   },
   migrate: { accepts: isBoolean, wanted: "true or false" },
@@ -64,7 +64,7 @@ export class PostgresJournal extends SqlJournal {
     const tables = tablesOf(schema, table);
     let opened: OpenedPool | undefined;
     try {
-      opened = typeof place === "string" ? await openPool(place, timeoutMs) : foreignPool(assertPool(place));
+      opened = typeof place === "string" ? await openPool(place, timeoutMs) : givenPool(place);
       await prepareTables(opened.pool, tables, migrate);
       return new PostgresJournal(opened, tables.flows);
     } catch (error) {
@@ -84,16 +84,14 @@ export class PostgresJournal extends SqlJournal {
   }
 }
 
-function assertPool(pool: PostgresPool): PostgresPool {
+/** A pool of somebody else's. What its connections lead to isn't known, so nothing is prepared on them. */
+function givenPool(pool: PostgresPool): OpenedPool {
   if (isSingleClient(pool)) {
     throw new ConfigError("PostgresJournal: open was given a Client of pg. Pass a Pool, or a postgresql:// URL.");
   }
-  if (typeof pool?.query === "function") return pool;
-  throw new ConfigError("PostgresJournal: open needs a postgresql:// URL, or a pool with query");
-}
-
-/** A pool of somebody else's. What its connections lead to isn't known, so nothing is prepared on them. */
-function foreignPool(pool: PostgresPool): OpenedPool {
+  if (typeof pool?.query !== "function") {
+    throw new ConfigError("PostgresJournal: open needs a postgresql:// URL, or a pool with query");
+  }
   return { pool, query: (text, values) => pool.query(text, values), close: async () => {} };
 }
 

@@ -41,13 +41,11 @@ export async function migrate(pool: PostgresPool, migration: Migration): Promise
       return void (await pool.query(migrationText(migration)));
     } catch (error) {
       // Such as while a backup reads the table. Whoever waits for its lock keeps all others waiting, so it waits a little, and often.
-      if (sqlStateOf(error) !== "55P03" || attempt === maxLockAttempts) throw error;
+      if (sqlStateOf(error) !== "55P03" || attempt === 10) throw error;
     }
     await sleep(500);
   }
 }
-
-const maxLockAttempts = 10;
 
 /** What a migration runs, in one transaction, or a database administrator does, who also grants a role the use of the tables. */
 export function migrationText({ schema, table, steps }: Migration, grants: readonly string[] = []): string {

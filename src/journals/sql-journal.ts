@@ -256,7 +256,7 @@ function optionalNumber(value: unknown): number | undefined {
 /** The last of some rows' keys, by their UTF-8 bytes. */
 function lastKey(rows: readonly Row[]): string {
   const keys = rows.map(({ key }) => Buffer.from(String(key)));
-  return String(keys.sort(Buffer.compare).at(-1) ?? "");
+  return String(keys.sort(Buffer.compare).at(-1));
 }
 
 /** Tables of a release before this one, or with flows that are open: this release reads settled and held flows of 0.3.0 only. */

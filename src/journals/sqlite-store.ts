@@ -23,7 +23,6 @@ import {
   type SqliteError,
   type SqliteOperation,
   type SqliteReply,
-  type ThreadData,
   threadName,
 } from "./sqlite-worker.js";
 
@@ -102,10 +101,15 @@ export function openHandle(database: SqliteDatabase, options: OpenOptions): Sqli
 
 /** A file in a thread of its own: what waits for the disk, or for another process's lock, never blocks the event loop. */
 export async function openThread(path: string, options: OpenOptions): Promise<SqlitePlace> {
-  if (process.getBuiltinModule("node:sqlite") === undefined) throw withoutNodeSqlite();
-  const data: ThreadData = { name: threadName, path, options };
+  if (process.getBuiltinModule("node:sqlite") === undefined) {
+    throw new ConfigError(
+      `SqliteJournal: Node ${process.versions.node} has no node:sqlite. Use Node 22.22.3, 24.15 or newer, ` +
+        "pass an open better-sqlite3 database in place of the path, or use PostgresJournal.",
+    );
+  }
   // Nothing of the process's own flags and preloaded modules: the thread runs this program alone.
-  const worker = new Worker(threadFile(), { execArgv: [], env: {}, name: threadName, workerData: data });
+  const workerData = { name: threadName, path, options };
+  const worker = new Worker(threadFile(), { execArgv: [], env: {}, name: threadName, workerData });
   let why = "";
   let hasEnded = false;
   let settle = (_: readonly SqliteReply[] | undefined): void => {};
@@ -156,13 +160,6 @@ function threadFile(): URL {
   );
 }
 
-function withoutNodeSqlite(): ConfigError {
-  return new ConfigError(
-    `SqliteJournal: Node ${process.versions.node} has no node:sqlite. Use Node 22.22.3, 24.15 or newer, ` +
-      "pass an open better-sqlite3 database in place of the path, or use PostgresJournal.",
-  );
-}
-
 /** `code` of the error of an operation whose thread is gone. */
 const threadEnded = "CROSS_BORDER_THREAD_ENDED";
 
@@ -177,7 +174,6 @@ const results: readonly (readonly [number: number, name: string, meaning: string
     "SQLITE_BUSY",
     "another process has the file locked. Raise busyTimeoutMs, or find the one that keeps the file to itself",
   ],
-  [6, "SQLITE_LOCKED", "the table is locked by another user of the same handle"],
   [7, "SQLITE_NOMEM", "there is no memory left"],
   [8, "SQLITE_READONLY", "the file or its folder can't be written to"],
   [10, "SQLITE_IOERR", "the disk failed"],

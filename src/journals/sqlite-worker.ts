@@ -200,10 +200,9 @@ function migrateTables(database: SqliteDatabase, mayMigrate: boolean): void {
 }
 
 function assertBuild(version: string, processes: "many" | "one"): void {
-  const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
-  const number = major * 1_000_000 + minor * 1000 + patch;
-  if (number < 3_037_000) throw refusal(`SQLite ${version} is too old, 3.37 is needed.`);
-  if (processes === "one" || number >= 3_051_003) return;
+  const isAtLeast = (wanted: string) => version.localeCompare(wanted, "en", { numeric: true }) >= 0;
+  if (!isAtLeast("3.37")) throw refusal(`SQLite ${version} is too old, 3.37 is needed.`);
+  if (processes === "one" || isAtLeast("3.51.3")) return;
   throw refusal(
     `SQLite ${version} can damage a write-ahead log that several processes share (fixed in 3.51.3). ` +
       "Use Node 22.22.3, 24.15 or newer, or a better-sqlite3 with SQLite 3.51.3 or newer; " +
@@ -295,15 +294,8 @@ function toSqliteError(error: unknown): SqliteError {
   return { message: String(message), code, errcode };
 }
 
-/** What the journal gives to its thread. */
-export interface ThreadData {
-  readonly name: typeof threadName;
-  readonly path: string;
-  readonly options: OpenOptions;
-}
-
 /** Replies first whether the file was opened, then to each list of operations. An empty list closes the file. */
-function serve(port: MessagePort, { path, options }: ThreadData): void {
+function serve(port: MessagePort, path: string, options: OpenOptions): void {
   // That node:sqlite is experimental in some releases of Node is the journal's own decision, not its user's.
   process.removeAllListeners("warning");
   const { DatabaseSync } = process.getBuiltinModule("node:sqlite") as unknown as {
@@ -323,4 +315,4 @@ function serve(port: MessagePort, { path, options }: ThreadData): void {
   }
 }
 
-if (parentPort !== null && workerData?.name === threadName) serve(parentPort, workerData);
+if (parentPort !== null && workerData?.name === threadName) serve(parentPort, workerData.path, workerData.options);
