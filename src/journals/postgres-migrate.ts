@@ -2,11 +2,12 @@ import { sleep } from "../core/clock.js";
 import type { Check } from "../core/parse.js";
 import { sqlStateOf } from "./postgres-failure.js";
 
-type Value = string | number | boolean | null;
-
 /** What a journal needs of a pool: `Pool` of `pg`, or one like it. */
 export interface PostgresPool {
-  query(text: string, values?: (Value | Value[])[]): Promise<{ readonly rows: unknown[] }>;
+  query(
+    text: string,
+    values?: (string | number | boolean | null | (string | number | boolean | null)[])[],
+  ): Promise<{ readonly rows: unknown[] }>;
 }
 
 /** `pg` has one class for a connection of its own, and one for a connection of a pool. Only a pool connects again. */
