@@ -35,11 +35,15 @@ rmSync("dist", { recursive: true, force: true });
 
 export default defineConfig([
   { ...common, format: "esm", entry: { ...entryPoints, ...platforms, cli: "src/cli/cli.ts" } },
+  // One file, which users copy beside a bundle.
+  { format: "esm", target: "node20", entry: { "sqlite-worker": "src/journals/sqlite-worker.ts" } },
   {
     ...common,
     format: "cjs",
     entry: { ...entryPoints, ...platforms },
     noExternal: copied,
+    // `import.meta.url`, beside which the worker is.
+    shims: true,
     esbuildOptions: (options) => void Object.assign(options, { supported: { "dynamic-import": false } }),
     dts: { entry: entryPoints, banner: disposable, compilerOptions: { noCheck: true } },
   },

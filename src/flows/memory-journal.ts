@@ -52,8 +52,8 @@ export class MemoryJournal implements Journal {
     assertStorable(key, scope.service, scope.gateway, state.phase, state.data, lease.owner, lease.nonce);
     const present = this.#flows.get(key);
     if (present !== undefined) {
-      const isRepetition = present.revision === 1 && present.epoch === 1 && present.nonce === lease.nonce;
-      return { entry: this.#toEntry(present), created: isRepetition };
+      const isFirst = present.revision === 1 && present.epoch === 1 && present.prunedAtMs === undefined;
+      return { entry: this.#toEntry(present), created: isFirst && present.nonce === lease.nonce };
     }
     const { service, gateway } = scope;
     const first = { key, scope: { service, gateway }, createdAtMs: this.#nowMs(), epoch: 1, revision: 1 };

@@ -1,36 +1,32 @@
-import { sleep } from "../core/clock.js";
-import { ConfigError } from "../core/errors.js";
+import { ConfigError, JournalError } from "../core/errors.js";
 import { type CheckTable, parseOptions } from "../core/parse.js";
-import { assertKnownVersion, earlier, newest, openFlow } from "./journal-version.js";
-import { onConnection, type PostgresConnection, type PostgresPool } from "./postgres-connection.js";
-import { sqlStateOf } from "./postgres-failure.js";
-import { assertPostgresNames } from "./postgres-names.js";
+import {
+  type Migration,
+  migrate,
+  migrationText,
+  type PostgresPool,
+  postgresName,
+  selectTable,
+} from "./postgres-migrate.js";
+import { outdated } from "./sql-journal.js";
 
-/** Names of a journal's tables, quoted for SQL. */
-export interface PostgresTables {
-  readonly schema: string;
-  readonly flows: string;
-  readonly version: string;
-  /** The version table's name alone, unquoted. */
-  readonly versionName: string;
-  /** An index is in the schema of its table, but is named without it. */
-  readonly indexPrefix: string;
+/** The version of the tables of this release, and that of release 0.3.0, the only one that is migrated. */
+const [newest, earlier] = [4, 3];
+
+/** Names of a journal's tables: `flows` and `version` are quoted for SQL. */
+export function tablesOf(schema: string, name: string) {
+  return { schema, name, flows: `"${schema}"."${name}"`, version: `"${schema}"."${name}_version"` };
 }
 
-export function tablesOf(schema: string, table: string): PostgresTables {
-  assertPostgresNames("PostgresJournal", { schema, table });
-  const versionName = `${table}_version`;
-  return {
-    schema,
-    flows: `"${schema}"."${table}"`,
-    version: `"${schema}"."${versionName}"`,
-    versionName,
-    indexPrefix: table,
-  };
-}
+type PostgresTables = ReturnType<typeof tablesOf>;
 
 // No index has a column that changes while a flow is not settled, so that PostgreSQL need not touch any index then.
-const newTables = ({ flows, indexPrefix }: PostgresTables): string => `
+// Where all tables are published for logical replication, a row is changed only in one that has an identity or a key.
+const newTables = ({ schema, name, flows, version }: PostgresTables): string => `
+  IF NOT EXISTS (${selectTable(schema, `${name}_version`)}) THEN
+    CREATE TABLE ${version} (version integer NOT NULL);
+    ALTER TABLE ${version} REPLICA IDENTITY FULL;
+    INSERT INTO ${version} (version) VALUES (${newest});
     CREATE TABLE ${flows} (
       key text COLLATE "C" NOT NULL PRIMARY KEY,
       epoch bigint NOT NULL,
@@ -49,38 +45,42 @@ const newTables = ({ flows, indexPrefix }: PostgresTables): string => `
       pruned_at timestamptz,
       settled_phase text COLLATE "C" GENERATED ALWAYS AS (CASE WHEN settled AND pruned_at IS NULL THEN phase END) STORED
     );
-    CREATE INDEX "${indexPrefix}_unsettled" ON ${flows} (key) WHERE NOT settled;
-    CREATE INDEX "${indexPrefix}_settled" ON ${flows} (settled_phase, key) WHERE settled_phase IS NOT NULL;
+    CREATE INDEX "${name}_unsettled" ON ${flows} (key) WHERE NOT settled;
+    CREATE INDEX "${name}_settled" ON ${flows} (settled_phase, key) WHERE settled_phase IS NOT NULL;
     -- States are long, and the default takes several times as long to compress them. Servers before 14 have no other, and some are built without it.
-    DO $$ BEGIN
+    BEGIN
       EXECUTE 'ALTER TABLE ${flows} ALTER COLUMN data SET COMPRESSION lz4';
     EXCEPTION WHEN syntax_error OR feature_not_supported OR invalid_parameter_value THEN
       NULL;
-    END $$;`;
+    END;
+  END IF;`;
 
-/** Without the lock, a process of release 0.3.0 could begin a flow meanwhile; without these columns, it can store nothing any more. */
-const isOpen = "NOT settled AND pruned_at IS NULL";
-const locked = ({ flows }: PostgresTables): string => `
-    SET LOCAL lock_timeout = '2s';
-    LOCK TABLE ${flows} IN ACCESS EXCLUSIVE MODE;`;
-
-/** The service of release 0.3.0 was the base URL. */
-const fromEarlier = ({ flows }: PostgresTables): string => `
+/**
+ * Without the lock, a process of release 0.3.0 could begin a flow in the meantime; without these columns, it can't store anything any
+ * more. The service of release 0.3.0 was the base URL.
+ */
+const fromEarlier = ({ flows, version }: PostgresTables): string => `
+  LOCK TABLE ${flows} IN ACCESS EXCLUSIVE MODE;
+  IF (SELECT version FROM ${version}) = ${earlier} THEN
+    IF EXISTS (SELECT FROM ${flows} WHERE ${isOpen}) THEN
+      RAISE EXCEPTION 'flows of release 0.3.0 are open: finish them with that release first';
+    END IF;
     DELETE FROM ${flows} WHERE settled_phase = 'quoted';
     UPDATE ${flows} SET service = split_part(split_part(service, '://', 2), '/', 1) WHERE service LIKE '%://%';
     ALTER TABLE ${flows}
       DROP COLUMN evidence,
       DROP COLUMN lease_ms,
       DROP COLUMN lease_nonce,
-      DROP COLUMN incarnation_mark;`;
+      DROP COLUMN incarnation_mark;
+    ALTER TABLE ${version} REPLICA IDENTITY FULL;
+    UPDATE ${version} SET version = ${newest};
+  END IF;`;
+const isOpen = "NOT settled AND pruned_at IS NULL";
 
-/** For an administrator, whose transaction ends here if a flow is open. */
-const refusal = ({ flows }: PostgresTables): string => `
-    DO $$ BEGIN
-      IF EXISTS (SELECT FROM ${flows} WHERE ${isOpen}) THEN
-        RAISE EXCEPTION 'flows of release 0.3.0 are open: finish them with that release first';
-      END IF;
-    END $$;`;
+function migrationOf(tables: PostgresTables, from: number): Migration {
+  const changes = from === earlier ? fromEarlier(tables) : "";
+  return { schema: tables.schema, table: tables.flows, steps: from === 0 ? newTables(tables) : changes };
+}
 
 export interface PostgresSchemaOptions {
   /** Letters, digits and underscores. Default: `public`. */
@@ -93,22 +93,15 @@ export interface PostgresSchemaOptions {
   readonly from?: number;
 }
 
-// `tablesOf` and `assertPostgresNames` check it.
-const name = { accepts: () => true, wanted: "a name" };
 const schemaOptions: CheckTable<PostgresSchemaOptions> = {
-  schema: name,
-  table: name,
-  role: name,
+  schema: postgresName,
+  table: postgresName,
+  role: postgresName,
   from: {
     accepts: (value) => value === 0 || value === earlier || value === newest,
     wanted: `0, ${earlier}, or ${newest}`,
   },
 };
-
-/** Where all tables are published for logical replication, a row is deleted only from one that has an identity or a key. */
-function publishable({ version }: PostgresTables): string {
-  return `ALTER TABLE ${version} REPLICA IDENTITY FULL`;
-}
 
 /** What a database administrator runs, in one transaction, for services that open the journal with `migrate: false`. */
 export function schemaText(options: PostgresSchemaOptions = {}): string {
@@ -116,121 +109,72 @@ export function schemaText(options: PostgresSchemaOptions = {}): string {
   const read: PostgresSchemaOptions = parseOptions(schemaOptions, options, "the options", refuse);
   const { schema = "public", table = "cross_border_flows", role = "payments", from = 0 } = read;
   const tables = tablesOf(schema, table);
-  assertPostgresNames("PostgresJournal", { role });
-  const create = [
-    `CREATE SCHEMA IF NOT EXISTS "${schema}";`,
-    `CREATE TABLE ${tables.version} (version integer NOT NULL);`,
-  ];
-  const migration = from === earlier ? [locked, refusal, fromEarlier] : [];
-  const pending = from === 0 ? [newTables] : migration;
-  const statements = [
-    "BEGIN;",
-    ...(from === 0 ? create : []),
-    ...pending.map((part) => part(tables).replace(/^\n|^ {4}/gm, "")),
-    `${publishable(tables)};`,
-    `DELETE FROM ${tables.version};`,
-    `INSERT INTO ${tables.version} (version) VALUES (${newest});`,
-    `GRANT USAGE ON SCHEMA "${schema}" TO "${role}";`,
-    `GRANT SELECT, INSERT, UPDATE, DELETE ON ${tables.flows} TO "${role}";`,
-    `GRANT SELECT ON ${tables.version} TO "${role}";`,
-    "COMMIT;",
-  ];
-  return `${statements.join("\n")}\n`;
+  return migrationText(migrationOf(tables, from), [
+    `USAGE ON SCHEMA "${schema}" TO "${role}"`,
+    `SELECT, INSERT, UPDATE, DELETE ON ${tables.flows} TO "${role}"`,
+    `SELECT ON ${tables.version} TO "${role}"`,
+  ]);
 }
 
-/** @throws {ConfigError} when the tables are not there, or are not this release's. */
-export async function assertMigrated(pool: PostgresPool, tables: PostgresTables): Promise<void> {
+/**
+ * Brings the tables to this release's version, or says why not.
+ *
+ * @throws {ConfigError} The tables belong to another release, have open flows of 0.3.0, or are missing and may not be made; or the server
+ *   could lose what it confirmed.
+ */
+export async function prepareTables(pool: PostgresPool, tables: PostgresTables, mayMigrate: boolean): Promise<void> {
   const version = await versionOf(pool, tables);
-  if (version === newest) return;
-  const present = version === 0 ? "are not there" : `have version ${version}`;
-  throw new ConfigError(
-    `PostgresJournal: the tables in the schema "${tables.schema}" ${present}, this release of cross-border-payments needs ` +
-      `version ${newest}, and migrate is false. PostgresJournal.schema({ from: ${version} }) returns the SQL that makes them.`,
-  );
-}
-
-/** @throws {ConfigError} when the server may lose the flows, or leave them out of what it changes, without a failure. */
-export async function assertKept(pool: PostgresPool, { flows }: PostgresTables): Promise<void> {
-  // As numbers: a program may have booleans read as it likes.
-  const ask = async (flags: string): Promise<Readonly<Record<string, unknown>>> =>
-    Object((await pool.query(`SELECT ${flags} FROM pg_class WHERE oid = '${flows}'::regclass`)).rows[0]);
-  const { is_unlogged, is_secured } = await ask(
-    `EXISTS (WITH RECURSIVE parts AS (SELECT '${flows}'::regclass::oid AS oid UNION SELECT inhrelid FROM pg_inherits JOIN parts ON inhparent = parts.oid)
-      SELECT 1 FROM parts JOIN pg_class USING (oid) WHERE relpersistence <> 'p')::int AS is_unlogged, relrowsecurity::int AS is_secured`,
-  );
-  if (Number(is_unlogged) === 1) {
+  if (version > newest) {
     throw new ConfigError(
-      `PostgresJournal: the table ${flows}, or a partition of it, is UNLOGGED, so that a crash of the server empties it: ALTER TABLE ${flows} SET LOGGED`,
+      `PostgresJournal: the tables have version ${version}, and this release of cross-border-payments knows ${newest}. Use the newer release.`,
     );
   }
-  // Its function is not there on every server that speaks PostgreSQL's protocol.
-  if (Number(is_secured) !== 1) return;
-  const { is_active } = await ask("row_security_active(oid)::int AS is_active");
-  if (Number(is_active) !== 1) return;
-  throw new ConfigError(
-    `PostgresJournal: row-level security may hide rows of ${flows} from this role, and what is not done then looks like another's flow: ` +
-      "disable it on the table, or give the role BYPASSRLS",
-  );
-}
-
-/** Creates the tables, or migrates them to this release's version. Each migration runs once, however many processes start at once. */
-export async function migrate(pool: PostgresPool, tables: PostgresTables): Promise<void> {
-  // A role that may only read and write rows can open a journal that is up to date.
-  if ((await versionOf(pool, tables)) === newest) return;
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await onConnection(pool, async (connection) => {
-        // A stricter level would show the tables as they were before this process waited for the lock.
-        await connection.query("BEGIN ISOLATION LEVEL READ COMMITTED");
-        await migrateAlone(connection, tables);
-        await connection.query("COMMIT");
-      });
-    } catch (error) {
-      // Such as while a backup reads the table. Whoever waits for its lock keeps all others waiting, so it waits a little, and often.
-      if (sqlStateOf(error) !== "55P03" || attempt === mostLockAttempts) throw error;
-    }
-    await sleep(500);
+  if (version !== 0 && version < earlier) throw outdated("PostgresJournal", `the tables have version ${version}`);
+  if (version !== newest && !mayMigrate) {
+    const present = version === 0 ? "are not there" : `have version ${version}`;
+    throw new ConfigError(
+      `PostgresJournal: the tables in the schema "${tables.schema}" ${present}, this release of cross-border-payments needs ` +
+        `version ${newest}, and migrate is false. PostgresJournal.schema({ from: ${version} }) returns the SQL that makes them.`,
+    );
   }
+  if (version === earlier) await assertNoneOpen(pool, tables);
+  if (version !== newest) await migrate(pool, migrationOf(tables, version));
+  await assertKept(pool, tables);
 }
 
-const mostLockAttempts = 10;
+async function versionOf(pool: PostgresPool, { schema, name, version }: PostgresTables): Promise<number> {
+  if ((await pool.query(selectTable(schema, `${name}_version`))).rows.length === 0) return 0;
+  const { rows } = await pool.query(`SELECT version FROM ${version}`);
+  return Number(Reflect.get(Object(rows[0]), "version") ?? 0);
+}
 
-async function migrateAlone(connection: PostgresConnection, tables: PostgresTables): Promise<void> {
-  await connection.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
-    `cross-border-payments ${tables.flows}`,
-  ]);
-  const version = await versionOf(connection, tables);
-  if (version === newest) return;
-  if (version === earlier) {
-    await connection.query(locked(tables));
-    await assertNoneOpen(connection, tables);
-    await connection.query(fromEarlier(tables));
-  } else {
-    const schemas = await connection.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [tables.schema]);
-    if (schemas.rows.length === 0) await connection.query(`CREATE SCHEMA "${tables.schema}"`);
-    await connection.query(`CREATE TABLE IF NOT EXISTS ${tables.version} (version integer NOT NULL)`);
-    await connection.query(newTables(tables));
+/** The migration looks again, under the lock. */
+async function assertNoneOpen(pool: PostgresPool, { flows }: PostgresTables): Promise<void> {
+  const { rows } = await pool.query(`SELECT key FROM ${flows} WHERE ${isOpen} ORDER BY key LIMIT 1`);
+  if (rows.length === 0) return;
+  throw outdated("PostgresJournal", `the flow of key ${JSON.stringify(Reflect.get(Object(rows[0]), "key"))} is open`);
+}
+
+/** Whether the server keeps what it confirms, as far as one query can tell. */
+async function assertKept(pool: PostgresPool, { flows }: PostgresTables): Promise<void> {
+  const { rows } = await pool.query(`SELECT pg_is_in_recovery()::int AS is_replica,
+    current_setting('synchronous_commit') AS commits, (relpersistence <> 'p')::int AS is_unlogged
+    FROM pg_class WHERE oid = '${flows}'::regclass`);
+  const { is_replica, commits, is_unlogged }: Readonly<Record<string, unknown>> = Object(rows[0]);
+  if (Number(is_replica) === 1) {
+    throw new JournalError(
+      "PostgresJournal could not open the journal: the server is in recovery, such as a replica. Connect to the primary: not through a pool or a proxy that splits reads from writes.",
+      { code: "journal_replica" },
+    );
   }
-  await connection.query(publishable(tables));
-  await connection.query(`DELETE FROM ${tables.version}`);
-  await connection.query(`INSERT INTO ${tables.version} (version) VALUES ($1)`, [newest]);
-}
-
-/** @throws {ConfigError} `journal_outdated` */
-async function assertNoneOpen(connection: PostgresConnection, { flows }: PostgresTables): Promise<void> {
-  const { rows } = await connection.query(`SELECT key FROM ${flows} WHERE ${isOpen} ORDER BY key LIMIT 1`);
-  if (rows.length > 0) throw openFlow("PostgresJournal", String(Reflect.get(Object(rows[0]), "key")));
-}
-
-async function versionOf(on: Pick<PostgresPool, "query">, tables: PostgresTables): Promise<number> {
-  // Not to_regclass: it may read the connection's cache, as it was before this process waited for the lock.
-  const found = await on.query(
-    "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2",
-    [tables.schema, tables.versionName],
-  );
-  if (found.rows.length === 0) return 0;
-  const { rows } = await on.query(`SELECT version FROM ${tables.version}`);
-  const version = Number(Reflect.get(Object(rows[0]), "version") ?? 0);
-  assertKnownVersion("PostgresJournal", version);
-  return version;
+  if (["off", "local", "remote_write"].includes(String(commits))) {
+    throw new ConfigError(
+      `PostgresJournal: synchronous_commit is ${commits}, so the server may lose what it confirmed. Set it to on for the role: ALTER ROLE … SET synchronous_commit = on`,
+    );
+  }
+  if (Number(is_unlogged) === 1) {
+    throw new ConfigError(
+      `PostgresJournal: the table ${flows} is UNLOGGED, so that a crash of the server empties it: ALTER TABLE ${flows} SET LOGGED`,
+    );
+  }
 }

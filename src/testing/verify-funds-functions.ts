@@ -4,8 +4,7 @@ import { InvalidArgumentError } from "../core/errors.js";
 import { assertOptions, type CheckTable, isFunction, isPlainObject } from "../core/parse.js";
 import { type FlowFunds, type ReleaseFundsByKey, readFlowFunds, type TakeFundsByKey } from "../flows/funds.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
-import { Laws } from "./broken-law-error.js";
-import { times } from "./law-fixture.js";
+import { Laws, times } from "./laws.js";
 
 export interface FundsFunctions {
   /** As given to `PaymentFlow`. */

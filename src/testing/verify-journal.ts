@@ -5,9 +5,17 @@ import { clock } from "../core/clock.js";
 import { InvalidArgumentError } from "../core/errors.js";
 import { assertOptions, type CheckTable, isFunction, isPositiveInteger } from "../core/parse.js";
 import type { Journal } from "../flows/journal.js";
-import { Laws } from "./broken-law-error.js";
-import { laws } from "./journal-laws.js";
-import { assertSame, begin, defined, done, lease, open } from "./law-fixture.js";
+import {
+  assertSame,
+  checkLikeMemory,
+  done,
+  fixtureOf,
+  type JournalWorld,
+  journalLaws,
+  open,
+  raceLaws,
+} from "./journal-laws.js";
+import { Laws } from "./laws.js";
 
 export interface VerifyJournalOptions {
   /**
@@ -69,26 +77,23 @@ export async function verifyJournal(
     "the options",
     (message) => new InvalidArgumentError(`verifyJournal: ${message}`),
   );
+  const { openSecond, reopen, shortLeaseMs: shortMs = 250, wait = sleep, workers = 8, flows = 50 } = options;
   const checked = new Laws();
   const journal = await open();
   const opened = [journal];
   try {
-    const second = (await options.openSecond?.()) ?? journal;
+    const second = (await openSecond?.()) ?? journal;
     if (second !== journal) opened.push(second);
     // Keys of a later run follow those of earlier ones, so that nothing left behind by them is abandoned in this one.
     const run = `verify ${clock.wallMs().toString(36).padStart(9, "0")} ${randomBytes(4).toString("hex")}`;
-    for (const [index, [name, check]] of laws.entries()) {
-      const prefix = `${run} ${String(index).padStart(2, "0")} `;
-      await checked.law(name, () => check(toFixture(journal, second, prefix, options)));
+    const canWaitForDays = options.wait !== undefined;
+    const world = { journal, second, key: `${run} reopen `, shortMs, wait, canWaitForDays, workers, flows };
+    for (const [index, [name, check]] of [...journalLaws, ...raceLaws].entries()) {
+      const own = { ...world, key: `${run} ${String(index).padStart(2, "0")} ` };
+      await checked.law(name, () => (index < journalLaws.length ? checkLikeMemory(check, own) : check(fixtureOf(own))));
     }
-    const { reopen } = options;
     if (reopen !== undefined) {
-      await checked.law("states, epochs and leases outlive their handle", () =>
-        outlive(opened, reopen, `${run} reopen `),
-      );
-      await checked.law("a handle that was closed fails, or tells the truth", () =>
-        closed(journal, opened, `${run} closed`),
-      );
+      await checked.law("states, epochs and leases outlive their handle", () => reopened(opened, reopen, world));
     }
   } finally {
     for (const handle of opened) await handle.close();
@@ -96,48 +101,18 @@ export async function verifyJournal(
   return { held: checked.held, notChecked: notChecked(options) };
 }
 
-function toFixture(journal: Journal, second: Journal, prefix: string, options: VerifyJournalOptions) {
-  const { shortLeaseMs: shortMs = 250, wait = sleep, workers = 8, flows = 50 } = options;
-  // Clocks of databases tick apart from timers.
-  const outliveShortLease = async (): Promise<void> => {
-    await wait(shortMs + 50);
-  };
-  const canWaitForDays = options.wait !== undefined;
-  return { journal, second, prefix, shortMs, outliveShortLease, wait, canWaitForDays, workers, flows };
-}
-
-async function outlive(opened: Journal[], reopen: () => Promise<Journal>, prefix: string): Promise<void> {
-  const state = open("the claim", "claimed");
-  const [journal] = opened;
-  assert.ok(journal);
-  const first = await begin(journal, prefix, open(), lease());
-  await journal.release(prefix, first);
-  const taken = defined(await journal.acquire(prefix, lease()));
-  await journal.write(prefix, taken, state);
-  const before = await journal.read(prefix);
+async function reopened(opened: Journal[], reopen: () => Promise<Journal>, world: JournalWorld): Promise<void> {
+  const { journal, key, begin, lease, present } = fixtureOf(world);
+  const entry = await begin(key, open());
+  await journal.write(key, entry, open("the claim", "claimed"));
+  const before = await present(key);
   for (const handle of opened.splice(0)) await handle.close();
   const again = await reopen();
   opened.push(again);
-  assertSame(await again.read(prefix), before);
-  assert.equal(await again.acquire(prefix, lease()), undefined, "the lease outlives the handle");
-  assert.equal(await again.write(prefix, first, state), false, "the epoch outlives the handle");
-  assert.equal(await again.write(prefix, taken, done()), false, "the revision outlives the handle");
-  assert.equal(await again.write(prefix, { ...taken, revision: 2 }, done()), true);
-}
-
-/** What swallows its errors takes every flow for one that is not there, or is somebody else's. */
-async function closed(journal: Journal, [again]: readonly Journal[], prefix: string): Promise<void> {
-  assert.ok(again);
-  const entry = await begin(again, prefix, open(), lease());
-  const assertTold = async <T>(work: () => Promise<T>, truth: T): Promise<void> => {
-    const told = (async () => work())().catch(() => truth);
-    assertSame(await Promise.race([told, sleep(1000, truth)]), truth);
-  };
-  await assertTold(() => journal.read(prefix), entry);
-  await assertTold(() => journal.list({ scope: entry.scope, limit: 1 }), { entries: [entry], counts: [] });
-  await assertTold(() => journal.write(prefix, entry, done()), true);
-  // Some open a connection again.
-  await journal.close().catch(() => undefined);
+  assertSame(await again.read(key), before);
+  assert.equal(await again.acquire(key, lease()), undefined, "the lease outlives the handle");
+  assert.equal(await again.write(key, entry, done()), false, "the revision outlives the handle");
+  assert.equal(await again.write(key, before, done()), true);
 }
 
 function notChecked({ openSecond, reopen, wait }: VerifyJournalOptions): string[] {

@@ -1,17 +1,32 @@
+import { encodeBase64 } from "#platform";
 import type { StoredToken } from "../auth/token-store.js";
-import { maxStoredLength, TokenCipher, type TokenEncryptionKey } from "./token-cipher.js";
+import { counted } from "../core/describe.js";
+import { ConfigError } from "../core/errors.js";
+import { decodeBase64 } from "../platform/encodings.js";
 
-/** Texts under keys, in a server. One that is longer than `maxStoredLength` counts as nothing. */
+/** 32 random bytes, as they are or in Base64: `openssl rand -base64 32` prints some. The same for all processes of a fleet. */
+export type TokenEncryptionKey = string | Uint8Array;
+
+/** Texts under keys, in a server. */
 export interface ServerTexts {
   get(key: string): Promise<string | undefined>;
   /** Stores the text if what lies there is `expected`; `undefined` stands for nothing. */
   put(key: string, text: string, ttlMs: number, expected: string | undefined): Promise<boolean>;
 }
 
-/** Values in a server that sees only what they are encrypted to. No two of those are the same, so each is its own version. */
+/** Another format would begin with another number. */
+const format = "1.";
+const nonceBytes = 12;
+const keyBytes = 32;
+
+/**
+ * Values in a server that sees only what they are encrypted to: AES-256-GCM, with the key under which a value lies as associated data.
+ * No two of those texts are the same, so each is its own version.
+ */
 export class EncryptedTexts {
   readonly #texts: ServerTexts;
-  readonly #cipher: TokenCipher;
+  readonly #bytes: Uint8Array<ArrayBuffer>;
+  #imported: Promise<CryptoKeyLike> | undefined;
 
   /**
    * @param store for messages.
@@ -19,24 +34,69 @@ export class EncryptedTexts {
    */
   constructor(texts: ServerTexts, encryptionKey: TokenEncryptionKey, store: string) {
     this.#texts = texts;
-    this.#cipher = new TokenCipher(encryptionKey, store);
+    this.#bytes = new Uint8Array(readKey(encryptionKey, store));
   }
 
   async read(key: string): Promise<StoredToken | undefined> {
     const text = await this.#texts.get(key);
     if (text === undefined) return undefined;
-    const value = await this.#cipher.decrypt(key, text);
+    const value = await this.#decrypt(key, text);
     return value === undefined ? undefined : { value, version: text };
   }
 
   async write(key: string, value: string, ttlMs: number, version: string | undefined): Promise<boolean> {
-    const text = await this.#cipher.encrypt(key, value);
-    if (text.length > maxStoredLength) return false;
+    const text = await this.#encrypt(key, value);
     if (await this.#texts.put(key, text, ttlMs, version)) return true;
     if (version !== undefined) return false;
     // What can't be read counts as absent, or it would be in the way until its time is over.
     const found = await this.#texts.get(key);
-    if (found === undefined || (await this.#cipher.decrypt(key, found)) !== undefined) return false;
+    if (found === undefined || (await this.#decrypt(key, found)) !== undefined) return false;
     return this.#texts.put(key, text, ttlMs, found);
   }
+
+  async #encrypt(key: string, value: string): Promise<string> {
+    const nonce = globalThis.crypto.getRandomValues(new Uint8Array(nonceBytes));
+    const bytes = new TextEncoder().encode(value);
+    const sealed = await globalThis.crypto.subtle.encrypt(parametersOf(key, nonce), await this.#key(), bytes);
+    const text = new Uint8Array(nonceBytes + sealed.byteLength);
+    text.set(nonce);
+    text.set(new Uint8Array(sealed), nonceBytes);
+    return format + encodeBase64(text);
+  }
+
+  /** Undefined if the text was not made with this key, or for another place, or was changed since. */
+  async #decrypt(key: string, text: string): Promise<string | undefined> {
+    const decoded = text.startsWith(format) ? decodeBase64(text.slice(format.length)) : undefined;
+    if (decoded === undefined) return undefined;
+    const bytes = new Uint8Array(decoded);
+    const parameters = parametersOf(key, bytes.slice(0, nonceBytes));
+    const imported = await this.#key();
+    try {
+      const opened = await globalThis.crypto.subtle.decrypt(parameters, imported, bytes.slice(nonceBytes));
+      return new TextDecoder().decode(opened);
+    } catch {
+      return undefined;
+    }
+  }
+
+  #key(): Promise<CryptoKeyLike> {
+    this.#imported ??= globalThis.crypto.subtle.importKey("raw", this.#bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
+    return this.#imported;
+  }
+}
+
+type CryptoKeyLike = Awaited<ReturnType<typeof globalThis.crypto.subtle.importKey>>;
+
+function parametersOf(key: string, iv: Uint8Array<ArrayBuffer>) {
+  const additionalData = new TextEncoder().encode(`cross-border-payments token ${format}${key}`);
+  return { name: "AES-GCM", iv, additionalData };
+}
+
+function readKey(given: unknown, store: string): Uint8Array {
+  const bytes = typeof given === "string" ? decodeBase64(given) : given;
+  if (bytes instanceof Uint8Array && bytes.length === keyBytes) return bytes;
+  const found = bytes instanceof Uint8Array ? counted(bytes.length, "byte") : "neither";
+  throw new ConfigError(
+    `${store}: encryptionKey must be ${keyBytes} random bytes, or those in Base64 (openssl rand -base64 32); got ${found}`,
+  );
 }

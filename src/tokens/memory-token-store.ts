@@ -5,7 +5,13 @@ import { clock } from "../core/clock.js";
 export class MemoryTokenStore implements TokenStore {
   readonly #tokens = new Map<string, StoredToken & { readonly untilMs: number }>();
   readonly #locks = new Map<string, { readonly owner: string; readonly untilMs: number }>();
+  readonly #nowMs: () => number;
   #writes = 0;
+
+  /** @internal */
+  constructor(nowMs = () => clock.monotonicMs()) {
+    this.#nowMs = nowMs;
+  }
 
   async read(key: string): Promise<StoredToken | undefined> {
     const stored = this.#stored(key);
@@ -13,7 +19,7 @@ export class MemoryTokenStore implements TokenStore {
   }
 
   async lock(key: string, owner: string, ms: number): Promise<boolean> {
-    const nowMs = clock.monotonicMs();
+    const nowMs = this.#nowMs();
     const held = this.#locks.get(key);
     if (held !== undefined && held.owner !== owner && held.untilMs > nowMs) return false;
     this.#locks.set(key, { owner, untilMs: nowMs + ms });
@@ -27,13 +33,13 @@ export class MemoryTokenStore implements TokenStore {
   async write(key: string, value: string, ttlMs: number, version: string | undefined): Promise<boolean> {
     if (this.#stored(key)?.version !== version) return false;
     this.#writes += 1;
-    this.#tokens.set(key, { value, version: String(this.#writes), untilMs: clock.monotonicMs() + ttlMs });
+    this.#tokens.set(key, { value, version: String(this.#writes), untilMs: this.#nowMs() + ttlMs });
     return true;
   }
 
   #stored(key: string) {
     const stored = this.#tokens.get(key);
-    if (stored === undefined || stored.untilMs > clock.monotonicMs()) return stored;
+    if (stored === undefined || stored.untilMs > this.#nowMs()) return stored;
     this.#tokens.delete(key);
     return undefined;
   }

@@ -2,19 +2,18 @@ import type { StoredToken, TokenStore } from "../auth/token-store.js";
 import { clock } from "../core/clock.js";
 import { ConfigError } from "../core/errors.js";
 import { type CheckTable, isFunction, parseOptions } from "../core/parse.js";
-import { outsideTransactions, type PostgresPool } from "../journals/postgres-connection.js";
+import { retrying, tokenStoreFailure } from "../journals/postgres-failure.js";
 import {
-  isRolledBack,
   isSingleClient,
-  maxAttempts,
-  sqlStateOf,
-  tokenStoreFailure,
-} from "../journals/postgres-failure.js";
-import { EncryptedTexts } from "./encrypted-texts.js";
-import { type TokenTable, tokenStatements, tokenTableOf, tokenTableText } from "./postgres-token-table.js";
-import type { TokenEncryptionKey } from "./token-cipher.js";
+  type Migration,
+  migrate,
+  migrationText,
+  postgresName,
+  selectTable,
+} from "../journals/postgres-migrate.js";
+import { EncryptedTexts, type TokenEncryptionKey } from "./encrypted-texts.js";
 
-export type { TokenEncryptionKey } from "./token-cipher.js";
+export type { TokenEncryptionKey } from "./encrypted-texts.js";
 
 /** What the store needs of a pool: `Pool` of `pg`, or one like it. */
 export interface TokenStorePool {
@@ -23,12 +22,11 @@ export interface TokenStorePool {
 
 export interface PostgresTokenStoreOptions {
   /**
-   * A pool of `pg`, or one like it. The caller remains responsible for it: its size, its timeouts, its `error` listener, and closing
-   * it. Set a `query_timeout` of 2 s or less on it. With `pg` 8.21 or newer, nothing is sent on a connection on which somebody has left a
-   * transaction open.
+   * A `Pool` of `pg` that nobody else uses, or one like it. The caller remains responsible for it: its size, its timeouts, its `error`
+   * listener, and closing it. Set a `query_timeout` of 2 s or less on it.
    */
   readonly pool: TokenStorePool;
-  /** 32 random bytes, as they are or in Base64. Where it is another one than that of a stored session, there is one login. */
+  /** 32 random bytes, as they are or in Base64. If it is another one than that of a stored session, there is one login. */
   readonly encryptionKey: TokenEncryptionKey;
   /** Letters, digits and underscores. Default: `public`. */
   readonly schema?: string;
@@ -45,14 +43,32 @@ export interface TokenSchemaOptions {
   readonly role?: string;
 }
 
+const refuse = (message: string) => new ConfigError(`PostgresTokenStore: ${message}`);
+const schemaOptions: CheckTable<TokenSchemaOptions> = { schema: postgresName, table: postgresName, role: postgresName };
+const storeOptions: CheckTable<PostgresTokenStoreOptions> = {
+  pool: {
+    accepts: (value) => isFunction(Reflect.get(Object(value), "query")) && !isSingleClient(value),
+    wanted: "a Pool of pg (not a Client), or one like it with a method query",
+    isRequired: true,
+  },
+  // `EncryptedTexts` checks it.
+  encryptionKey: { accepts: () => true, wanted: "a key" },
+  schema: postgresName,
+  table: postgresName,
+};
+
+/** How often sessions that ended long ago are deleted. It reads the whole table. */
+const pruneEveryMs = 3_600_000;
+
 /**
- * A token store in a PostgreSQL table, which is created with the first use where it is missing. Values are encrypted with AES-256-GCM and
+ * A token store in a PostgreSQL table, which is created with the first use if it is missing. Values are encrypted with AES-256-GCM and
  * bound to their keys. Times run on the database's clock.
  */
 export class PostgresTokenStore implements TokenStore {
   readonly #pool: TokenStorePool;
-  readonly #table: TokenTable;
-  readonly #statements: ReturnType<typeof tokenStatements>;
+  readonly #schema: string;
+  readonly #table: string;
+  readonly #statements: ReturnType<typeof statementsOf>;
   readonly #texts: EncryptedTexts;
   #created: Promise<void> | undefined;
   #pruneAtMs = 0;
@@ -62,19 +78,16 @@ export class PostgresTokenStore implements TokenStore {
     // Of their types when the table has accepted them.
     const read = parseOptions(storeOptions, options, "the options", refuse) as unknown as PostgresTokenStoreOptions;
     const { pool, encryptionKey, schema = "public", table = "cross_border_tokens" } = read;
-    this.#pool = isOfPg(pool) ? outsideTransactions(pool, inTransaction) : pool;
-    this.#table = tokenTableOf(schema, table);
-    this.#statements = tokenStatements(this.#table);
-    const texts = {
-      get: (key: string) => this.#get(key),
-      put: (key: string, text: string, ttlMs: number, expected: string | undefined) =>
-        this.#put(key, text, ttlMs, expected),
-    };
+    this.#pool = pool;
+    this.#schema = schema;
+    this.#table = table;
+    this.#statements = statementsOf(`"${schema}"."${table}"`);
+    const texts = { get: this.#get.bind(this), put: this.#put.bind(this) };
     this.#texts = new EncryptedTexts(texts, encryptionKey, "PostgresTokenStore");
   }
 
   /**
-   * SQL text that creates the table and grants a role what the store needs. For a database administrator, where the processes may not
+   * SQL text that creates the table and grants a role what the store needs. For a database administrator, if the processes may not
    * create tables.
    *
    * @throws {ConfigError} A name is malformed.
@@ -82,7 +95,10 @@ export class PostgresTokenStore implements TokenStore {
   static schema(options: TokenSchemaOptions = {}): string {
     const read: TokenSchemaOptions = parseOptions(schemaOptions, options, "the options", refuse);
     const { schema = "public", table = "cross_border_tokens", role = "payments" } = read;
-    return tokenTableText(tokenTableOf(schema, table), role);
+    return migrationText(creation(schema, table), [
+      `USAGE ON SCHEMA "${schema}" TO "${role}"`,
+      `SELECT, INSERT, UPDATE, DELETE ON "${schema}"."${table}" TO "${role}"`,
+    ]);
   }
 
   read(key: string): Promise<StoredToken | undefined> {
@@ -108,58 +124,72 @@ export class PostgresTokenStore implements TokenStore {
   }
 
   async #put(key: string, text: string, ttlMs: number, expected: string | undefined): Promise<boolean> {
-    const { insert, replace } = this.#statements;
+    const { insert, replace, prune } = this.#statements;
     const values = [key, text, ttlMs];
     if (expected !== undefined) return (await this.#query(replace, [...values, expected])).length > 0;
     const isStored = (await this.#query(insert, values)).length > 0;
-    if (!isStored || clock.monotonicMs() < this.#pruneAtMs) return isStored;
-    // Sessions that ended long ago. It reads the whole table, so a login seldom does it.
-    this.#pruneAtMs = clock.monotonicMs() + 3_600_000;
-    this.#query(this.#statements.prune, []).catch(() => {});
-    return true;
+    if (isStored && clock.monotonicMs() >= this.#pruneAtMs) {
+      this.#pruneAtMs = clock.monotonicMs() + pruneEveryMs;
+      this.#query(prune, []).catch(() => {});
+    }
+    return isStored;
   }
 
   async #query(statement: string, values: (string | number)[]): Promise<unknown[]> {
-    for (let attempt = 1; ; attempt++) {
-      this.#created ??= this.#create().catch((error: unknown) => {
+    try {
+      this.#created ??= this.#create();
+      await this.#created.catch((error: unknown) => {
         this.#created = undefined;
-        throw tokenStoreFailure(error);
+        throw error;
       });
-      await this.#created;
-      try {
-        return (await this.#pool.query(statement, values)).rows;
-      } catch (error) {
-        // The table is gone, as where the database was restored from before it.
-        const isGone = sqlStateOf(error) === "42P01";
-        if (isGone) this.#created = undefined;
-        if (!(isGone || isRolledBack(error)) || attempt === maxAttempts) throw tokenStoreFailure(error);
-      }
+      return (await retrying(() => this.#pool.query(statement, values))).rows;
+    } catch (error) {
+      throw tokenStoreFailure(error);
     }
   }
 
   /** A role that may only read and write rows can use a table that is there. */
   async #create(): Promise<void> {
-    const { schema, name } = this.#table;
-    const { rows } = await this.#pool.query(this.#statements.exists, [schema, name]);
-    if (rows.length === 0) await this.#pool.query(this.#statements.create);
+    const { rows } = await this.#pool.query(selectTable(this.#schema, this.#table));
+    if (rows.length === 0) await migrate(this.#pool, creation(this.#schema, this.#table));
   }
 }
 
-const refuse = (message: string) => new ConfigError(`PostgresTokenStore: ${message}`);
-const isOfPg = (pool: TokenStorePool): pool is PostgresPool => "totalCount" in pool;
-// A mark that is rolled back lets a refresh token be sent again.
-const inTransaction = (message: string) => Object.assign(new Error(message), { code: "IN_TRANSACTION" });
-// `tokenTableOf` and `tokenTableText` check names, as they check those of the journal's tables.
-const name = { accepts: () => true, wanted: "a name" };
-const schemaOptions: CheckTable<TokenSchemaOptions> = { schema: name, table: name, role: name };
-const storeOptions: CheckTable<PostgresTokenStoreOptions> = {
-  pool: {
-    accepts: (value) => isFunction(Reflect.get(Object(value), "query")) && !isSingleClient(value),
-    wanted: "a Pool of pg (not a Client), or one like it with a method query",
-    isRequired: true,
-  },
-  // `TokenCipher` checks it.
-  encryptionKey: { accepts: () => true, wanted: "a key" },
-  schema: name,
-  table: name,
-};
+function creation(schema: string, name: string): Migration {
+  const table = `"${schema}"."${name}"`;
+  const steps = `  CREATE TABLE IF NOT EXISTS ${table} (
+    key text COLLATE "C" NOT NULL PRIMARY KEY,
+    value text COLLATE "C",
+    expires_at timestamptz,
+    lock_owner text COLLATE "C",
+    locked_until timestamptz
+  );`;
+  return { schema, table, steps };
+}
+
+/** A row has a value, a lock, or both. A value or a lock whose time is over counts as none. */
+function statementsOf(table: string) {
+  const until = "clock_timestamp() + $3::double precision * interval '1 millisecond'";
+  return {
+    get: `SELECT value FROM ${table} WHERE key = $1 AND expires_at > clock_timestamp()`,
+    insert: `
+      INSERT INTO ${table} AS stored (key, value, expires_at) VALUES ($1, $2, ${until})
+      ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at
+        WHERE stored.value IS NULL OR stored.expires_at <= clock_timestamp()
+      RETURNING 1`,
+    replace: `
+      UPDATE ${table} SET value = $2, expires_at = ${until}
+      WHERE key = $1 AND value = $4 AND expires_at > clock_timestamp()
+      RETURNING 1`,
+    lock: `
+      INSERT INTO ${table} AS stored (key, lock_owner, locked_until) VALUES ($1, $2, ${until})
+      ON CONFLICT (key) DO UPDATE SET lock_owner = excluded.lock_owner, locked_until = excluded.locked_until
+        WHERE stored.lock_owner IS NULL OR stored.lock_owner = excluded.lock_owner
+          OR stored.locked_until <= clock_timestamp()
+      RETURNING 1`,
+    unlock: `UPDATE ${table} SET lock_owner = NULL, locked_until = NULL WHERE key = $1 AND lock_owner = $2`,
+    prune: `
+      DELETE FROM ${table}
+      WHERE coalesce(greatest(expires_at, locked_until), '-infinity') < clock_timestamp() - interval '1 day'`,
+  };
+}

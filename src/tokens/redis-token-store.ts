@@ -1,10 +1,9 @@
 import type { StoredToken, TokenStore } from "../auth/token-store.js";
 import { ConfigError } from "../core/errors.js";
 import { type CheckTable, isFunction, parseOptions } from "../core/parse.js";
-import { EncryptedTexts } from "./encrypted-texts.js";
-import { maxStoredLength, type TokenEncryptionKey } from "./token-cipher.js";
+import { EncryptedTexts, type TokenEncryptionKey } from "./encrypted-texts.js";
 
-export type { TokenEncryptionKey } from "./token-cipher.js";
+export type { TokenEncryptionKey } from "./encrypted-texts.js";
 
 /** What the store needs of a client, a pool or a cluster of node-redis (`redis`, `@redis/client`), version 4 or later; of 4 without `useReplicas`. */
 export interface NodeRedisLike {
@@ -24,7 +23,7 @@ export interface RedisTokenStoreOptions {
    * fail at once while it is not connected (`disableOfflineQueue: true`, `enableOfflineQueue: false`).
    */
   readonly redis: NodeRedisLike | IoRedisLike;
-  /** 32 random bytes, as they are or in Base64. Where it is another one than that of a stored session, there is one login. */
+  /** 32 random bytes, as they are or in Base64. If it is another one than that of a stored session, there is one login. */
   readonly encryptionKey: TokenEncryptionKey;
   /** Begins every key. Default: `cross-border-tokens:`. */
   readonly prefix?: string;
@@ -47,20 +46,21 @@ export class RedisTokenStore implements TokenStore {
     const evaluate = evaluateOn(redis);
     this.#run = async (script, key, ...values) => {
       try {
-        const reply = await evaluate(script, prefix + key, values);
-        if (isReply(reply)) return reply;
+        return await evaluate(script, prefix + key, values);
       } catch (error) {
         const message = String(Object(error).message);
         // Redis begins its errors with a word, such as NOPERM, which the client shows as the reason.
         const [code] = /^[A-Z]{2,}(?= )/.exec(message) ?? [];
         throw code === undefined ? error : Object.assign(new Error(message, { cause: error }), { code });
       }
-      throw refuse("redis.eval must return Redis' reply, as the `v4` of a node-redis 4 in legacy mode does");
     };
     const texts = {
-      get: async (key: string) => toText(await this.#run(scripts.get, key)),
+      get: async (key: string) => {
+        const text = await this.#run(scripts.get, key);
+        return typeof text === "string" ? text : undefined;
+      },
       put: async (key: string, text: string, ttlMs: number, expected = "") =>
-        isOne(await this.#run(scripts.put, key, expected, text, toMs(ttlMs))),
+        (await this.#run(scripts.put, key, expected, text, toMs(ttlMs))) === 1,
     };
     this.#texts = new EncryptedTexts(texts, encryptionKey, "RedisTokenStore");
   }
@@ -70,7 +70,7 @@ export class RedisTokenStore implements TokenStore {
   }
 
   async lock(key: string, owner: string, ms: number): Promise<boolean> {
-    return isOne(await this.#run(scripts.lock, lockOf(key), owner, toMs(ms)));
+    return (await this.#run(scripts.lock, lockOf(key), owner, toMs(ms))) === 1;
   }
 
   async unlock(key: string, owner: string): Promise<void> {
@@ -84,12 +84,9 @@ export class RedisTokenStore implements TokenStore {
 
 /** Each touches one key, so that they run on clusters. */
 const scripts = {
-  get: `
-    if redis.call('STRLEN', KEYS[1]) > ${maxStoredLength} then return false end
-    return redis.call('GET', KEYS[1])`,
+  get: "return redis.call('GET', KEYS[1])",
   put: `
-    local isReadable = redis.call('STRLEN', KEYS[1]) <= ${maxStoredLength}
-    if (isReadable and redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+    if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
     redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
     return 1`,
   lock: `
@@ -109,29 +106,13 @@ function toMs(ms: number): string {
   return String(Math.max(1, Math.ceil(ms)));
 }
 
-/** Taken for a no, what a client returns that tells the reply to a callback would keep processes waiting for a lock that nobody has. */
-function isReply(value: unknown): boolean {
-  return value === null || value instanceof Uint8Array || ["string", "number", "bigint"].includes(typeof value);
-}
-
-/** Clients can be set to give numbers as texts, such as ioredis by `stringNumbers`. */
-function isOne(reply: unknown): boolean {
-  return String(reply) === "1";
-}
-
-/** Clients can be set to give texts as bytes. */
-function toText(reply: unknown): string | undefined {
-  const text = reply instanceof Uint8Array ? new TextDecoder().decode(reply) : reply;
-  return typeof text === "string" ? text : undefined;
-}
-
 const redisOptions: CheckTable<RedisTokenStoreOptions> = {
   redis: {
     accepts: (value) => typeof value === "object" && value !== null && isFunction(Reflect.get(value, "eval")),
     wanted: "a client of node-redis or ioredis",
     isRequired: true,
   },
-  // `TokenCipher` checks it.
+  // `EncryptedTexts` checks it.
   encryptionKey: { accepts: () => true, wanted: "a key" },
   prefix: { accepts: (value) => typeof value === "string", wanted: "a string" },
 };

@@ -8,37 +8,29 @@ import { newFile, nodeSqlite } from "../journals/sqlite-fixture.js";
 const run = promisify(execFile);
 
 /** A program that writes one flow and does not close the journal, bundled with the sources. */
-async function bundled(options: BuildOptions, name: string): Promise<string> {
-  const path = join(dirname(newFile()), name);
-  await build({
-    stdin: {
-      resolveDir: "src/journals",
-      contents: `
-        import { SqliteJournal } from "./sqlite-journal.js";
-        const state = { phase: "paid", settled: true, data: "{}", evidence: "{}" };
-        SqliteJournal.open(process.argv[2]).then((journal) =>
-          journal.begin("k", { service: "s", gateway: "g" }, state, { owner: "o", leaseMs: 1000, nonce: "n" })
-        ).then(({ created }) => console.log("created", created));`,
-    },
-    bundle: true,
-    platform: "node",
-    outfile: path,
-    logLevel: "silent",
-    ...options,
-  });
-  return path;
-}
+const program = `
+  import { SqliteJournal } from "./sqlite-journal.js";
+  const state = { phase: "paid", settled: true, data: "{}" };
+  SqliteJournal.open(process.argv[2]).then((journal) =>
+    journal.begin("k", { service: "s", gateway: "g" }, state, { owner: "o", leaseMs: 1000, nonce: "n" })
+  ).then(({ created }) => console.log("created", created), ({ message }) => console.log(message));`;
 
 describe.skipIf(nodeSqlite === undefined)("the journal's thread in a bundle", () => {
-  it.each<[string, BuildOptions, string]>([
-    ["an ES module", { format: "esm" }, "app.mjs"],
-    ["CommonJS", { format: "cjs" }, "app.cjs"],
-    ["a minified module", { format: "esm", minify: true }, "app.mjs"],
-    ["a minified one with names kept", { format: "esm", minify: true, keepNames: true }, "app.mjs"],
-    ["CommonJS with names kept, for an old target", { format: "cjs", keepNames: true, target: "es2017" }, "app.cjs"],
-  ])("runs in %s; the process ends by itself, after the reply", async (_, options, name) => {
-    const program = await bundled(options, name);
-    const { stdout, stderr } = await run(process.execPath, [program, newFile()]);
+  it.each<[string, BuildOptions]>([
+    ["app.mjs", { format: "esm" }],
+    ["app.cjs", { format: "cjs", minify: true, keepNames: true }],
+  ])("says what to copy beside %s, and runs there; the process ends after the reply", async (name, options) => {
+    const folder = dirname(newFile());
+    const app = join(folder, name);
+    const common: BuildOptions = { bundle: true, platform: "node", logLevel: "silent", target: "node20" };
+    const stdin = { resolveDir: "src/journals", contents: program };
+    await build({ ...common, ...options, stdin, outfile: app });
+    const worker = join(folder, "sqlite-worker.js");
+    const { stdout: lost } = await run(process.execPath, [app, newFile()]);
+    expect(lost).toMatch(/program of its thread is missing.*dist\/sqlite-worker\.js to/);
+    expect(lost).toContain(worker);
+    await build({ ...common, entryPoints: ["src/journals/sqlite-worker.ts"], format: "cjs", outfile: worker });
+    const { stdout, stderr } = await run(process.execPath, [app, newFile()]);
     expect([stdout, stderr]).toEqual(["created true\n", ""]);
   });
 });

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { docUrlOf } from "../../src/core/describe.js";
 import * as errors from "../../src/core/errors.js";
 import { FlowPausedError } from "../../src/flows/flow-paused-error.js";
-import { BrokenLawError } from "../../src/testing/broken-law-error.js";
+import { BrokenLawError } from "../../src/testing/laws.js";
 import { anchorOf } from "../../tools/site/anchors.js";
 import { filesAddress } from "../../tools/site/manifest.js";
 import { run } from "../cli/run.js";

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -33,6 +33,8 @@ export async function buildWorker(): Promise<BuiltWorker> {
     external: ["pg-native", "cloudflare:sockets"],
     silent: true,
   });
+  // As users do who bundle.
+  await copyFile(join(repository, "dist/sqlite-worker.js"), join(folder, "sqlite-worker.js"));
   return {
     path: join(folder, "worker.cjs"),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),

@@ -1,12 +1,19 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, existsSync, linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
-import { type SqliteDatabase, SqliteJournal } from "cross-border-payments/journal/sqlite";
+import { existsSync, writeFileSync } from "node:fs";
+import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { verifyJournal } from "cross-border-payments/testing";
 import { describe, expect, it } from "vitest";
-import { expectMigrated } from "./expect-migrated.js";
-import { begin, expectAllFound, expectQuotesPruned, failure, newLease, scope, state } from "./journal-fixture.js";
+import {
+  begin,
+  expectAllFound,
+  expectMigrated,
+  expectQuotesPruned,
+  failure,
+  newLease,
+  scope,
+  state,
+} from "./journal-fixture.js";
 import { isOpen, sqliteRelease03 } from "./release-0-3.js";
 import {
   likeBetterSqlite3,
@@ -38,35 +45,28 @@ it.each([
   });
 });
 
-/** A handle that responds what SQLite of that version would. */
-function ofVersion(version: string) {
-  const asked: string[] = [];
-  const database = {
-    exec: (sql: string) => void asked.push(sql),
-    prepare: (sql: string) => ({
-      all: () => {
-        asked.push(sql);
-        return sql.includes("sqlite_version") ? [{ version }] : [{ value: "UTF-16" }];
-      },
-      run: () => ({ changes: 0 }),
-    }),
-  };
-  return { database, asked };
-}
-
-it.each(["3.51.2", "3.50.99", "3.9.0"])(
-  "refuses SQLite %s for many processes, naming it and the remedies",
-  async (version) => {
-    const { database, asked } = ofVersion(version);
-    const error = await failure(SqliteJournal.open(database));
-    expect(error).toMatchObject({ name: "ConfigError", message: expect.stringContaining(`SQLite ${version}`) });
-    if (version !== "3.9.0")
-      expect(error).toMatchObject({
-        message: expect.stringMatching(/22\.22\.3, 24\.15 or newer.*3\.51\.3.*processes: "one"/s),
-      });
-    expect(asked).toEqual(["PRAGMA database_list", "SELECT sqlite_version()"]);
+it.each([{ processes: "two" }, { busyTimeoutMs: -1 }, { busyTimeoutMs: 0.5 }, { migrate: 1 }])(
+  "refuses the options %o",
+  async (options) => {
+    const open = SqliteJournal.open("payments.db", options as Parameters<typeof SqliteJournal.open>[1]);
+    expect(await failure(open)).toMatchObject({ name: "ConfigError" });
   },
 );
+
+it.each([
+  ["3.36.99", /SQLite 3.36.99 is too old/, /SQLite 3.36.99 is too old/],
+  ["3.37.0", /fixed in 3\.51\.3.*22\.22\.3, 24\.15 or newer.*processes: "one"/s, /write-ahead log/],
+  ["3.51.2", /fixed in 3\.51\.3/, /write-ahead log/],
+  ["3.51.3", /write-ahead log/, /write-ahead log/],
+  ["4.0.0", /write-ahead log/, /write-ahead log/],
+])("checks whether SQLite %s is new enough for many processes, and for one", async (version, many, one) => {
+  const all = (sql: string) => [sql.includes("sqlite_version") ? { version } : { value: "delete" }];
+  const database = { exec: () => {}, prepare: (sql: string) => ({ all: () => all(sql), run: () => ({ changes: 0 }) }) };
+  for (const [processes, message] of [["many", many] as const, ["one", one] as const]) {
+    const error = await failure(SqliteJournal.open(database, { processes }));
+    expect(error).toMatchObject({ name: "ConfigError", message: expect.stringMatching(message) });
+  }
+});
 
 it("finds the SQLite that many processes need in Node 22.22.3, 24.15 and newer", () => {
   const { node, sqlite = "0" } = process.versions;
@@ -76,35 +76,11 @@ it("finds the SQLite that many processes need in Node 22.22.3, 24.15 and newer",
   expect(inOrder.compare(sqlite, "3.51.3") >= 0).toBe(inOrder.compare(node, since) >= 0);
 });
 
-it.each(["3.51.3", "3.52.0", "4.0.0"])("takes SQLite %s for many processes", async (version) => {
-  const error = await failure(SqliteJournal.open(ofVersion(version).database));
-  expect(error).toMatchObject({ message: expect.stringContaining("UTF-8") });
-});
-
-it("takes an older SQLite for one process", async () => {
-  const error = await failure(SqliteJournal.open(ofVersion("3.40.1").database, { processes: "one" }));
-  expect(error).toMatchObject({ message: expect.stringContaining("UTF-8") });
-});
-
-it.each([{ processes: "two" }, { busyTimeoutMs: -1 }, { busyTimeoutMs: 0.5 }, { migrate: 1 }])(
-  "refuses the options %o",
-  async (options) => {
-    const open = SqliteJournal.open(ofVersion("3.52.0").database, options as Parameters<typeof SqliteJournal.open>[1]);
-    expect(await failure(open)).toMatchObject({ name: "ConfigError" });
-  },
-);
-
 describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
   it("keeps the laws of a journal, with two handles and reopened", async () => {
     const file = newFile();
     const open = () => SqliteJournal.open(file);
     await verifyJournal(open, { openSecond: open, reopen: open, flows: 30 });
-  });
-
-  it("keeps the laws of a journal that keeps its file to itself", async () => {
-    const file = newFile();
-    const open = () => SqliteJournal.open(file, { processes: "one" });
-    await verifyJournal(open, { reopen: open, flows: 20 });
   });
 
   it("keeps the laws of a journal over a better-sqlite3 handle, which stays open", async () => {
@@ -180,14 +156,6 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     expect(handle.prepare("PRAGMA user_version").all()).toEqual([{ user_version: version }]);
   });
 
-  it("migrates a file of release 0.3.0 once when eight open it at the same time", async () => {
-    const file = newFile();
-    openHandle(file).exec(sqliteRelease03);
-    const journals = await Promise.all(Array.from({ length: 8 }, () => openSqliteJournal(file)));
-    for (const journal of journals)
-      expect(await journal.read("held")).toMatchObject({ scope: { service: "service.example" } });
-  });
-
   it("leaves files that need a migration alone when it may not migrate", async () => {
     const old = newFile();
     openHandle(old).exec(sqliteRelease03);
@@ -205,22 +173,6 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     await begin(await openSqliteJournal(current, { migrate: false }), "k");
   });
 
-  it("refuses a handle whose rows have no names", async () => {
-    const database = openHandle(newFile());
-    const handle: SqliteDatabase = {
-      exec: (sql) => database.exec(sql),
-      prepare(sql) {
-        const statement = database.prepare(sql);
-        const all = (...given: unknown[]) => statement.all(...given).map((row) => Object.values(Object(row)));
-        return { all, run: (...given) => statement.run(...given) };
-      },
-    };
-    expect(await failure(SqliteJournal.open(handle))).toMatchObject({
-      name: "ConfigError",
-      message: expect.stringContaining("returnArrays"),
-    });
-  });
-
   it("refuses another program's database", async () => {
     const file = newFile();
     openHandle(file).exec("CREATE TABLE customers (id INTEGER)");
@@ -228,29 +180,6 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
       name: "ConfigError",
       message: expect.stringContaining("a file of its own"),
     });
-  });
-
-  it("refuses a file with a hard link, under either name: each would have a log of its own", async () => {
-    const file = newFile();
-    const other = `${file}.other`;
-    const journal = await SqliteJournal.open(file);
-    await begin(journal, "k");
-    linkSync(file, other);
-    const refused = { name: "ConfigError", message: expect.stringContaining("a hard link") };
-    expect(await failure(SqliteJournal.open(other))).toMatchObject(refused);
-    await journal.close();
-    expect(await failure(SqliteJournal.open(file))).toMatchObject(refused);
-    rmSync(other);
-    expect(await (await openSqliteJournal(file)).read("k")).toMatchObject({ key: "k" });
-  });
-
-  it("shares one log with who opens the file through a symbolic link", async () => {
-    const file = newFile();
-    const other = `${file}.other`;
-    symlinkSync(file, other);
-    const [one, two] = [await openSqliteJournal(file), await openSqliteJournal(other)];
-    await begin(one, "k");
-    expect((await two.begin("k", scope, state, newLease())).created).toBe(false);
   });
 
   it("refuses a database in memory", async () => {
@@ -271,22 +200,12 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     await expectQuotesPruned(await openSqliteJournal(database), setBack);
   });
 
-  it("says so where the database neither stores a new flow nor has it", async () => {
-    const database = openHandle(newFile());
-    const journal = await openSqliteJournal(database);
-    database.exec("CREATE TRIGGER t BEFORE INSERT ON flows BEGIN SELECT RAISE(IGNORE); END");
-    expect(await failure(journal.begin("k", scope, state, newLease()))).toMatchObject({
-      name: "JournalError",
-      message: "SqliteJournal could not store a new flow: the database refused.",
-    });
-  });
-
   it("refuses a file that is no database, and one in a folder that is not there", async () => {
     const file = newFile();
     writeFileSync(file, "not a database ".repeat(100));
     expect(await failure(SqliteJournal.open(file))).toMatchObject({
       name: "JournalError",
-      message: expect.stringMatching(/could not open the journal: .*not a SQLite database/),
+      message: expect.stringMatching(/could not open the journal: .*isn't a SQLite database/),
     });
     expect(await failure(SqliteJournal.open(`${newFile()}/none/payments.db`))).toMatchObject({
       name: "JournalError",
@@ -321,11 +240,13 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
   });
 
   it.each([
-    ["EIO of node:sqlite", { code: "ERR_SQLITE_ERROR", errcode: 778 }, "SQLITE_IOERR", "unknown"],
-    ["EIO of better-sqlite3", { code: "SQLITE_IOERR_FSYNC" }, "SQLITE_IOERR", "unknown"],
-    ["ENOSPC of better-sqlite3", { code: "SQLITE_FULL" }, "SQLITE_FULL", "nothing"],
-    ["a lock", { code: "ERR_SQLITE_ERROR", errcode: 5 }, "SQLITE_BUSY", "nothing"],
-    ["a damaged file", { code: "SQLITE_CORRUPT_INDEX" }, "SQLITE_CORRUPT", "nothing"],
+    ["EIO of node:sqlite", { code: "ERR_SQLITE_ERROR", errcode: 778 }, /SQLITE_IOERR/, "unknown"],
+    ["EIO of better-sqlite3", { code: "SQLITE_IOERR_FSYNC" }, /SQLITE_IOERR/, "unknown"],
+    ["no memory", { errcode: 7 }, /SQLITE_NOMEM/, "unknown"],
+    ["ENOSPC of better-sqlite3", { code: "SQLITE_FULL" }, /SQLITE_FULL/, "nothing"],
+    ["a lock", { code: "ERR_SQLITE_ERROR", errcode: 5 }, /SQLITE_BUSY/, "nothing"],
+    ["a damaged file", { code: "SQLITE_CORRUPT_INDEX" }, /SQLITE_CORRUPT/, "nothing"],
+    ["an error without a code", {}, /the database refused/, "nothing"],
   ])("tells %s, without the driver's other properties", async (_, properties, result, stored) => {
     const database = openHandle(newFile());
     let isBroken = false;
@@ -339,28 +260,25 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     for (const work of [
       () => journal.begin("other", scope, state, newLease()),
       () => journal.write("k", entry, { ...state, data: "changed" }),
-      () => journal.write("k", entry, state, { lease: newLease(), inTime: true }),
-      () => journal.renew("k", entry, 1000),
-      () => journal.release("k", entry),
-      () => journal.acquire("k", newLease()),
       () => journal.acquireAbandoned(scope, newLease(), undefined),
-      () => journal.list({ scope, phase: "held", limit: 1 }),
-      () => journal.list({ scope, limit: 1 }),
       () => journal.list({ scope, limit: 1, counts: true }),
-      () => journal.prune({ settledBeforeMs: 1 }),
-      () => journal.prune({ quotedBeforeMs: 1 }),
     ]) {
       const error = await failure(work());
-      expect(error).toMatchObject({
-        name: "JournalError",
-        effect: "none",
-        stored,
-        message: expect.stringContaining(result),
-      });
-      expect(Object.keys(Object(Reflect.get(Object(error), "cause")))).toEqual(["code"]);
+      const message = expect.stringMatching(result);
+      expect(error).toMatchObject({ name: "JournalError", effect: "none", stored, message });
+      expect(JSON.stringify(Reflect.get(Object(error), "cause"))).not.toContain("CH93");
     }
     isBroken = false;
     expect(await journal.read("k")).toEqual({ ...before, readAtMs: expect.any(Number) });
+  });
+
+  it("leaves a transaction alone that somebody else has left open on the handle, and stores nothing in it", async () => {
+    const database = openHandle(newFile());
+    const journal = await openSqliteJournal(database);
+    database.exec("BEGIN; CREATE TABLE of_somebody_else (id INTEGER)");
+    expect(await failure(journal.begin("k", scope, state, newLease()))).toMatchObject({ stored: "nothing" });
+    database.exec("COMMIT");
+    expect((await journal.begin("k", scope, state, newLease())).created).toBe(true);
   });
 
   it("does not lose the failure of a commit", async () => {
@@ -377,74 +295,6 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
       name: "JournalError",
     });
     expect((await journal.read("k"))?.data).toBe("{}");
-  });
-
-  it("does not confirm a commit into a log that was deleted meanwhile", async () => {
-    const path = newFile();
-    const database = openHandle(path);
-    let isDeleted = false;
-    const handle: SqliteDatabase = {
-      prepare: (sql) => database.prepare(sql),
-      exec(sql) {
-        if (isDeleted && sql === "COMMIT") for (const log of ["-wal", "-shm"]) rmSync(path + log, { force: true });
-        database.exec(sql);
-      },
-    };
-    const journal = await openSqliteJournal(handle);
-    const entry = await begin(journal, "k");
-    isDeleted = true;
-    expect(await failure(journal.write("k", entry, { ...state, data: "lost" }))).toMatchObject({
-      name: "JournalError",
-      stored: "unknown",
-      message: expect.stringContaining("deleted or replaced while it was open"),
-    });
-    expect(await failure(journal.read("k"))).toMatchObject({ name: "JournalError", stored: "nothing" });
-    const whatOthersRead = newFile();
-    copyFileSync(path, whatOthersRead);
-    expect(await (await openSqliteJournal(whatOthersRead)).read("k")).not.toMatchObject({ data: "lost" });
-  });
-
-  it("does not say of a commit that nothing was stored where its folder can't be looked into any more", async () => {
-    const folder = dirname(newFile());
-    const path = `${folder}/apart/payments.db`;
-    mkdirSync(dirname(path));
-    const database = openHandle(path);
-    let isHidden = false;
-    const handle: SqliteDatabase = {
-      prepare: (sql) => database.prepare(sql),
-      exec(sql) {
-        database.exec(sql);
-        if (!isHidden || sql !== "COMMIT") return;
-        // Rights that were taken away would do, if nobody ran the tests as root: what is looked at fails, and is there.
-        renameSync(dirname(path), `${folder}/moved`);
-        symlinkSync(dirname(path), dirname(path));
-      },
-    };
-    const journal = await openSqliteJournal(handle);
-    const entry = await begin(journal, "k");
-    isHidden = true;
-    const stored = await Promise.all([
-      failure(journal.write("k", entry, { ...state, data: "stored" })),
-      failure(journal.begin("another", scope, state, newLease())),
-    ]);
-    for (const error of stored) {
-      expect(error).toMatchObject({ stored: "unknown", message: expect.stringContaining("can't be looked at") });
-    }
-    const moved = await openSqliteJournal(`${folder}/moved/payments.db`);
-    expect([(await moved.read("k"))?.data, (await moved.read("another"))?.data]).toEqual(["stored", state.data]);
-  });
-
-  it("writes nothing into a transaction that was left open on the handle", async () => {
-    const database = openHandle(newFile());
-    const journal = await openSqliteJournal(database);
-    if (Reflect.get(database, "isTransaction") === undefined) return;
-    database.exec("BEGIN");
-    expect(await failure(journal.begin("k", scope, state, newLease()))).toMatchObject({
-      name: "JournalError",
-      message: expect.stringContaining("a transaction is open on the handle"),
-    });
-    database.exec("ROLLBACK");
-    expect((await journal.begin("k", scope, state, newLease())).created).toBe(true);
   });
 
   it("counts a lease from when it is granted, not from when it waited for another process", async () => {

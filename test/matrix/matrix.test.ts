@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, inject, it, onTestFinished } from "vitest";
 import { intentRequest } from "../support/corridor.js";
@@ -113,6 +113,9 @@ it.each([
   const folder = newFolder();
   const bundle = bundles.find(({ bundler, format }) => bundler === "bun" && format === "ES module for Node");
   await bundle?.build(matrix, program, folder);
+  // What a bundler leaves out.
+  const worker = "sqlite-worker.js";
+  copyFileSync(join(matrix.project, "node_modules/cross-border-payments/dist", worker), join(folder, worker));
   const { settings } = await serve();
   expect(await tellByProcess([nodeBinary(matrix.project, "24")], join(folder, program), newFolder(), settings)).toEqual(
     told,

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BuildOptions, build as buildByEsbuild } from "esbuild";
@@ -40,19 +40,30 @@ it("runs as the package's ES module", () => expectToRun(programIn("thread.mjs", 
 
 it("runs as the package's CommonJS module", () => expectToRun(programIn("thread.cjs", commonJs)));
 
+/** What the error of a bundle without the file says. */
+function copyWorker(folder: string): void {
+  copyFileSync(
+    join(project, "node_modules/cross-border-payments/dist/sqlite-worker.js"),
+    join(folder, "sqlite-worker.js"),
+  );
+}
+
 it.each<[string, BuildOptions]>([
   ["an ES module", { format: "esm" }],
-  ["a minified ES module", { format: "esm", minify: true }],
   ["a minified CommonJS module with names kept", { format: "cjs", minify: true, keepNames: true }],
-])("runs in a bundle of esbuild's: %s", async (_, options) => {
-  const outfile = join(newFolder(), options.format === "cjs" ? "app.cjs" : "app.mjs");
+])("runs in a bundle of esbuild's, with its file beside it: %s", async (_, options) => {
+  const folder = newFolder();
+  const outfile = join(folder, options.format === "cjs" ? "app.cjs" : "app.mjs");
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  copyWorker(folder);
   const stdin = { contents: esModule, resolveDir: project };
   await buildByEsbuild({ stdin, bundle: true, platform: "node", outfile, logLevel: "silent", ...options });
   expectToRun(outfile);
 });
 
-it.runIf(isThorough)("runs in a minified bundle of vite's", async () => {
+it.runIf(isThorough)("runs in a minified bundle of vite's, with its file beside it", async () => {
   const outDir = newFolder();
+  copyWorker(outDir);
   const entry = programIn("thread-vite.mjs", esModule);
   await buildByVite({
     configFile: false,

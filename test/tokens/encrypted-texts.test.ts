@@ -1,4 +1,5 @@
-import { randomBytes } from "node:crypto";
+import { createDecipheriv, randomBytes } from "node:crypto";
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import { EncryptedTexts, type ServerTexts } from "../../src/tokens/encrypted-texts.js";
 
@@ -14,9 +15,69 @@ function textsIn(stored: Map<string, string>): ServerTexts {
   };
 }
 
+/** A server, and who encrypts what lies in it. */
+function newTexts(encryptionKey: string | Uint8Array = randomBytes(32)) {
+  const stored = new Map<string, string>();
+  return { stored, texts: new EncryptedTexts(textsIn(stored), encryptionKey, "Store") };
+}
+
+it("gives back what it encrypted, for any text and key", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.string({ unit: "grapheme" }), fc.string(), async (value, key) => {
+      const { texts } = newTexts();
+      expect(await texts.write(key, value, 1000, undefined)).toBe(true);
+      expect((await texts.read(key))?.value).toBe(value);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+it("is AES-256-GCM with the key of the entry as associated data, as Node's own decipher sees it", async () => {
+  const encryptionKey = randomBytes(32);
+  const { stored, texts } = newTexts(encryptionKey.toString("base64"));
+  await texts.write("entry", "the value", 1000, undefined);
+  const bytes = Buffer.from(stored.get("entry")?.slice(2) ?? "", "base64");
+  const decipher = createDecipheriv("aes-256-gcm", encryptionKey, bytes.subarray(0, 12));
+  decipher.setAAD(Buffer.from("cross-border-payments token 1.entry"));
+  decipher.setAuthTag(bytes.subarray(-16));
+  expect(`${decipher.update(bytes.subarray(12, -16), undefined, "utf8")}${decipher.final("utf8")}`).toBe("the value");
+});
+
+it("never encrypts the same value to the same text", async () => {
+  const { stored, texts } = newTexts();
+  await Promise.all(Array.from({ length: 100 }, (_, index) => texts.write(`${index}`, "value", 1000, undefined)));
+  expect(new Set(stored.values()).size).toBe(100);
+});
+
+it("reads nothing that was moved to another entry, changed, or cut off", async () => {
+  const { stored, texts } = newTexts();
+  await texts.write("entry", "value", 1000, undefined);
+  const text = stored.get("entry") ?? "";
+  stored.set("another", text);
+  expect(await texts.read("another")).toBeUndefined();
+  for (let at = 0; at < text.length; at++) {
+    const other = text[at] === "A" ? "B" : "A";
+    for (const changed of [text.slice(0, at) + other + text.slice(at + 1), text.slice(0, at)]) {
+      stored.set("entry", changed);
+      expect(await texts.read("entry")).toBeUndefined();
+    }
+  }
+});
+
+it.each(["", "1.", "1.!", "2.AAAA", "rubbish", "1.AAAA"])(
+  "takes %j, which it did not make, for nothing",
+  async (text) => {
+    const { stored, texts } = newTexts();
+    stored.set("entry", text);
+    expect(await texts.read("entry")).toBeUndefined();
+    expect(await texts.write("entry", "value", 1000, undefined)).toBe(true);
+    expect((await texts.read("entry"))?.value).toBe("value");
+  },
+);
+
 it("does not replace by its version what another has replaced since, though it can't read that", async () => {
-  const texts = textsIn(new Map());
-  const [one, other] = [randomBytes(32), randomBytes(32)].map((key) => new EncryptedTexts(texts, key, "Store"));
+  const stored = new Map<string, string>();
+  const [one, other] = [1, 2].map(() => new EncryptedTexts(textsIn(stored), randomBytes(32), "Store"));
   await one?.write("key", "value", 1000, undefined);
   const { version } = (await one?.read("key")) ?? {};
   expect(await other?.write("key", "of another", 1000, undefined)).toBe(true);
@@ -24,8 +85,16 @@ it("does not replace by its version what another has replaced since, though it c
   expect((await other?.read("key"))?.value).toBe("of another");
 });
 
-it("has stored nothing where what was in the way is gone when it looks", async () => {
-  const texts = { get: async () => undefined, put: async () => false };
-  const gone = new EncryptedTexts(texts, randomBytes(32), "Store");
-  expect(await gone.write("key", "value", 1000, undefined)).toBe(false);
+it.each([
+  [undefined, "neither"],
+  ["", "0 bytes"],
+  ["hunter2!", "neither"],
+  ["hunter22hunter22hunter22hunter22", "24 bytes"],
+  [randomBytes(16), "16 bytes"],
+  [randomBytes(32).toString("hex"), "48 bytes"],
+  [{ length: 32 }, "neither"],
+])("refuses a key of another length (case %#), and does not show it", (given, found) => {
+  expect(() => new EncryptedTexts(textsIn(new Map()), given as string, "RedisTokenStore")).toThrow(
+    `RedisTokenStore: encryptionKey must be 32 random bytes, or those in Base64 (openssl rand -base64 32); got ${found}`,
+  );
 });

@@ -29,7 +29,7 @@ export const parts: readonly Part[] = [
   {
     name: "journals",
     sources: sources("journals/*"),
-    tests: tests("journals", "journal-parts"),
+    tests: tests("journals"),
     hasPrograms: true,
   },
   {

@@ -2,8 +2,8 @@ import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { ConfigError, type CrossBorderError } from "../../core/errors.js";
 import type { Journal } from "../../flows/index.js";
-import { sqliteFailure } from "../../journals/sqlite-failure.js";
 import { type SqliteDatabase, SqliteJournal, type SqliteJournalOptions } from "../../journals/sqlite-journal.js";
+import { sqliteFailure } from "../../journals/sqlite-store.js";
 
 /** A journal, and what closes it with all that was opened for it. */
 export interface OpenJournal {

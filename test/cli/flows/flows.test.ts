@@ -410,7 +410,7 @@ describe("a journal that the command opens", () => {
     handle.exec(sqliteRelease03);
     const { code, stderr } = await list(path);
     expect(code).toBe(3);
-    expect(stderr).toContain("it has version 3, this release needs version 4, and migrate is false");
+    expect(stderr).toContain("version 3, this release needs version 4, and migrate is false");
     expect(handle.prepare("PRAGMA user_version").all()).toEqual([{ user_version: 3 }]);
   });
 

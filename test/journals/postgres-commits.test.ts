@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { eventually } from "../support/eventually.js";
 import { expectOneAfterAnother } from "./group-commit-model.js";
 import { begin, newLease, scope, state } from "./journal-fixture.js";
+import { type Change, openPostgresWire } from "./postgres-wire.js";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";
 const keys = Array.from({ length: 40 }, (_, index) => `k${index}`);
@@ -27,11 +28,6 @@ describe.skipIf(url === "")("with a server", () => {
       query: (text, values) => {
         statements.push(text);
         return pool.query(text, values);
-      },
-      // They don't tell of transactions.
-      connect: async () => {
-        const client = await pool.connect();
-        return { query: client.query.bind(client), release: (isBroken) => client.release(isBroken) };
       },
     };
     const open = () => PostgresJournal.open(counting, { schema });
@@ -60,36 +56,9 @@ describe.skipIf(url === "")("with a server", () => {
     await Promise.all(entries.map((entry) => journal.write(entry.key, entry, state)));
     expect(statements).toHaveLength(2);
     await journal.renew("k1", entries[1] ?? { epoch: 0, nonce: "" }, 60_000);
-    expect(statements[2]).not.toContain("json_to_recordset");
+    expect(statements[2]).not.toContain("SKIP LOCKED");
     await Promise.all(keys.map((key) => journal.read(key)));
     expect(statements).toHaveLength(4);
-  });
-
-  it("stores texts as they are, whatever is in them and whatever comes with them", async () => {
-    const { journal } = await openJournal();
-    const texts = ["", '{"a":"\\"\\\\"}', "\u0001", "a\u0001b", "é😀\n", "NULL", "{,}", '"'];
-    const stateOf = (index: number) => ({ ...state, data: String(texts[index]) });
-    const begun = texts.map((_, index) => journal.begin(`t${index}`, scope, stateOf(index), newLease()));
-    const entries = (await Promise.all(begun)).map(({ entry }) => entry);
-    const read = () => Promise.all(entries.map(({ key }) => journal.read(key)));
-    expect(await read()).toMatchObject(texts.map((_, index) => stateOf(index)));
-    const next = (index: number) => stateOf((index + 3) % texts.length);
-    const written = entries.map((entry, index) => journal.write(entry.key, entry, next(index)));
-    expect(await Promise.all(written)).toEqual(texts.map(() => true));
-    expect(await read()).toMatchObject(texts.map((_, index) => next(index)));
-  });
-
-  it("keeps few statements in flight, so that what comes meanwhile gathers", async () => {
-    const { journal, statements } = await openJournal();
-    const many = Array.from({ length: 2_000 }, (_, index) => `many ${index}`);
-    await Promise.all(
-      many.map(async (key, index) => {
-        await new Promise((resolve) => setTimeout(resolve, index % 20));
-        await begin(journal, key);
-      }),
-    );
-    expect(statements.length).toBeLessThan(1_000);
-    expect((await journal.list({ scope, limit: many.length + 1 })).entries).toHaveLength(many.length);
   });
 
   it("fails an operation that is refused, and none of its neighbours", async () => {
@@ -224,5 +193,71 @@ describe.skipIf(url === "")("with a server", () => {
     await closing.close();
     await begun;
     expect((await journal.list({ scope, limit: keys.length + 1 })).entries).toHaveLength(keys.length);
+  });
+
+  async function openByWire(changes: { readonly toServer?: Change; readonly toClient?: Change } = {}) {
+    const schema = `prepared_${randomBytes(6).toString("hex")}`;
+    const wire = await openPostgresWire(url, changes);
+    const journal = await PostgresJournal.open(wire.url, { schema });
+    onTestFinished(async () => {
+      await journal.close();
+      await wire.close();
+      await admin.query(`DROP SCHEMA ${schema} CASCADE`);
+    });
+    wire.names.length = 0;
+    return { journal, names: wire.names, schema };
+  }
+
+  /** A flow from its beginning to its end, one statement after the other. */
+  async function runFlow(journal: PostgresJournal, key: string) {
+    const entry = await begin(journal, key);
+    expect(await journal.write(key, entry, state)).toBe(true);
+    expect(await journal.write(key, { ...entry, revision: 2 }, { ...state, phase: "paid", settled: true })).toBe(true);
+    expect(await journal.read(key)).toMatchObject({ phase: "paid", revision: 3, data: state.data });
+  }
+
+  it("prepares each statement once for each connection", async () => {
+    const { journal, names } = await openByWire();
+    await runFlow(journal, "one");
+    const first = names.filter((name) => name !== "");
+    expect(first).toHaveLength(3);
+    await runFlow(journal, "two");
+    expect(names.filter((name) => name !== "")).toEqual(first);
+  });
+
+  it("prepares nothing behind a pooler, which gives each statement to any server process", async () => {
+    // As PgBouncer does, which tells its clients of a process that is none.
+    const { journal, names } = await openByWire({
+      toClient: ({ type, body }) => ({
+        type,
+        body: type === "K" ? Buffer.concat([randomBytes(4), body.subarray(4)]) : body,
+      }),
+    });
+    await runFlow(journal, "one");
+    await Promise.all(["two", "three", "four"].map((key) => runFlow(journal, key)));
+    expect(names).not.toHaveLength(0);
+    expect(new Set(names)).toEqual(new Set([""]));
+  });
+
+  it("goes on without where the server knows no statement by its name", async () => {
+    const { journal, names } = await openByWire({
+      toServer: ({ type, body }) => {
+        const isNamed = type === "P" && body[0] !== 0;
+        return { type, body: isNamed ? Buffer.concat([Buffer.from("X"), body.subarray(1)]) : body };
+      },
+    });
+    await runFlow(journal, "one");
+    expect(names.filter((name) => name !== "")).toHaveLength(1);
+    const seen = names.length;
+    await runFlow(journal, "two");
+    expect(new Set(names.slice(seen))).toEqual(new Set([""]));
+  });
+
+  it("compresses states by what takes the least time, where the server has it", async () => {
+    const { schema } = await openByWire();
+    const { rows } = await admin.query(
+      `SELECT attname, attcompression FROM pg_attribute WHERE attrelid = '${schema}.cross_border_flows'::regclass AND attname = 'data'`,
+    );
+    expect(rows.map(({ attcompression }) => attcompression)).toEqual(["l"]);
   });
 });

@@ -3,8 +3,7 @@ import { PostgresJournal } from "cross-border-payments/journal/postgres";
 import { verifyJournal } from "cross-border-payments/testing";
 import pg from "pg";
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { expectMigrated } from "./expect-migrated.js";
-import { begin, failure } from "./journal-fixture.js";
+import { begin, expectMigrated, failure, newLease, scope, state } from "./journal-fixture.js";
 import { isOpen, postgresRelease03 } from "./release-0-3.js";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";
@@ -48,6 +47,88 @@ describe.skipIf(url === "")("with a role that has the least grants", () => {
     });
   });
   const open = () => PostgresJournal.open(roleUrl, { schema, migrate: false });
+  const openAsAdmin = () => PostgresJournal.open(url, { schema });
+
+  it.each(["read committed", "serializable"])(
+    "makes its tables once when eight start at the same time (%s)",
+    async (level) => {
+      const leveled = new URL(url);
+      leveled.searchParams.set("options", `-c default_transaction_isolation=${level.replace(" ", "\\ ")}`);
+      const openLeveled = () => PostgresJournal.open(leveled.href, { schema });
+      const journals = await Promise.all(Array.from({ length: 8 }, openLeveled));
+      onTestFinished(async () => void (await Promise.all(journals.map((journal) => journal.close()))));
+      expect((await admin.query(`SELECT version FROM ${schema}.cross_border_flows_version`)).rows).toEqual([
+        { version: 4 },
+      ]);
+      const begun = await Promise.all(journals.map((journal) => journal.begin("k", scope, state, newLease())));
+      expect(begun.filter(({ created }) => created)).toHaveLength(1);
+    },
+  );
+
+  it("waits in turns for a table that a backup reads, and lets others use it meanwhile", async () => {
+    await admin.query(postgresRelease03(schema));
+    const backup = await admin.connect();
+    await backup.query(`BEGIN; LOCK TABLE ${schema}.cross_border_flows IN ACCESS SHARE MODE`);
+    const opening = openAsAdmin();
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    await backup.query("COMMIT");
+    backup.release();
+    const journal = await opening;
+    onTestFinished(() => journal.close());
+    expect((await journal.read("held"))?.phase).toBe("held");
+  });
+
+  it("refuses tables of a newer release", async () => {
+    await (await openAsAdmin()).close();
+    await admin.query(`UPDATE ${schema}.cross_border_flows_version SET version = 99`);
+    expect(await failure(openAsAdmin())).toMatchObject({
+      name: "ConfigError",
+      message: expect.stringMatching(/version 99.*newer release/s),
+    });
+  });
+
+  it.each([
+    ["tables of release 0.2.0", "cross_border_flows_version SET version = 2", /have version 2,/],
+    ["open flows of release 0.3.0", `cross_border_flows ${isOpen}`, /the flow of key "held" is open/],
+  ])("refuses %s, and changes nothing", async (_, change, message) => {
+    await admin.query(postgresRelease03(schema));
+    await admin.query(`UPDATE ${schema}.${change}`);
+    const error = await failure(openAsAdmin());
+    expect(error).toMatchObject({ name: "ConfigError", code: "journal_outdated" });
+    expect(error).toMatchObject({ message: expect.stringMatching(message) });
+    const columns = await admin.query("SELECT 1 FROM information_schema.columns WHERE table_schema = $1", [schema]);
+    expect(columns.rows).toHaveLength(21);
+  });
+
+  it("migrates tables of release 0.3.0", async () => {
+    await admin.query(postgresRelease03(schema));
+    const journal = await openAsAdmin();
+    onTestFinished(() => journal.close());
+    await expectMigrated(journal);
+    const version = await admin.query(`SELECT version FROM ${schema}.cross_border_flows_version`);
+    expect(version.rows).toEqual([{ version: 4 }]);
+  });
+
+  it.each([
+    ["on a server in recovery", "search_path=RECOVERY", "", { code: "journal_replica", message: /primary/ }],
+    ["that a crash would empty", "", "SET UNLOGGED", { name: "ConfigError", message: /UNLOGGED.*SET LOGGED/ }],
+    ["without a flush", "synchronous_commit=off", "", { name: "ConfigError", message: /synchronous_commit is off/ }],
+    [
+      "flushed here alone",
+      "synchronous_commit=local",
+      "",
+      { name: "ConfigError", message: /synchronous_commit is local/ },
+    ],
+  ])("refuses a table %s", async (_, setting, change, { message, ...error }) => {
+    await (await openAsAdmin()).close();
+    if (change !== "") await admin.query(`ALTER TABLE ${schema}.cross_border_flows ${change}`);
+    await admin.query(`CREATE FUNCTION ${schema}.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT true'`);
+    const own = new URL(url);
+    const options = setting.replace("RECOVERY", `${schema},pg_catalog`);
+    if (setting !== "") own.searchParams.set("options", `-c ${options}`);
+    const opened = await failure(PostgresJournal.open(own.href, { schema }));
+    expect(opened).toMatchObject({ ...error, message: expect.stringMatching(message) });
+  });
 
   it("keeps the laws of a journal", async () => {
     await admin.query(PostgresJournal.schema({ schema, role: schema }));
@@ -145,35 +226,6 @@ describe.skipIf(url === "")("with a role that has the least grants", () => {
     other.password = "hunter2hunter2";
     const refused = await failure(PostgresJournal.open(other.href, { schema, migrate: false }));
     expect(refused).toMatchObject({ message: expect.stringContaining("or the password (28P01)") });
-  });
-
-  it.each([
-    ["a crash of the server would empty", "SET UNLOGGED", /UNLOGGED.*SET LOGGED/],
-    ["row-level security hides rows of", "ENABLE ROW LEVEL SECURITY", /row-level security may hide rows/],
-  ])("refuses a table that %s", async (_, change, message) => {
-    await admin.query(PostgresJournal.schema({ schema, role: schema }));
-    await admin.query(`ALTER TABLE ${schema}.cross_border_flows ${change}`);
-    expect(await failure(open())).toMatchObject({ name: "ConfigError", message: expect.stringMatching(message) });
-    if (change !== "SET UNLOGGED") await (await PostgresJournal.open(url, { schema })).close();
-  });
-
-  it.each([
-    ["a partition", "cross_border_flows"],
-    ["a partition of a partition", "half"],
-  ])("refuses a table with %s that a crash of the server would empty", async (_, parent) => {
-    await admin.query(PostgresJournal.schema({ schema, role: schema }));
-    const flows = `${schema}.cross_border_flows`;
-    await admin.query(`ALTER TABLE ${flows} RENAME TO whole;
-      CREATE TABLE ${flows} (LIKE ${schema}.whole INCLUDING GENERATED, PRIMARY KEY (key)) PARTITION BY HASH (key);
-      GRANT SELECT, INSERT, UPDATE, DELETE ON ${flows} TO ${schema};
-      CREATE TABLE ${schema}.logged PARTITION OF ${flows} FOR VALUES WITH (MODULUS 3, REMAINDER 0);
-      CREATE TABLE ${schema}.half PARTITION OF ${flows} FOR VALUES WITH (MODULUS 3, REMAINDER 1) PARTITION BY HASH (key)`);
-    await (await open()).close();
-    await admin.query(
-      `CREATE UNLOGGED TABLE ${schema}.lost PARTITION OF ${schema}.${parent} FOR VALUES WITH (MODULUS 3, REMAINDER 2)`,
-    );
-    const message = expect.stringMatching(/or a partition of it, is UNLOGGED/);
-    expect(await failure(open())).toMatchObject({ name: "ConfigError", message });
   });
 
   it("may change rows only", async () => {

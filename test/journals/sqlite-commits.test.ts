@@ -1,7 +1,9 @@
+import { Worker } from "node:worker_threads";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { eventually } from "../support/eventually.js";
 import { expectOneAfterAnother } from "./group-commit-model.js";
-import { begin, scope, state } from "./journal-fixture.js";
+import { begin, failure, scope, state } from "./journal-fixture.js";
 import { likeBetterSqlite3, newFile, nodeSqlite, openHandle, openSqliteJournal } from "./sqlite-fixture.js";
 
 const keys = Array.from({ length: 40 }, (_, index) => `k${index}`);
@@ -96,40 +98,6 @@ describe.skipIf(nodeSqlite === undefined)("over a handle that is passed in", () 
     expect(told.commits).toBe(0);
   });
 
-  it("splits what can't be committed together", async () => {
-    const { database, handle } = counting(newFile());
-    const journal = await openSqliteJournal(handle);
-    const entries = await Promise.all(keys.map((key) => begin(journal, key)));
-    database.exec(`PRAGMA foreign_keys = ON;
-      CREATE TABLE parent (id TEXT PRIMARY KEY);
-      CREATE TABLE child (id TEXT REFERENCES parent DEFERRABLE INITIALLY DEFERRED);
-      CREATE TRIGGER refuses AFTER UPDATE ON flows WHEN new.key = 'k9' BEGIN INSERT INTO child VALUES ('orphan'); END;`);
-    const written = await Promise.allSettled(
-      entries.map((entry) => journal.write(entry.key, entry, { ...state, data: "changed" })),
-    );
-    expect(written.filter(({ status }) => status === "rejected")).toHaveLength(1);
-    expect((await journal.read("k9"))?.data).toBe("{}");
-    expect((await journal.read("k8"))?.data).toBe("changed");
-  });
-
-  it("stores what there is space for", async () => {
-    const { database, handle } = counting(newFile());
-    const journal = await openSqliteJournal(handle);
-    const entries = await Promise.all(keys.map((key) => begin(journal, key)));
-    const pages = Number(Object.values(Object(database.prepare("PRAGMA page_count").all()[0]))[0]);
-    database.prepare(`PRAGMA max_page_count = ${pages + 3}`).all();
-    const dataOf = (index: number) => (index % 10 === 3 ? "0123456789".repeat(20_000) : "small");
-    const written = await Promise.allSettled(
-      entries.map((entry, index) => journal.write(entry.key, entry, { ...state, data: dataOf(index) })),
-    );
-    for (const [index, result] of written.entries()) {
-      if (index % 10 !== 3) expect(result).toEqual({ status: "fulfilled", value: true });
-      else
-        expect(result).toMatchObject({ reason: { stored: "nothing", message: expect.stringMatching("SQLITE_FULL") } });
-      expect((await journal.read(`k${index}`))?.data).toBe(index % 10 === 3 ? "{}" : "small");
-    }
-  });
-
   it("says that nobody knows what was stored when the disk failed at the commit", async () => {
     const { handle, told } = counting(newFile());
     const journal = await openSqliteJournal(handle);
@@ -140,5 +108,55 @@ describe.skipIf(nodeSqlite === undefined)("over a handle that is passed in", () 
     const begun = await Promise.allSettled(keys.map((key) => begin(journal, key)));
     for (const result of begun) expect(result).toMatchObject({ reason: { stored: "unknown", effect: "none" } });
     expect(told.commits).toBe(1);
+  });
+});
+
+describe.skipIf(nodeSqlite === undefined)("the journal's thread", () => {
+  it("lets the event loop go on while another process has the file locked", async () => {
+    const file = newFile();
+    const journal = await openSqliteJournal(file);
+    const other = openHandle(file);
+    other.exec("BEGIN IMMEDIATE");
+    const begun = begin(journal, "k");
+    // The lock is held by this thread: were it blocked, nobody would give the lock back.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    other.exec("ROLLBACK");
+    expect((await begun).key).toBe("k");
+  });
+
+  it("shows no warning that node:sqlite is experimental: which database it uses is the journal's own affair", async () => {
+    const onWarning = vi.fn();
+    process.on("warning", onWarning);
+    onTestFinished(() => void process.off("warning", onWarning));
+    await begin(await openSqliteJournal(newFile()), "k");
+    expect(onWarning).not.toHaveBeenCalled();
+  });
+
+  it("rejects what is pending when the thread dies, and everything afterwards", async () => {
+    const file = newFile();
+    const sent = vi.spyOn(Worker.prototype, "postMessage");
+    onTestFinished(() => sent.mockRestore());
+    const journal = await openSqliteJournal(file);
+    await begin(journal, "first");
+    const [thread] = sent.mock.contexts;
+    const other = openHandle(file);
+    other.exec("BEGIN IMMEDIATE");
+    const begun = Promise.allSettled(["a", "b", "c"].map((key) => begin(journal, key)));
+    const messages = sent.mock.calls.length;
+    await eventually(() => expect(sent.mock.calls.length).toBeGreaterThan(messages));
+    await (thread as Worker).terminate();
+    for (const result of await begun) {
+      expect(result).toMatchObject({
+        reason: {
+          name: "JournalError",
+          stored: "unknown",
+          message: expect.stringContaining("thread that has the file ended"),
+        },
+      });
+    }
+    other.exec("ROLLBACK");
+    expect(await failure(journal.read("a"))).toMatchObject({ name: "JournalError", stored: "nothing" });
+    await journal.close();
+    expect(await (await openSqliteJournal(file)).read("a")).toBeUndefined();
   });
 });

@@ -1,0 +1,318 @@
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import type { Input, StatementName } from "./sql-journal.js";
+
+/**
+ * All that touches a SQLite file, synchronously: on the caller's thread for a handle that is passed in, and as the program of the
+ * journal's thread for a path. As a program it stands alone: it imports nothing but types.
+ */
+
+/**
+ * What a journal needs of a SQLite handle: `DatabaseSync` of `node:sqlite`, better-sqlite3's `Database`, or one like them.
+ *
+ * Nobody else may use the handle while the journal is open: a transaction that is left open on it would delay what the journal
+ * writes.
+ */
+export interface SqliteDatabase {
+  exec(sql: string): unknown;
+  prepare(sql: string): SqliteStatement;
+}
+
+/** Its parameters are strings, numbers and null. Their type is wider, since that of better-sqlite3's own statements is no union. */
+export interface SqliteStatement {
+  all(...parameters: unknown[]): unknown[];
+  run(...parameters: unknown[]): { readonly changes: number | bigint };
+}
+
+export interface SqliteJournalOptions {
+  /**
+   * `many` (default): several processes, threads or handles may share the file. Needs SQLite >= 3.51.3: in older builds two
+   * connections that write and checkpoint at the same time can damage the file.
+   *
+   * `one`: this handle keeps the file to itself, with any SQLite >= 3.37; a second one is refused while it is open.
+   */
+  readonly processes?: "many" | "one";
+  /**
+   * How long a statement waits for another process's write, in milliseconds. With a handle that is passed in, it blocks the event loop
+   * while it waits. Default: 5,000.
+   */
+  readonly busyTimeoutMs?: number;
+  /** Whether a new file gets its tables, and an older release's file is migrated; with `false` it is refused. Default: true. */
+  readonly migrate?: boolean;
+}
+
+export type OpenOptions = Required<SqliteJournalOptions>;
+
+/** Statements by name, one after the other. All or none of it is stored. */
+export type SqliteOperation = readonly (readonly [statement: StatementName, input: Input])[];
+
+/** What is known of an error, also in another thread. */
+export interface SqliteError {
+  readonly message: string;
+  readonly code: unknown;
+  /** Of `node:sqlite`. */
+  readonly errcode: unknown;
+  /** Of a thread that ended. */
+  readonly stored?: "nothing" | "unknown";
+}
+
+/** What an operation returned, and how many rows it changed; or why it failed. */
+export type SqliteReply =
+  | { readonly rows: readonly unknown[]; readonly changes: number; readonly error?: undefined }
+  | { readonly error: SqliteError };
+
+/** `code` of the refusal of a file that can't be a journal's. */
+export const refused = "CROSS_BORDER_REFUSED";
+/** `code` of the refusal of an earlier release's file. */
+export const outdatedFile = "CROSS_BORDER_OUTDATED";
+export const threadName = "cross-border-payments journal";
+
+// SQLite reads its clock once per statement, after it has the lock: a lease counts from when it is granted.
+const nowMs = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)";
+const isFree = `(lease_until_ms IS NULL OR lease_until_ms <= ${nowMs})`;
+const isInScope = "service = @service AND (@gateway = '' OR gateway = @gateway)";
+const isOwned = "key = @key AND epoch = @epoch AND nonce = @nonce AND pruned_at_ms IS NULL";
+
+const columns = `key, service, gateway, epoch, nonce, revision, owner, lease_until_ms, created_at_ms, updated_at_ms,
+  expires_at_ms, pruned_at_ms, phase, settled, data, ${nowMs} AS read_at_ms`;
+const lease = `epoch = epoch + 1, nonce = @nonce, owner = @owner, lease_until_ms = ${nowMs} + @lease_ms`;
+const newLease = `iif(@settled OR @phase = 'quoted', NULL, ${nowMs} + @lease_ms)`;
+const state = `phase = @phase, settled = @settled, data = @data, updated_at_ms = ${nowMs}, expires_at_ms = ${nowMs} + @ttl_ms,
+  revision = revision + 1`;
+
+const listed = (which: string): string =>
+  `SELECT ${columns} FROM flows ${which} AND key > @after AND ${isInScope} ORDER BY key LIMIT @limit`;
+const isSettled = "INDEXED BY flows_settled WHERE settled = 1 AND pruned_at_ms IS NULL";
+const isUnsettled = "INDEXED BY flows_unsettled WHERE settled = 0 AND pruned_at_ms IS NULL";
+/** The clock may have been set back. */
+const counted = (unowned: string, which: string): string => `SELECT service, gateway, phase, settled, count(*) AS flows,
+    ${unowned} AS unowned, max(0, ${nowMs} - min(created_at_ms)) AS oldest_ms
+  FROM flows ${which} GROUP BY service, gateway, phase, settled`;
+
+/** What changes one known row returns none of it: for `RETURNING`, SQLite makes a table in memory each time. */
+const statements: Readonly<Record<StatementName, string>> = {
+  begin: `INSERT INTO flows (key, service, gateway, epoch, revision, nonce, owner, lease_until_ms,
+      phase, settled, data, created_at_ms, updated_at_ms, expires_at_ms)
+    VALUES (@key, @service, @gateway, 1, 1, @nonce, @owner, ${newLease}, @phase, @settled, @data, ${nowMs}, ${nowMs}, ${nowMs} + @ttl_ms)
+    ON CONFLICT (key) DO NOTHING`,
+  read: `SELECT ${columns} FROM flows WHERE key = @key`,
+  acquire: `UPDATE flows SET ${lease} WHERE key = @key AND pruned_at_ms IS NULL AND phase <> 'quoted' AND ${isFree}`,
+  acquireAbandoned: `UPDATE flows SET ${lease}
+    WHERE key = (SELECT key FROM flows ${isUnsettled} AND phase <> 'quoted' AND key > @after AND ${isFree} AND ${isInScope}
+      ORDER BY key LIMIT 1)
+    RETURNING ${columns}`,
+  renew: `UPDATE flows SET lease_until_ms = ${nowMs} + @lease_ms WHERE ${isOwned} AND lease_until_ms IS NOT NULL`,
+  write: `UPDATE flows SET ${state}, lease_until_ms = iif(@settled, NULL, lease_until_ms)
+    WHERE ${isOwned} AND revision = @revision AND phase <> 'quoted'`,
+  replaceQuote: `UPDATE flows SET ${state}, epoch = epoch + 1, nonce = @new_nonce, owner = @owner, lease_until_ms = ${newLease}
+    WHERE ${isOwned} AND revision = @revision AND phase = 'quoted' AND (@in_time = 0 OR expires_at_ms > ${nowMs})`,
+  release: `UPDATE flows SET lease_until_ms = NULL WHERE ${isOwned}`,
+  list: listed("WHERE pruned_at_ms IS NULL"),
+  listPhase: `SELECT * FROM (${listed(`${isSettled} AND phase = @phase`)})
+    UNION ALL SELECT * FROM (${listed(`${isUnsettled} AND phase = @phase`)}) ORDER BY key LIMIT @limit`,
+  counts: `${counted(`sum(phase <> 'quoted' AND ${isFree})`, isUnsettled)} UNION ALL ${counted("0", isSettled)}`,
+  pruneQuoted: `DELETE FROM flows WHERE key IN (SELECT key FROM flows ${isSettled} AND phase = 'quoted'
+      AND key > @after AND expires_at_ms < min(@before, ${nowMs} - 86400000) ORDER BY key LIMIT @limit) RETURNING key`,
+  pruneSettled: `UPDATE flows SET data = '', lease_until_ms = NULL, pruned_at_ms = ${nowMs}
+    WHERE key IN (SELECT key FROM flows ${isSettled}
+      AND phase = @phase AND key > @after AND updated_at_ms < @before ORDER BY key LIMIT @limit)
+    RETURNING key`,
+};
+
+/** The version of the tables of this release, and that of release 0.3.0, the only one that is migrated. */
+const [newest, earlier] = [4, 3];
+/** "CBPJ": distinguishes a journal's file from another program's. */
+const applicationId = 0x4342504a;
+
+// Flows that are not settled, which change most often, are in one small index, and are found by their phase there.
+const newTables = `CREATE TABLE flows (
+    key TEXT NOT NULL PRIMARY KEY,
+    epoch INTEGER NOT NULL,
+    phase TEXT NOT NULL,
+    settled INTEGER NOT NULL CHECK (settled IN (0, 1)),
+    data TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    lease_until_ms INTEGER,
+    created_at_ms INTEGER NOT NULL,
+    updated_at_ms INTEGER NOT NULL,
+    service TEXT NOT NULL,
+    gateway TEXT NOT NULL,
+    nonce TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    expires_at_ms INTEGER,
+    pruned_at_ms INTEGER
+  ) STRICT;
+  CREATE INDEX flows_unsettled ON flows (key) WHERE settled = 0;
+  CREATE INDEX flows_settled ON flows (phase, key, service, gateway) WHERE settled = 1 AND pruned_at_ms IS NULL;`;
+
+// Without these columns, processes of release 0.3.0 can't store anything any more. Its service was the base URL.
+const fromEarlier = `DELETE FROM flows WHERE phase = 'quoted' AND pruned_at_ms IS NULL;
+  UPDATE flows SET service = substr(service, instr(service, '://') + 3) WHERE instr(service, '://') > 0;
+  UPDATE flows SET service = substr(service, 1, instr(service, '/') - 1) WHERE instr(service, '/') > 1;
+  ALTER TABLE flows DROP COLUMN evidence;
+  ALTER TABLE flows DROP COLUMN lease_ms;
+  ALTER TABLE flows DROP COLUMN lease_nonce;
+  ALTER TABLE flows DROP COLUMN incarnation_mark;`;
+const openFlow = "SELECT key FROM flows WHERE settled = 0 AND pruned_at_ms IS NULL ORDER BY key LIMIT 1";
+
+/** Makes the file durable, and a journal of the newest version: once, however many open it at the same time. */
+export function openSqliteEngine(database: SqliteDatabase, options: OpenOptions): SqliteEngine {
+  const giveUpAtMs = performance.now() + options.busyTimeoutMs;
+  for (;;) {
+    try {
+      prepareFile(database, options);
+      return new SqliteEngine(database);
+    } catch (error) {
+      if (!isOf(error, "BUSY", 5) || performance.now() >= giveUpAtMs) throw error;
+    }
+    // Switching a file to its write-ahead log fails at once, whatever busy_timeout says, while another process does the same.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5 + Math.random() * 20);
+  }
+}
+
+function prepareFile(database: SqliteDatabase, { processes, busyTimeoutMs, migrate }: OpenOptions): void {
+  assertBuild(String(ask(database, "SELECT sqlite_version()")), processes);
+  ask(database, `PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  if (processes === "one") ask(database, "PRAGMA locking_mode = EXCLUSIVE");
+  if (ask(database, "PRAGMA journal_mode = WAL") !== "wal") {
+    throw refusal("SQLite can't keep a write-ahead log for this file. A journal in memory is MemoryJournal.");
+  }
+  database.exec("PRAGMA synchronous = FULL");
+  // Only macOS knows the difference: there, fsync alone leaves the data in the disk's cache.
+  database.exec("PRAGMA fullfsync = ON");
+  inTransaction(database, () => migrateTables(database, migrate));
+}
+
+function migrateTables(database: SqliteDatabase, mayMigrate: boolean): void {
+  const version = Number(ask(database, "PRAGMA user_version"));
+  if (Number(ask(database, "PRAGMA application_id")) !== applicationId) {
+    const isEmpty = version === 0 && Number(ask(database, "SELECT count(*) FROM sqlite_schema")) === 0;
+    if (!isEmpty) throw refusal("the file holds another program's tables. Give the journal a file of its own.");
+  }
+  if (version === newest) return;
+  const found = version === 0 ? "the file has no tables yet" : `the tables have version ${version}`;
+  if (version > newest) throw refusal(`${found}, and this release knows ${newest}. Use the newer release.`);
+  if (version !== 0 && version < earlier) throw refusal(found, outdatedFile);
+  if (!mayMigrate) throw refusal(`${found}, this release needs version ${newest}, and migrate is false.`);
+  const open = version === 0 ? undefined : ask(database, openFlow);
+  if (open !== undefined) throw refusal(`the flow of key ${JSON.stringify(open)} is open`, outdatedFile);
+  database.exec(version === 0 ? newTables : fromEarlier);
+  database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${newest}`);
+}
+
+function assertBuild(version: string, processes: "many" | "one"): void {
+  const isAtLeast = (wanted: string) => version.localeCompare(wanted, "en", { numeric: true }) >= 0;
+  if (!isAtLeast("3.37")) throw refusal(`SQLite ${version} is too old, 3.37 is needed.`);
+  if (processes === "one" || isAtLeast("3.51.3")) return;
+  throw refusal(
+    `SQLite ${version} can damage a write-ahead log that several processes share (fixed in 3.51.3). ` +
+      "Use Node 22.22.3, 24.15 or newer, or a better-sqlite3 with SQLite 3.51.3 or newer; " +
+      'if only one process ever opens the file, set processes: "one".',
+  );
+}
+
+/** The first column of the first row. */
+function ask(database: SqliteDatabase, sql: string): unknown {
+  return Object.values(Object(database.prepare(sql).all()[0]))[0];
+}
+
+function refusal(message: string, code = refused): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+export class SqliteEngine {
+  readonly #database: SqliteDatabase;
+  readonly #prepared = new Map<
+    StatementName,
+    { readonly statement: SqliteStatement; readonly names: readonly string[] }
+  >();
+
+  constructor(database: SqliteDatabase) {
+    this.#database = database;
+  }
+
+  /** Runs operations one after the other in one transaction, and replies after its commit. One that fails, fails alone. */
+  run(operations: readonly SqliteOperation[]): SqliteReply[] {
+    try {
+      const onlyReads = operations.flat().every(([name]) => statements[name].startsWith("SELECT"));
+      const work = () => operations.map(this.#perform);
+      return onlyReads ? work() : inTransaction(this.#database, work);
+    } catch (error) {
+      // A lock and the disk are in the way of every operation alike.
+      const concernsAll = isOf(error, "BUSY", 5) || isOf(error, "IOERR", 10);
+      if (operations.length === 1 || concernsAll) return operations.map(() => ({ error: toSqliteError(error) }));
+      return operations.flatMap((operation) => this.run([operation]));
+    }
+  }
+
+  // Never `get`, which stops at the first row: node:sqlite then commits a lone statement while it resets it and, before Node 26,
+  // drops the failure of that commit. A write that was lost would look stored.
+  readonly #perform = (operation: SqliteOperation): SqliteReply => {
+    const rows: unknown[] = [];
+    let changes = 0;
+    for (const [name, input] of operation) {
+      const { statement, names } = this.#prepared.get(name) ?? this.#prepare(name);
+      const parameters = names.map((each) => (typeof input[each] === "boolean" ? Number(input[each]) : input[each]));
+      if (/^SELECT|RETURNING/.test(statements[name])) rows.push(...statement.all(...parameters));
+      else changes += Number(statement.run(...parameters).changes);
+    }
+    return { rows, changes };
+  };
+
+  #prepare(name: StatementName) {
+    const names = Array.from(statements[name].matchAll(/@(\w+)/g), ([, each = ""]) => each);
+    const known = { statement: this.#database.prepare(statements[name].replace(/@\w+/g, "?")), names };
+    this.#prepared.set(name, known);
+    return known;
+  }
+}
+
+function inTransaction<T>(database: SqliteDatabase, work: () => T): T {
+  // It fails if somebody else has left a transaction open on the handle, which isn't ours to roll back.
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    const result = work();
+    database.exec("COMMIT");
+    return result;
+  } catch (error) {
+    try {
+      database.exec("ROLLBACK");
+    } catch {
+      // After the worst failures SQLite has already rolled back; the first failure is the one to report.
+    }
+    throw error;
+  }
+}
+
+/** Whether it's that result of SQLite's: by node:sqlite's number, or by better-sqlite3's code. Extended codes count, too. */
+function isOf(error: unknown, name: string, number: number): boolean {
+  const { errcode, code } = toSqliteError(error);
+  return typeof errcode === "number" ? (errcode & 0xff) === number : String(code).startsWith(`SQLITE_${name}`);
+}
+
+function toSqliteError(error: unknown): SqliteError {
+  const { message, code, errcode } = Object(error);
+  return { message: String(message), code, errcode };
+}
+
+/** Replies first whether the file was opened, then to each list of operations. An empty list closes the file. */
+function serve(port: MessagePort, path: string, options: OpenOptions): void {
+  // That node:sqlite is experimental in some releases of Node is the journal's own decision, not its user's.
+  process.removeAllListeners("warning");
+  const { DatabaseSync } = process.getBuiltinModule("node:sqlite") as unknown as {
+    readonly DatabaseSync: new (path: string) => SqliteDatabase & { close(): void };
+  };
+  try {
+    const database = new DatabaseSync(path);
+    const engine = openSqliteEngine(database, options);
+    port.on("message", (operations: readonly SqliteOperation[]) => {
+      if (operations.length > 0) return port.postMessage(engine.run(operations));
+      database.close();
+      port.close();
+    });
+    port.postMessage([{ rows: [], changes: 0 }]);
+  } catch (error) {
+    port.postMessage([{ error: toSqliteError(error) }]);
+  }
+}
+
+if (parentPort !== null && workerData?.name === threadName) serve(parentPort, workerData.path, workerData.options);
