@@ -67,7 +67,6 @@ it("names one repository everywhere", () => {
   expect(read(".github/ISSUE_TEMPLATE/config.yml")).toContain(`url: ${address}/security/advisories/new\n`);
   for (const path of ["README.md", "CHANGELOG.md"]) {
     const named = [...read(path).matchAll(/https:\/\/(?:github|raw\.githubusercontent)\.com\/([^/]+\/[^/)]+)/g)];
-    expect(named.length, path).toBeGreaterThan(0);
-    expect(new Set(named.map(([, name]) => `github:${name}`)), path).toEqual(new Set([repository]));
+    expect(named.filter(([, name]) => `github:${name}` !== repository), path).toEqual([]);
   }
 });
