@@ -77,7 +77,11 @@ it.runIf(isThorough)("compiles every code block of the documents", () => {
 it("shows parts of the back ends as they are built", () => {
   const shown = listingsIn(readFileSync("docs/frameworks.md", "utf8"));
   expect(shown).not.toEqual([]);
-  for (const { code } of shown) expect([...compiledElsewhere].some((file) => file.includes(code)), code).toBe(true);
+  for (const { code } of shown)
+    expect(
+      [...compiledElsewhere].some((file) => file.includes(code)),
+      code,
+    ).toBe(true);
 });
 
 it("shows the recipes for workflow engines as they are tested", () => {

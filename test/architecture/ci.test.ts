@@ -67,6 +67,9 @@ it("names one repository everywhere", () => {
   expect(read(".github/ISSUE_TEMPLATE/config.yml")).toContain(`url: ${address}/security/advisories/new\n`);
   for (const path of ["README.md", "CHANGELOG.md"]) {
     const named = [...read(path).matchAll(/https:\/\/(?:github|raw\.githubusercontent)\.com\/([^/]+\/[^/)]+)/g)];
-    expect(named.filter(([, name]) => `github:${name}` !== repository), path).toEqual([]);
+    expect(
+      named.filter(([, name]) => `github:${name}` !== repository),
+      path,
+    ).toEqual([]);
   }
 });

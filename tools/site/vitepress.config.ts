@@ -17,8 +17,10 @@ interface RenderedPage {
   readonly relativePath: string;
 }
 
-/** VitePress writes its text into the page: it uses nothing from outside itself. */
+// VitePress writes the text of these two functions into the page, so they use nothing from outside.
 const guidesFirst = (id: string) => (id.includes("/reference/") ? 0.2 : 1);
+const withoutSmallWords = (term: string) =>
+  /^(?:an?|and|are|by|do|for|how|i|in|is|it|my|of|on|or|the|to|with)$/i.test(term) ? null : term.toLowerCase();
 
 /** What is used of markdown-it. */
 interface Markdown {
@@ -56,24 +58,34 @@ export default {
   },
   themeConfig: {
     nav: [
-      { text: "Start", link: "/first-payment" },
-      { text: "Guides", link: "/durable-flow" },
-      { text: "Reference", link: "/reference/" },
-      { text: version, link: `${filesAddress}/CHANGELOG.md` },
+      { text: "Get started", link: "/quickstart" },
+      { text: "Make API calls", link: "/api-calls" },
+      { text: "Send payments", link: "/durable-flow" },
+      { text: "API reference", link: "/reference/" },
+      { text: `v${version}`, link: `${filesAddress}/CHANGELOG.md` },
     ],
     sidebar: {
       "/": Object.entries(chapters).map(([text, pages]) => ({
         text,
-        collapsed: text === "Inside",
-        items: pages.map(({ name, title }) => ({ text: title, link: `/${name}` })),
+        collapsed: false,
+        items: [
+          ...pages.map(({ name, title }) => ({ text: title, link: `/${name}` })),
+          ...(text === "Reference" ? [{ text: "API reference", link: "/reference/" }] : []),
+        ],
       })),
-      "/reference/": [{ text: "Reference", link: "/reference/", items: referenceTree(reference) }],
+      "/reference/": [
+        { text: "Guides", items: [{ text: "Quickstart", link: "/quickstart" }] },
+        { text: "API reference", link: "/reference/", items: referenceTree(reference) },
+      ],
     },
     outline: [2, 3],
     search: {
       provider: "local",
       options: {
-        miniSearch: { searchOptions: { boostDocument: guidesFirst } },
+        miniSearch: {
+          options: { processTerm: withoutSmallWords },
+          searchOptions: { boost: { title: 6, titles: 2, text: 1 }, boostDocument: guidesFirst, combineWith: "AND" },
+        },
         _render(source: string, page: RenderedPage, markdown: Markdown) {
           const words = wordsOf.get(page.relativePath);
           // Nobody searches for a colour, and colours are most of what a page costs.
