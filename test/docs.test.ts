@@ -6,7 +6,7 @@ import { deadLinks, filesIn } from "./support/dead-links.js";
 import { listingsIn } from "./support/listings.js";
 import { isThorough } from "./support/thorough.js";
 
-const documents = ["README.md", "tools/site/home.md", ...readdirSync("docs").map((file) => `docs/${file}`)].filter(
+const documents = ["README.md", "AGENTS.md", "tools/site/home.md", ...readdirSync("docs").map((file) => `docs/${file}`)].filter(
   (file) => file.endsWith(".md"),
 );
 

@@ -65,7 +65,7 @@ it("names one repository everywhere", () => {
   const address = `https://github.com/${repository.replace(/^github:/, "")}`;
   expect({ homepage, bugs }).toEqual({ homepage: `${address}#readme`, bugs: `${address}/issues` });
   expect(read(".github/ISSUE_TEMPLATE/config.yml")).toContain(`url: ${address}/security/advisories/new\n`);
-  for (const path of ["README.md", "CHANGELOG.md"]) {
+  for (const path of ["README.md", "AGENTS.md", "CHANGELOG.md"]) {
     const named = [...read(path).matchAll(/https:\/\/(?:github|raw\.githubusercontent)\.com\/([^/]+\/[^/)]+)/g)];
     expect(
       named.filter(([, name]) => `github:${name}` !== repository),
