@@ -6,9 +6,12 @@ import { deadLinks, filesIn } from "./support/dead-links.js";
 import { listingsIn } from "./support/listings.js";
 import { isThorough } from "./support/thorough.js";
 
-const documents = ["README.md", "AGENTS.md", "tools/site/home.md", ...readdirSync("docs").map((file) => `docs/${file}`)].filter(
-  (file) => file.endsWith(".md"),
-);
+const documents = [
+  "README.md",
+  "AGENTS.md",
+  "tools/site/home.md",
+  ...readdirSync("docs").map((file) => `docs/${file}`),
+].filter((file) => file.endsWith(".md"));
 
 /** Files that `npm run test:frameworks` compiles, with the frameworks that they import. */
 const compiledElsewhere = new Set(

@@ -14,7 +14,7 @@ export interface SandboxQuirks {
   readonly oversize?: "clipped" | "refused";
   /** Which bounds include the record they name: `after`, `before`, `both`, or `none`. Default: `none`. */
   readonly inclusiveBounds?: "none" | "after" | "before" | "both";
-  /** What part of `_sort` is ignored: `none`, all terms but the first (`further`), or `all`. Default: `none`. */
+  /** Which part of `_sort` is ignored: `none`, all terms but the first (`further`), or `all`. Default: `none`. */
   readonly ignoredSort?: "none" | "further" | "all";
   /** Lists are sorted newest first if no order is requested. Default: `false`. */
   readonly newestFirst?: boolean;
