@@ -15,7 +15,9 @@ export function stage(root: string, folder: string): void {
   // Pages that link a picture, instead of showing it, look for it at its address.
   cpSync(join(docs, "images"), join(folder, "public/images"), { recursive: true });
   for (const name of names(docs)) write(folder, name, linked(readFileSync(join(docs, `${name}.md`), "utf8"), "docs"));
-  write(folder, "overview", linked(readFileSync(join(root, "README.md"), "utf8"), "."));
+  // The site asks no other host for anything, not for badges either.
+  const readme = readFileSync(join(root, "README.md"), "utf8").replaceAll(/^\[!\[.*\n+/gm, "");
+  write(folder, "overview", linked(readme, "."));
   write(folder, "index", linked(readFileSync(join(root, "tools/site/home.md"), "utf8"), "tools/site"));
   writeFileSync(
     join(folder, "public/llms.txt"),

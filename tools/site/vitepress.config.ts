@@ -11,14 +11,16 @@ const reference = fileURLToPath(new URL("staged/reference", import.meta.url));
 const changes = lastChanges(fileURLToPath(new URL("../..", import.meta.url)), "README.md", "docs", "tools/site");
 const sources = new Map(pages.map(({ name, source }) => [`${name}.md`, source ?? `docs/${name}.md`]));
 
-const wordsOf = new Map(pages.map(({ name, alsoFoundBy }) => [`${name}.md`, alsoFoundBy]));
+const pageOf = new Map(pages.map((page) => [`${page.name}.md`, page]));
 
 interface RenderedPage {
   readonly relativePath: string;
 }
 
-// VitePress writes the text of these two functions into the page, so they use nothing from outside.
-const guidesFirst = (id: string) => (id.includes("/reference/") ? 0.2 : 1);
+// VitePress writes the text of these functions into the page, so they use nothing from outside.
+const guidesFirst = (id: string) => (id.includes("/reference/") ? 0.02 : 1);
+const isLong = (term: string) => term.length > 3;
+const fuzzyIfLong = (term: string) => (term.length > 4 ? 0.2 : false);
 const withoutSmallWords = (term: string) =>
   /^(?:an?|and|are|by|do|for|how|i|in|is|it|my|of|on|or|the|to|with)$/i.test(term) ? null : term.toLowerCase();
 
@@ -84,17 +86,25 @@ export default {
       options: {
         miniSearch: {
           options: { processTerm: withoutSmallWords },
-          searchOptions: { boost: { title: 6, titles: 2, text: 1 }, boostDocument: guidesFirst, combineWith: "AND" },
+          searchOptions: {
+            boost: { title: 6, text: 2, titles: 1 },
+            boostDocument: guidesFirst,
+            combineWith: "AND",
+            prefix: isLong,
+            fuzzy: fuzzyIfLong,
+          },
         },
         _render(source: string, page: RenderedPage, markdown: Markdown) {
-          const words = wordsOf.get(page.relativePath);
-          // Nobody searches for a colour, and colours are most of what a page costs.
+          const known = pageOf.get(page.relativePath);
+          // Colors are most of the size of a page, and useless for a search.
           const { highlight } = markdown.options;
           markdown.set({ highlight: undefined });
           const html = markdown.render(source, page);
           markdown.set({ highlight });
-          // Right below the title, which is where a result leads to.
-          return words === undefined ? html : html.replace("</h1>", `$&<p>${words}</p>`);
+          if (known === undefined) return html;
+          const { title, alsoFoundBy = "" } = known;
+          // Right below the title, which a result leads to.
+          return html.replace(/(<h1[^>]*>)[^<]*(.*?<\/h1>)/s, `$1${title}$2<p>${alsoFoundBy}</p>`);
         },
       },
     },
