@@ -3,7 +3,7 @@ import { anchorOf } from "./anchors.js";
 import { lastChanges } from "./history.js";
 import { editAddress, filesAddress, repositoryAddress, version } from "./manifest.js";
 import { chapters, pages } from "./pages.js";
-import { referenceTree } from "./reference-tree.js";
+import { referenceTree, type SidebarItem } from "./reference-tree.js";
 import { breakNames, labelCells } from "./tables.js";
 
 /** What TypeDoc has written before VitePress begins. */
@@ -34,6 +34,18 @@ interface Markdown {
 interface PageData {
   readonly filePath: string;
   readonly frontmatter: Readonly<Record<string, unknown>>;
+}
+
+/** The chapters of the sidebar. */
+function guides(collapsed: boolean): readonly SidebarItem[] {
+  return Object.entries(chapters).map(([text, listed]) => ({
+    text,
+    collapsed,
+    items: [
+      ...listed.map(({ name, title }) => ({ text: title, link: `/${name}` })),
+      ...(text === "Reference" ? [{ text: "API reference", link: "/reference/" }] : []),
+    ],
+  }));
 }
 
 /** VitePress's: https://vitepress.dev/reference/site-config. Dead links fail the build. */
@@ -67,18 +79,8 @@ export default {
       { text: `v${version}`, link: `${filesAddress}/CHANGELOG.md` },
     ],
     sidebar: {
-      "/": Object.entries(chapters).map(([text, pages]) => ({
-        text,
-        collapsed: false,
-        items: [
-          ...pages.map(({ name, title }) => ({ text: title, link: `/${name}` })),
-          ...(text === "Reference" ? [{ text: "API reference", link: "/reference/" }] : []),
-        ],
-      })),
-      "/reference/": [
-        { text: "Guides", items: [{ text: "Quickstart", link: "/quickstart" }] },
-        { text: "API reference", link: "/reference/", items: referenceTree(reference) },
-      ],
+      "/": guides(false),
+      "/reference/": [{ text: "API reference", link: "/reference/", items: referenceTree(reference) }, ...guides(true)],
     },
     outline: [2, 3],
     search: {
