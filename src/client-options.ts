@@ -82,8 +82,8 @@ export interface ClientOptions {
    */
   readonly fetch?: FetchLike | undefined;
   /**
-   * An undici dispatcher (7 or 8) of your own, for a proxy. It stays open when the client is closed. It must send each request
-   * once: a second start is stopped. It can't tell whether a failed request was sent, so more outcomes are `possible`.
+   * An undici dispatcher (7 or 8) of your own, for a proxy. It stays open when the client is closed. Where it would send a
+   * request a second time (a retry, a redirect), the client stops it.
    */
   readonly dispatcher?: DispatcherLike | undefined;
   /** Hooks that are told what the client does. No event contains a secret, a body or an id. */
@@ -103,115 +103,115 @@ export const clientOptions = {
   baseUrl: {
     accepts: () => true,
     wanted: "an address",
-    documentation: "`{base_url}` of the service; may end in a path. https, or http on loopback",
+    documentation: "Address of the service. May end in a path. https, or http on loopback",
   },
   auth: {
     accepts: () => true,
     wanted: "credentials",
     documentation:
-      "`{ authUrl, realm, clientId, clientSecret?, username, password }`, the same with `refreshToken` instead of the last two, `{ accessToken: () => token }` with a function of yours, or a [login of a user](front-end.md)",
+      "Credentials: `{ authUrl, realm, clientId, clientSecret?, username, password }`, `{ …, refreshToken }`, `{ accessToken }`, or a [user login](front-end.md). See [Authentication](tokens.md)",
   },
   signingKey: {
     accepts: () => true,
     wanted: "a private key",
     documentedDefault: "none",
     documentation:
-      "PEM text, `KeyObject`, `{ key, passphrase }`, or a `RequestSigner`. Private RSA, 2,048 bits or more",
+      "PEM text, a `KeyObject`, `{ key, passphrase }`, or a `RequestSigner`. Private RSA, at least 2,048 bits. See [Signing](signing.md)",
   },
   signedOperations: {
     accepts: (value) => Array.isArray(value),
     wanted: "an array of operations",
     default: [] as readonly OperationName[],
     documentedDefault: "`[]`",
-    documentation: "operations to sign besides those that [Resources](#resources) calls signed",
+    documentation: "Operations to sign besides [payments and deposits](api-calls.md#resources)",
   },
   signQuery: {
     accepts: isBoolean,
     wanted: "true or false",
     default: false,
-    documentation: "whether the query is part of the signed text",
+    documentation: "Whether the query is part of the signed text",
   },
   timeoutMs: {
     ...timeoutMsOption,
     default: 30_000,
-    documentation: "the whole call: token, signature, connection, response, waits and retries",
+    documentation: "Limit for the whole call, in milliseconds: token, connection, response, waits, and retries",
   },
   maxRetries: {
     ...maxRetriesOption,
     default: 4,
-    documentation: "how often a safe failure is retried",
+    documentation: "Maximum retries of requests that are safe to repeat. 0 turns retries off",
   },
   validation: {
     accepts: (value) => value === "report" || value === "strict" || value === "off",
     wanted: '"report", "strict" or "off"',
     default: "report",
-    documentation: 'or `"strict"`, `"off"`: see [Responses that differ](#responses-that-differ-from-the-description)',
+    documentation:
+      '`"report"`, `"strict"`, or `"off"`: what happens if [a record differs from the description](api-calls.md#unexpected-responses)',
   },
   maxResponseBytes: {
     accepts: isPositiveInteger,
     wanted: "a whole number above 0",
     documentedDefault: "10 MiB for lists, 1 MiB otherwise",
-    documentation: "a larger response is cut off",
+    documentation: "Maximum size of a response. A larger one is an error",
   },
   headers: {
     // `checkHeaders` checks names and values, with a message for each.
     ...requestOptions.headers,
     default: {},
     documentedDefault: "none",
-    documentation:
-      "sent with every call of the service, and not with token requests; those of one call come before them",
+    documentation: "Sent with every call, but not with token requests. Headers of a call take precedence",
   },
   appInfo: {
     // `parseAppInfo` checks it.
     accepts: () => true,
     wanted: "the program",
     documentedDefault: "none",
-    documentation:
-      "`{ name, version }` of your program, put before `cross-border-payments/<version>` in the `User-Agent` of calls and token requests; not in pages",
+    documentation: "`{ name, version }` of your program, for the `User-Agent`. Ignored in pages",
   },
   tokenLeewayMs: {
     ...tokenLeewayOption,
     documentedDefault: "5,000, at most a tenth of the lifetime",
-    documentation: "how long before its expiry a token is renewed",
+    documentation: "How long before its expiry a token is renewed, in milliseconds",
   },
   tokenStore: {
     accepts: isTokenStore,
     wanted: "a token store: an object with the methods read, lock, unlock and write",
     documentedDefault: "none",
-    documentation: "one session for many processes: see [In a fleet](fleet.md)",
+    documentation: "Shares one session among [many processes](fleet.md)",
   },
   maxSockets: {
     accepts: isPositiveInteger,
     wanted: "a whole number above 0",
     default: 64,
-    documentation: "sockets of the client's own to one origin, for reads and for writes each",
+    documentation: "Maximum connections per origin, for reads and for writes each",
   },
   allowInsecureHttp: {
     accepts: isBoolean,
     wanted: "true or false",
     default: false,
-    documentation: "http to other hosts than this machine, in the clear: for a service mesh that encrypts",
+    documentation: "Allows http to other hosts. Only for a service mesh that encrypts",
   },
   tls: {
     // `parseTlsOptions` checks it, with a message for each mistake.
     accepts: () => true,
     wanted: "certificates",
     documentedDefault: "none",
-    documentation: "`{ ca?, cert?, key?, passphrase?, servername? }` for the client's own agent: private CA, mTLS",
+    documentation:
+      "`{ ca?, cert?, key?, passphrase?, servername? }`: a [private CA or mutual TLS](production.md#mutual-tls-and-a-private-ca)",
   },
   fetch: {
     accepts: isFunction,
     wanted: "a function",
     documentedDefault: "undici",
     documentation:
-      "this `fetch` instead, for MSW and tests. It must send each request once, as those of [browsers and Deno](runtimes.md#pages) do not. It can't tell whether a failed one was sent, so more outcomes are `possible`",
+      "A custom `fetch`, for MSW and tests. It must send each request once, as [browsers and Deno](runtimes.md#pages) don't. More outcomes are `possible`",
   },
   dispatcher: {
     accepts: isDispatcher,
     wanted: "an undici dispatcher: an object with a dispatch method",
     documentedDefault: "an agent of its own",
     documentation:
-      "an undici 7 or 8 dispatcher, for a proxy. It must send each request once, and can't tell whether a failed one was sent, so more outcomes are `possible`",
+      "An undici 7 or 8 dispatcher, for a [proxy](production.md#proxies). It must send each request once. More outcomes are `possible`",
   },
   on: {
     accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
@@ -219,19 +219,19 @@ export const clientOptions = {
     default: {} as ClientEvents,
     documentedDefault: "none",
     documentation:
-      "hooks: `response`, `success`, `failure`, `retry`, `mismatch`, `token`. No event contains a secret, a body or an id",
+      "[Hooks](observability.md#hooks): `response`, `success`, `failure`, `retry`, `mismatch`, `token`. No event contains a secret, a body, or an id",
   },
   logger: {
     accepts: isLogger,
     wanted: "a logger: an object with the methods debug, warn and error",
     documentedDefault: "none",
-    documentation: "pino, `console`, or anything like them: see [Observability](observability.md#logs)",
+    documentation: "pino, `console`, or a similar [logger](observability.md#logs)",
   },
   telemetry: {
     accepts: (value) => telemetryParts(value) !== undefined,
     wanted: "what openTelemetry of cross-border-payments/opentelemetry makes",
     documentedDefault: "none",
-    documentation: "`openTelemetry(api)`: spans, `traceparent` and metrics, see [OpenTelemetry](opentelemetry.md)",
+    documentation: "`openTelemetry(api)` for [metrics and traces](opentelemetry.md)",
   },
 } satisfies OptionTable<ClientOptions>;
 

@@ -2,13 +2,16 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import ts from "typescript";
 import { expect, it } from "vitest";
-import { postgresTables } from "../examples/ledger-sql/postgres-ledger.js";
 import { deadLinks, filesIn } from "./support/dead-links.js";
+import { listingsIn } from "./support/listings.js";
 import { isThorough } from "./support/thorough.js";
 
-const documents = ["README.md", "tools/site/home.md", ...readdirSync("docs").map((file) => `docs/${file}`)].filter(
-  (file) => file.endsWith(".md"),
-);
+const documents = [
+  "README.md",
+  "AGENTS.md",
+  "tools/site/home.md",
+  ...readdirSync("docs").map((file) => `docs/${file}`),
+].filter((file) => file.endsWith(".md"));
 
 /** Files that `npm run test:frameworks` compiles, with the frameworks that they import. */
 const compiledElsewhere = new Set(
@@ -20,16 +23,17 @@ const compiledElsewhere = new Set(
 );
 
 /**
- * The TypeScript blocks of a document, each as a module of its own at the root of the project, but for those that are one of these files as it
- * is. A block's first line may name its file.
+ * The TypeScript blocks of a document, each as a module of its own at the root of the project, but for those that are
+ * a part of these files. A block's first line may name its file.
  */
 function codeBlocks(document: string): Map<string, string> {
-  const blocks = readFileSync(document, "utf8").matchAll(/^```ts(?: run)?\n([\s\S]*?)^```/gm);
-  const own = [...blocks].filter(([, code = ""]) => !compiledElsewhere.has(code));
+  const listings = listingsIn(readFileSync(document, "utf8"));
+  const own = listings.filter(({ code }) => ![...compiledElsewhere].some((file) => file.includes(code)));
   return new Map(
-    own.map(([, code], index) => {
-      const name = /^\/\/ ([\w-]+\.ts)\n/.exec(code ?? "")?.[1] ?? `${document.replaceAll("/", "-")}-${index + 1}.ts`;
-      return [join(process.cwd(), name), `${code}\nexport {};`];
+    own.map(({ setup, code, isRun }, index) => {
+      const name = /^\/\/ ([\w-]+\.ts)\n/.exec(code)?.[1] ?? `${document.replaceAll("/", "-")}-${index + 1}.ts`;
+      // One that is run stands where it is run from: see run-block.ts.
+      return [join(process.cwd(), isRun ? "test/listings" : "", name), `${setup}${code}\nexport {};`];
     }),
   );
 }
@@ -49,7 +53,7 @@ function compile(modules: ReadonlyMap<string, string>): string[] {
     const text = modules.get(path);
     return text === undefined ? getSourceFile(path, ...rest) : ts.createSourceFile(path, text, ts.ScriptTarget.ES2022);
   };
-  const program = ts.createProgram([...modules.keys()], options, host);
+  const program = ts.createProgram([...modules.keys(), "docs/listings.d.ts"], options, host);
   // Of the blocks alone: `npm run typecheck` checks what they import.
   const ofBlocks = [...modules.keys()].flatMap((path) =>
     ts.getPreEmitDiagnostics(program, program.getSourceFile(path)),
@@ -73,35 +77,32 @@ it.runIf(isThorough)("compiles every code block of the documents", () => {
   expect(compile(modules)).toEqual([]);
 });
 
-it("shows the back ends with each framework as they are built", () => {
-  for (const page of ["express", "hono", "nestjs", "next"]) {
-    expect(codeBlocks(`docs/${page}.md`), page).toEqual(new Map());
-    expect(readFileSync(`docs/${page}.md`, "utf8").match(/^```ts$/gm)?.length, page).toBeGreaterThan(0);
-  }
+it("shows parts of the back ends as they are built", () => {
+  const shown = listingsIn(readFileSync("docs/frameworks.md", "utf8"));
+  expect(shown).not.toEqual([]);
+  for (const { code } of shown)
+    expect(
+      [...compiledElsewhere].some((file) => file.includes(code)),
+      code,
+    ).toBe(true);
 });
 
 it("shows the recipes for workflow engines as they are tested", () => {
   const page = readFileSync("docs/workflow-engines.md", "utf8");
-  const recipes = readdirSync("test/engines/recipes");
+  const recipes = readdirSync("examples/engines");
   expect(recipes).toHaveLength(3);
-  for (const recipe of recipes) {
-    expect(page).toContain(`\`\`\`ts\n${readFileSync(join("test/engines/recipes", recipe), "utf8")}\`\`\``);
-  }
+  expect(page).toContain(`\`\`\`ts\n${readFileSync("examples/engines/pg-boss.ts", "utf8")}\`\`\``);
+  for (const recipe of recipes) expect(page).toContain(`../examples/engines/${recipe}`);
 });
 
 it("shows the ledger in SQL, and orders, as they are tested", () => {
-  const page = readFileSync("docs/ledger-in-sql.md", "utf8");
-  const shown = {
-    "postgres-ledger.ts": page,
-    "sqlite-ledger.ts": page,
-    "orders.ts": readFileSync("docs/orders.md", "utf8"),
-    "statement.ts": readFileSync("docs/statement.md", "utf8"),
-  };
-  for (const [file, where] of Object.entries(shown)) {
-    expect(where).toContain(`\`\`\`ts\n${readFileSync(join("examples/ledger-sql", file), "utf8")}\`\`\``);
-  }
-  const tables = (/^```sql\n([\s\S]*?);\n```$/m.exec(page)?.[1] ?? "").replaceAll(/^/gm, "  ");
-  expect(postgresTables.trimStart()).toBe(tables.trimStart());
+  const file = (name: string) => readFileSync(join("examples/ledger-sql", name), "utf8");
+  expect(readFileSync("docs/ledger-in-sql.md", "utf8")).toContain(`\`\`\`ts\n${file("postgres-ledger.ts")}\`\`\``);
+  expect(readFileSync("docs/statement.md", "utf8")).toContain(`\`\`\`ts\n${file("statement.ts")}\`\`\``);
+  const [main] = listingsIn(readFileSync("docs/orders.md", "utf8"));
+  const functions = main?.code.split(/(?<=^}\n)\n/m) ?? [];
+  expect(functions.length).toBeGreaterThan(1);
+  for (const code of functions) expect(file("orders.ts")).toContain(code);
 });
 
 it("leads from every document to files that are there", () => {

@@ -65,7 +65,7 @@ function membersOf(file: string, name: string): string[] {
 }
 
 it("has a row for every resource, with all of its verbs, and how the command lists and shows it", () => {
-  expect(tableUnder("Resources", "docs/client.md")).toEqual(catalogue.map(resourceRow));
+  expect(tableUnder("Resources", "docs/api-calls.md")).toEqual(catalogue.map(resourceRow));
 });
 
 it("is in openapi.json as `npm run api` writes it", () => {

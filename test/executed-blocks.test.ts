@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { listingsIn } from "./support/listings.js";
 import { runBlock } from "./support/run-block.js";
 import { some } from "./support/thorough.js";
 
@@ -11,14 +12,14 @@ interface ExecutedBlock {
   readonly printed: string | undefined;
 }
 
-const blocks = readdirSync("docs")
+const files = ["README.md", ...readdirSync("docs").map((file) => join("docs", file))];
+const blocks = files
   .filter((file) => file.endsWith(".md"))
-  .flatMap((file) => blocksOf(file, readFileSync(join("docs", file), "utf8")));
+  .flatMap((file) => blocksOf(file, readFileSync(file, "utf8")));
 
-/** A block begins with `ts run`; a block of `text` right behind it is what it prints. */
 function blocksOf(file: string, text: string): ExecutedBlock[] {
-  const found = text.matchAll(/^```ts run\n([\s\S]*?)^```(?:\s*^```text\n([\s\S]*?)^```)?/gm);
-  return [...found].map(([, code = "", printed], index) => ({ name: `${file}, ${index + 1}`, code, printed }));
+  const run = listingsIn(text).filter(({ isRun }) => isRun);
+  return run.map(({ setup, code, printed }, index) => ({ name: `${file}, ${index + 1}`, code: setup + code, printed }));
 }
 
 it("finds blocks that are run", () => {

@@ -3,7 +3,7 @@ import { CrossBorderError } from "cross-border-payments";
 import { FlowPausedError, type PaymentFlow } from "cross-border-payments/flow";
 import type { Pool } from "pg";
 
-/** `confirmed` is the outbox: an order that is to be paid, and has no outcome yet. */
+/** `confirmed` is the outbox: an order that must be paid, and has no outcome yet. */
 export const orderTables = `
   create table orders (
     id text primary key,
@@ -13,7 +13,7 @@ export const orderTables = `
   );
   create index on orders (id) where status in ('confirmed', 'held')`;
 
-/** In the customer's request: one statement, beside whatever else the order needs, and in its transaction. */
+/** In the request of the customer, in the same transaction as the rest of the order. */
 export async function confirmOrder(pool: Pool, orderId: string, intentId: string): Promise<boolean> {
   const confirmed = await pool.query(
     "update orders set status = 'confirmed', intent_id = $2 where id = $1 and status in ('open', 'quote_lost')",
@@ -60,7 +60,7 @@ export async function payOrder(
   );
 }
 
-/** `undefined` where there is no outcome yet: the next round asks again. */
+/** `undefined` if there is no outcome yet: the next round asks again. */
 async function statusAfter(
   flow: Pick<PaymentFlow, "confirm">,
   id: string,
@@ -77,5 +77,5 @@ async function statusAfter(
   }
 }
 
-/** Nothing was taken, nor will be: the customer has to see a new price. */
+/** Nothing was taken, and nothing will be: show the customer a new price. */
 const lost = new Set<string>(["quote_expired", "quote_changed", "flow_unknown"]);

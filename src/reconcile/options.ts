@@ -80,7 +80,7 @@ const milliseconds = {
 const from = {
   ...timeOption,
   isRequired: true,
-  documentation: "the first instant of the period: a `Date`, or ISO 8601 with a time zone",
+  documentation: "Start of the period: a `Date`, or ISO 8601 with a time zone",
 } as const;
 
 const readingOptions = {
@@ -88,16 +88,16 @@ const readingOptions = {
     accepts: isPositiveInteger,
     wanted: "a whole number above 0",
     default: 100,
-    documentation: "how many payments are requested at a time",
+    documentation: "Page size",
   },
   tokensFollowTime: {
     accepts: isBoolean,
     wanted: "true or false",
     default: false,
     documentedDefault: "`false`",
-    documentation: "states that [later payments have higher paging tokens](statement.md#how-the-payments-are-read)",
+    documentation: "Declares that [later payments have higher paging tokens](statement.md#how-the-payments-are-read)",
   },
-  headers: { ...requestOptions.headers, documentedDefault: "none", documentation: "sent with every request" },
+  headers: { ...requestOptions.headers, documentedDefault: "none", documentation: "Sent with every request" },
 } satisfies OptionTable<Pick<ListPaymentsOptions, "size" | "tokensFollowTime" | "headers">>;
 
 const signal = { ...requestOptions.signal, documentedDefault: "none" };
@@ -107,11 +107,11 @@ export const listPaymentsOptions = {
   from,
   to: {
     ...timeOption,
-    documentedDefault: "none: the period has no end yet",
-    documentation: "the first instant after it",
+    documentedDefault: "none",
+    documentation: "End of the period (exclusive)",
   },
   ...readingOptions,
-  signal: { ...signal, documentation: "ends the list with an `AbortedError`" },
+  signal: { ...signal, documentation: "Ends the list with an `AbortedError`" },
 } satisfies OptionTable<ListPaymentsOptions>;
 
 /** Every option of `reconcilePayments`, with its default and its line in docs/statement.md. */
@@ -120,22 +120,22 @@ export const reconcileOptions = {
   to: {
     ...timeOption,
     documentedDefault: "a day after `from`",
-    documentation: "the first instant after it; not in the future",
+    documentation: "End of the period (exclusive). Must not be in the future",
   },
   slackMs: {
     accepts: isWholeFrom(0, 366 * day),
     wanted: "a whole number of milliseconds, from 0 to those of a year",
     default: 3_600_000,
-    documentation: "how far a booking and the creation of its payment can lie apart",
+    documentation: "Maximum time between a booking and the creation of its payment, in milliseconds",
   },
   senderGatewayId: {
     accepts: (value) => isText(value) || (Array.isArray(value) && value.length > 0 && value.every(isText)),
     wanted: "the id of a gateway, or an array of its names",
-    documentedDefault: "every payment that is listed",
-    documentation: "your gateway as payments name it, or all its names",
+    documentedDefault: "every listed payment",
+    documentation: "Your gateway's id in payments, or an array of its ids",
   },
   ...readingOptions,
-  signal: { ...signal, documentation: "ends the comparison with an `AbortedError`" },
+  signal: { ...signal, documentation: "Ends the comparison with an `AbortedError`" },
 } satisfies OptionTable<ReconcileOptions>;
 
 /** Every option of `watchPayments`, with its default and its line in docs/reconcile.md. */
@@ -143,28 +143,32 @@ export const watchOptions = {
   after: {
     accepts: isText,
     wanted: "the cursor of an event: a string that is not empty",
-    documentedDefault: "none: every payment there is",
-    documentation: "the `cursor` of the last event that was processed",
+    documentedDefault: "none",
+    documentation: "The `cursor` of the last event that you processed. Without it, all payments are returned",
   },
   since: {
     ...timeOption,
     documentedDefault: "all payments",
-    documentation: "where to begin without a cursor: only payments created then or later",
+    documentation: "Without a cursor, only payments created then or later are returned",
   },
-  everyMs: { ...milliseconds, default: 10_000, documentation: "how often new payments are requested" },
+  everyMs: {
+    ...milliseconds,
+    default: 10_000,
+    documentation: "Interval between readings of new payments, in milliseconds",
+  },
   rereadEveryMs: {
     ...milliseconds,
     default: 300_000,
-    documentation: "how often all remembered payments are read again",
+    documentation: "Interval between readings of all remembered payments, in milliseconds",
   },
   remember: {
     accepts: isWholeFrom(1, 500),
     wanted: "a whole number from 1 to 500",
     default: 500,
-    documentation: "how many payments are remembered, with their statuses",
+    documentation: "Number of payments to remember, with their statuses, at most 500",
   },
   ...readingOptions,
-  signal: { ...signal, documentation: "ends the watch, as `break` does: the loop is over, and nothing is thrown" },
+  signal: { ...signal, documentation: "Ends the watch without an error, like `break`" },
 } satisfies OptionTable<WatchOptions>;
 
 export function toListSettings(given: ListPaymentsOptions) {

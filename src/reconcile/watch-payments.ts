@@ -20,7 +20,7 @@ export interface PaymentEvent {
  * Hands out every payment once it is listed, and again when one of its statuses changes, for as long as the loop runs.
  *
  * The service has no events, so the list is read: new payments every `everyMs`, and the last 500 every `rereadEveryMs`. Changes of
- * older payments are outside: see docs/watch-guarantees.md. If the service is away, the watch waits.
+ * older payments are outside: see docs/reconcile.md#guarantees. If the service is away, the watch waits.
  *
  * @example
  * for await (const event of watchPayments(client, { after: await readCursor() })) { … }

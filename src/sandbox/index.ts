@@ -1,6 +1,6 @@
 /**
  * The described service in memory, for tests and for trying things out: a function of requests, a server on loopback,
- * and handlers for MSW. What it had to invent where the description says "not shown" is listed in `docs/sandbox-invented.md`.
+ * and handlers for MSW. What it had to invent for what the description leaves open is listed in `docs/sandbox.md`.
  *
  * @module
  */

@@ -10,65 +10,71 @@ import { isOperationName, type OperationName } from "../resources/catalogue.js";
 
 /** How a service can differ from the sandbox where the description leaves it open. Each can be written as JSON. */
 export interface SandboxQuirks {
-  /** What a `_size` above `maxSize` comes to: a page of `maxSize` records, or `refused`. Default: `clipped`. */
+  /** A `_size` above `maxSize` is `clipped`, or `refused`. Default: `clipped`. */
   readonly oversize?: "clipped" | "refused";
-  /** Which of `_after` and `_before` include the record whose token they are: `after`, `before`, `both` or `none`. Default: `none`. */
+  /** Which bounds include the record they name: `after`, `before`, `both`, or `none`. Default: `none`. */
   readonly inclusiveBounds?: "none" | "after" | "before" | "both";
-  /** What of `_sort` is ignored: `none`, every term but the first (`further`), or `all`. Default: `none`. */
+  /** Which part of `_sort` is ignored: `none`, all terms but the first (`further`), or `all`. Default: `none`. */
   readonly ignoredSort?: "none" | "further" | "all";
-  /** Records are listed newest first where no order is asked for. Default: `false`. */
+  /** Lists are sorted newest first if no order is requested. Default: `false`. */
   readonly newestFirst?: boolean;
-  /** The filters that `GET /payments` has. Default: every field but `extras`. */
+  /** The filters of `GET /payments`. Default: every field but `extras`. */
   readonly paymentFilters?: readonly string[];
-  /** A filter that a list does not have is `refused` or `ignored`. Default: `refused`. */
+  /** Unknown filters are `refused` or `ignored`. Default: `refused`. */
   readonly unknownFilters?: "refused" | "ignored";
   /** Paging tokens are texts instead of numbers. Default: `false`. */
   readonly textTokens?: boolean;
   /** How long after its response a record is listed, in milliseconds. Default: 0. */
   readonly listedAfterMs?: number;
-  /** How far every second read of a list is behind, in milliseconds, as where replicas lag. Default: 0. */
+  /** How far every second read of a list lags behind, in milliseconds. Default: 0. */
   readonly replicaLagMs?: number;
-  /** Machines that respond in turn: how far the clock of each is ahead of `now`, in milliseconds. `Date` and timestamps follow it. Default: one machine, without a `Date` of its own. */
+  /**
+   * Machines that respond in turn: how far the clock of each is ahead of `now`, in milliseconds. Default: one
+   * machine.
+   */
   readonly machineClocksMs?: readonly number[];
-  /** For how long a cache on the way repeats the response of a list, in seconds, with `Age`. Default: 0. */
+  /** How long a cache repeats the response of a list, with `Age`. Default: 0. */
   readonly cacheSeconds?: number;
-  /** The cache repeats it also where a request says `no-cache`. Default: `false`. */
+  /** The cache ignores `no-cache`. Default: `false`. */
   readonly cacheIgnoresNoCache?: boolean;
-  /** Responses of the server are compressed by gzip where the request accepts that. Default: `false`. */
+  /** The server compresses responses with gzip if the client accepts it. Default: `false`. */
   readonly compresses?: boolean;
-  /** Idle time after which the server closes a connection, in seconds. Default: Node's own, 5. */
+  /** Idle time after which the server closes a connection. Default: Node's default, 5. */
   readonly idleSeconds?: number;
-  /** The body of a refusal: as `described`, `problem` (RFC 9457) or `html`. Default: `described`. */
+  /** The body of a refusal: `described`, `problem` (RFC 9457), or `html`. Default: `described`. */
   readonly errorForm?: "described" | "problem" | "html";
-  /** Status for a record that is not there: 400 or 404. Default: 400. */
+  /** Status for a missing record: 400 or 404. Default: 400. */
   readonly unknownRecordStatus?: 400 | 404;
-  /** A refresh token that was replaced is `refused` or `taken`. Default: `refused`. */
+  /** A replaced refresh token is `refused` or `taken`. Default: `refused`. */
   readonly spentRefreshTokens?: "refused" | "taken";
-  /** An intent that was paid can't be paid again. Default: `false`. */
+  /** A paid intent can't be paid again. Default: `false`. */
   readonly singleUseIntents?: boolean;
-  /** How long an intent can be paid, in milliseconds. Default: without end. */
+  /** How long an intent can be paid, in milliseconds. Default: unlimited. */
   readonly intentLifetimeMs?: number;
-  /** What a payment request comes to whose bytes and signature have come before: a further payment (`taken`), `refused`, or the `same` payment. Default: `taken`. */
+  /**
+   * A payment request with the same bytes and signature is a new payment (`taken`), `refused`, or the `same`
+   * payment. Default: `taken`.
+   */
   readonly repeatedRequests?: "taken" | "refused" | "same";
   /** Which path is signed: `whole`, or `withoutBase` path. Default: `whole`. */
   readonly signedPath?: "whole" | "withoutBase";
-  /** A signature that was made with another key is refused as `wrong_key`, one over other bytes as `invalid_signature`. Default: `false`. */
+  /** Signatures made with another key are refused as `wrong_key`, not `invalid_signature`. Default: `false`. */
   readonly tellsWrongKey?: boolean;
-  /** By operation, the fields without which its body is refused, instead of those that the sandbox wants. Default: none. */
+  /** The required fields of each operation. Default: the sandbox's own. */
   readonly requiredFields?: { readonly [Name in OperationName]?: readonly string[] };
-  /** An update empties the fields that its body leaves out. Default: `false`. */
+  /** An update clears the fields that its body leaves out. Default: `false`. */
   readonly updateClears?: boolean;
-  /** Digits of a receiver amount after the point. Default: any. */
+  /** Maximum decimals of receiver amounts. Default: unlimited. */
   readonly receiverAmountScale?: number;
-  /** An amount with more digits is `refused` or `rounded`. Default: `refused`. */
+  /** An amount with more decimals is `refused` or `rounded`. Default: `refused`. */
   readonly excessDigits?: "refused" | "rounded";
-  /** Characters of a memo. Default: any number. */
+  /** Maximum length of a memo. Default: unlimited. */
   readonly maxMemoLength?: number;
-  /** Memos of `any` characters, or of `ascii` ones. Default: `any`. */
+  /** Memos may contain `any` or only `ascii` characters. Default: `any`. */
   readonly memoCharacters?: "any" | "ascii";
-  /** A memo that is not allowed is `refused`, or loses what is too much (`cut`). Default: `refused`. */
+  /** A memo that isn't allowed is `refused` or `cut`. Default: `refused`. */
   readonly excessMemo?: "refused" | "cut";
-  /** `extras` of a payment become null. Default: `false`. */
+  /** `extras` of payments become null. Default: `false`. */
   readonly losesExtras?: boolean;
 }
 

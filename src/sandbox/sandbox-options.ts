@@ -41,48 +41,48 @@ export interface SandboxRequest {
 
 export interface SandboxOptions {
   /**
-   * Realm, client and user. Default: realm and client `sandbox`, no client secret, the user `gateway` with a password made for this
-   * sandbox.
+   * Realm, client, and user. Default: realm and client `sandbox`, no client secret, and the user `gateway` with
+   * a random password.
    */
   readonly credentials?: Partial<SandboxCredentials>;
-  /** Path before every operation, such as `/gateway/v1`. It is part of what is signed. Default: none. */
+  /** Path before every operation, such as `/gateway/v1`. It is part of the signed text. Default: none. */
   readonly basePath?: string;
   /** Path before `/auth/realms/…`. Default: none. */
   readonly authPath?: string;
-  /** `expires_in` of an access token. Default: 300. */
+  /** `expires_in` of access tokens. Default: 300. */
   readonly tokenLifetimeSeconds?: number;
-  /** Of a refresh token, counted from the login, or from the refresh that brought it. Default: 1,800. */
+  /** Lifetime of refresh tokens, from the login or the refresh that issued them. Default: 1,800. */
   readonly refreshTokenLifetimeSeconds?: number;
-  /** Each refresh brings a new refresh token and ends the old one, which is not described. Default: `false`. */
+  /** Each refresh issues a new refresh token and revokes the old one. Default: `false`. */
   readonly rotateRefreshTokens?: boolean;
-  /** More token requests than `max` from one address within the window get 429 with `Retry-After`. Default: none. */
+  /** `{ max, windowSeconds }`. More token requests from one address get 429 with `Retry-After`. Default: none. */
   readonly tokenThrottle?: { readonly max: number; readonly windowSeconds: number };
-  /** The most records on a page, whatever `_size` says. Default: 100. */
+  /** Maximum records per page, whatever `_size` says. Default: 100. */
   readonly maxSize?: number;
-  /** Records on a page without `_size`. Default: 20. */
+  /** Records per page without `_size`. Default: 20. */
   readonly defaultSize?: number;
-  /** `receivingGatewayFee`: a decimal numeral, or a function that gives one for an intent. Default: `0`. */
+  /** `receivingGatewayFee`: a decimal string, or a function of the intent. Default: `0`. */
   readonly fee?: string | ((intent: PaymentIntentRequest) => string);
-  /** Digits of a sender amount after the point. Default: 2. */
+  /** Decimals of sender amounts. Default: 2. */
   readonly senderAmountScale?: number;
-  /** Refuses intents with accounts that are not in the directory, whose names are empty otherwise. Default: `false`. */
+  /** Refuse intents with unknown accounts. Otherwise their names are empty. Default: `false`. */
   readonly requireAccounts?: boolean;
-  /** Exactly these operations have to be signed. Default: those that the description says are. */
+  /** The operations that must be signed. Default: payments and deposits. */
   readonly signedOperations?: readonly OperationName[];
-  /** The query string belongs to the signed text. Default: `false`. */
+  /** The query string is part of the signed text. Default: `false`. */
   readonly signQuery?: boolean;
-  /** Which lists carry `pagingToken`: payments only, which is all that the description shows, all, or none. Default: `payments`. */
+  /** Which lists have a `pagingToken`: `payments`, `all`, or `none`. Default: `payments`. */
   readonly pagingTokens?: "all" | "payments" | "none";
-  /** How else it differs where the description leaves it open: see [Quirks](#quirks). Default: none. */
+  /** How the sandbox differs from its usual behavior. See [Quirks](#quirks). Default: none. */
   readonly quirks?: SandboxQuirks;
-  /** The clock of everything: milliseconds since 1970. Default: `Date.now`. */
+  /** The clock, in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
   /**
-   * Responds instead of the service: what it returns is the response, and nothing was done. `Response.error()` breaks the
-   * connection off; a promise that stays pending leaves the request without a response. Default: none.
+   * Responds instead of the service, so that nothing is done. `Response.error()` breaks the connection. A
+   * promise that stays pending never responds. Default: none.
    */
   readonly onRequest?: (request: SandboxRequest) => Response | undefined | Promise<Response | undefined>;
-  /** Replaces the service's response after it did what was asked. `Response.error()` loses it. Default: none. */
+  /** Replaces the response after the service did its work. `Response.error()` loses it. Default: none. */
   readonly onResponse?: (
     request: SandboxRequest,
     response: Response,

@@ -64,7 +64,7 @@ export interface SandboxInterior {
 /**
  * The described service in memory. Two sandboxes share nothing.
  *
- * What it had to invent, since the description does not show it, is listed in `docs/sandbox-invented.md`.
+ * What it had to invent, since the description does not show it, is listed in `docs/sandbox.md`.
  */
 export class Sandbox {
   /** The accounts that name verification knows. */

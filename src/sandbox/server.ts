@@ -18,15 +18,15 @@ import { createSandbox, type Sandbox, type SandboxClientOptions } from "./sandbo
 import { type SandboxOptions, sandboxOptions } from "./sandbox-options.js";
 
 export interface SandboxServerOptions extends SandboxOptions {
-  /** The port to listen on; 0 is any that is free. Default: 0. */
+  /** The port. 0 picks a free one. Default: 0. */
   readonly port?: number;
   /** The address to listen on. Default: `127.0.0.1`. */
   readonly host?: string;
-  /** A longer body gets 413. Default: 1,048,576. */
+  /** Longer bodies get 413. Default: 1,048,576. */
   readonly maxBodyBytes?: number;
   /**
-   * Serves a page at `consoleUrl` that shows what happens in the sandbox, makes payments and causes faults. It asks for no login, so
-   * the sandbox then listens on loopback only. Default: `false`.
+   * Serves the [console](#console) at `consoleUrl`. It needs no login, so the sandbox must listen on loopback.
+   * Default: `false`.
    */
   readonly console?: boolean | SandboxConsoleOptions;
 }

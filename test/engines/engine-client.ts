@@ -3,10 +3,10 @@ import { Queue } from "bullmq";
 import type { PaymentIntentRequest } from "cross-border-payments";
 import pg from "pg";
 import PgBoss from "pg-boss";
+import * as bullmq from "../../examples/engines/bullmq.js";
+import * as dbos from "../../examples/engines/dbos.js";
+import * as pgBoss from "../../examples/engines/pg-boss.js";
 import type { EngineName } from "./engine-messages.js";
-import * as bullmq from "./recipes/bullmq.js";
-import * as dbos from "./recipes/dbos.js";
-import * as pgBoss from "./recipes/pg-boss.js";
 
 /** How many jobs the engine has, by how far they are. */
 export interface EngineJobs {

@@ -20,14 +20,14 @@ async function startEngine(settings: EngineWorkerSettings, flow: PaymentFlow): P
   const onError = (error: Error) => void report({ type: "stumbled", key: "", error: error.message });
   const common = { flow, databaseUrl, tellAnOperator, onError };
   if (engine === "dbos") {
-    const { startPaymentWorker } = await import("./recipes/dbos.js");
+    const { startPaymentWorker } = await import("../../examples/engines/dbos.js");
     await startPaymentWorker({ ...common, executorId });
   } else if (engine === "pg-boss") {
-    const { startPaymentWorker } = await import("./recipes/pg-boss.js");
+    const { startPaymentWorker } = await import("../../examples/engines/pg-boss.js");
     const times = { expireInSeconds: 5, retryDelaySeconds: 1, maintenanceIntervalSeconds: 1 };
     await startPaymentWorker({ ...common, ...times });
   } else {
-    const { startPaymentWorker } = await import("./recipes/bullmq.js");
+    const { startPaymentWorker } = await import("../../examples/engines/bullmq.js");
     await startPaymentWorker({ ...common, connection: { url: redisUrl }, lockDurationMs: 1_500 }).waitUntilReady();
   }
 }

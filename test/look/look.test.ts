@@ -140,11 +140,15 @@ describe("a page", () => {
 });
 
 it.each([
-  ["webhook", "/webhooks"],
+  ["webhook", "/reconcile"],
   ["idempotency", "/durable-flow"],
   ["retry", "/errors"],
   ["refund", "/refund"],
   ["timeout", "/errors"],
+  ["logging", "/observability"],
+  ["CLI", "/command"],
+  ["create a deposit", "/liquidity-providers"],
+  ["authentication", "/tokens"],
 ])("finds a guide for the word %s before anything of the reference", async (word, guide) => {
   const profile = await browser.newProfile();
   const page = await profile.newPage();
@@ -178,7 +182,16 @@ it.runIf(pictures !== undefined)("is drawn", async () => {
   mkdirSync(pictures ?? "", { recursive: true });
   const profile = await browser.newProfile();
   const page = await profile.newPage();
-  for (const address of ["/", "/first-payment", "/durable-flow", "/errors", "/reference/", "/operator", "/command"]) {
+  for (const address of [
+    "/",
+    "/quickstart",
+    "/api-calls",
+    "/durable-flow",
+    "/errors",
+    "/reference/",
+    "/held-flows",
+    "/command",
+  ]) {
     for (const width of widths) {
       await page.setViewportSize({ width, height: 900 });
       await visit(page, address);

@@ -3,8 +3,8 @@ export const cutParts = `(() => {
   const width = document.documentElement.clientWidth;
   const faults = [];
   if (document.documentElement.scrollWidth > width) faults.push("the page scrolls sideways");
-  // Below 960 pixels the sidebar is out of the window until it is asked for; the outline shortens long headings, which the page has in whole.
-  const isHidden = (element) => (width < 960 && element.closest(".VPSidebar") !== null) || element.closest("thead, .VPNavScreen, .VPNavBarHamburger, .visually-hidden, .header-anchor, .outline-link, svg") !== null;
+  // Below 960 pixels the sidebar is out of the window until it is asked for; the outline shortens long headings, which the page has in whole; code scrolls.
+  const isHidden = (element) => (width < 960 && element.closest(".VPSidebar") !== null) || element.closest("thead, pre, .VPNavScreen, .VPNavBarHamburger, .visually-hidden, .header-anchor, .outline-link, svg") !== null;
   const nameOf = (element) => element.tagName + "." + element.className + " " + (element.textContent ?? "").trim().slice(0, 60);
   for (const element of document.querySelectorAll(".VPContent *, .VPNavBar *, .VPSidebar *")) {
     if (isHidden(element) || element.getClientRects().length === 0) continue;

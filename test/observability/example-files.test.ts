@@ -43,10 +43,10 @@ it("says of each alarm what to do, and leads to where the guide says more", () =
     expect(part, name).toMatch(/description: ".{60,}"/);
     expect(part, name).toMatch(/severity: (warning|critical)/);
     const [, runbook = ""] = /runbook_url: (\S+)/.exec(part) ?? [];
-    expect(runbook, name).toContain("/docs/operator.md#");
+    expect(runbook, name).toMatch(/\/docs\/[\w-]+\.md#/);
     expect(deadLinks(`[runbook](${runbook})`, filesIn("docs"), filesIn(".")), name).toEqual([]);
   }
-  const listed = readFileSync("docs/operator.md", "utf8").matchAll(/^\| `(CrossBorder\w+)`/gm);
+  const listed = readFileSync("docs/observability.md", "utf8").matchAll(/^\| `(CrossBorder\w+)`/gm);
   expect([...listed].map(([, name]) => name)).toEqual(alerts.map(({ name }) => name));
 });
 
@@ -71,7 +71,7 @@ it("has a dashboard whose panels have titles, places of their own, and queries o
 });
 
 it("is linked in the guides", () => {
-  for (const page of ["operator", "gauges"]) {
+  for (const page of ["observability", "opentelemetry"]) {
     for (const file of ["alerts.yml", "dashboard.json"]) {
       expect(readFileSync(`docs/${page}.md`, "utf8")).toContain(`../${folder}/${file}`);
     }

@@ -222,7 +222,9 @@ it("refuses what is no meter, and attributes that are no texts", async () => {
 });
 
 it("has a row in the guide for each gauge", () => {
-  const rows = readFileSync("docs/gauges.md", "utf8").matchAll(/^\| `(cross_border\.[\w.]+)` \| (flows|s|0 or 1) \|/gm);
+  const rows = readFileSync("docs/opentelemetry.md", "utf8").matchAll(
+    /^\| `(cross_border\.[\w.]+)` \| (flows|s|0 or 1) \|/gm,
+  );
   const units: Readonly<Record<string, string>> = { "{flow}": "flows", s: "s", "": "0 or 1" };
   expect([...rows].map(([, name, unit]) => [name, unit]).sort()).toEqual(
     gauges.map(({ name, unit = "" }) => [name, units[unit]]).sort(),

@@ -23,7 +23,7 @@ it("brings traces and metrics to a collector by the set-up of the guide", async 
 });
 
 it("lets Prometheus read the metrics by the variable of the guide alone", async () => {
-  expect(readFileSync("docs/gauges.md", "utf8")).toContain("OTEL_METRICS_EXPORTER=prometheus node");
+  expect(readFileSync("docs/opentelemetry.md", "utf8")).toContain("OTEL_METRICS_EXPORTER=prometheus node");
   const port = String(await freePort());
   const env = {
     OTEL_METRICS_EXPORTER: "prometheus",

@@ -13,7 +13,14 @@ const files = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" })
 
 it("holds the built files, licenses, the README and openapi.json, and nothing else", () => {
   const others = files.filter((file) => !/^dist\/(?:[\w-]+\/)?[\w-]+\.(?:c?js|d\.c?ts)$/.test(file));
-  expect(others).toEqual(["LICENSE", "README.md", "dist/THIRD-PARTY-LICENSES.txt", "openapi.json", "package.json"]);
+  expect(others).toEqual([
+    "AGENTS.md",
+    "LICENSE",
+    "README.md",
+    "dist/THIRD-PARTY-LICENSES.txt",
+    "openapi.json",
+    "package.json",
+  ]);
 });
 
 it.each(entryPoints)("has code and types for import and for require: %s", (entryPoint) => {

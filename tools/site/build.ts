@@ -24,6 +24,9 @@ const plugins = ["typedoc-plugin-markdown/dist/index.js", "../typedoc-throws.mjs
   join(tools, file),
 ]);
 run("typedoc", "--options", join(here, "typedoc.json"), ...plugins, ...writeEntries());
+const landing = join(staged, "reference/index.md");
+const modules = readFileSync(landing, "utf8").replace(/^# .*\n/, "");
+writeFileSync(landing, readFileSync(join(here, "reference.md"), "utf8") + modules);
 mkdirSync(join(staged, ".vitepress/theme"), { recursive: true });
 writeFileSync(join(staged, ".vitepress/config.ts"), 'export { default } from "../../vitepress.config.ts";\n');
 // VitePress looks for both here, and finds its own theme only from here.

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { llms } from "./llms.js";
-import { filesAddress, picturesAddress } from "./manifest.js";
+import { filesAddress } from "./manifest.js";
 import { pages } from "./pages.js";
 
 /**
@@ -15,7 +15,9 @@ export function stage(root: string, folder: string): void {
   // Pages that link a picture, instead of showing it, look for it at its address.
   cpSync(join(docs, "images"), join(folder, "public/images"), { recursive: true });
   for (const name of names(docs)) write(folder, name, linked(readFileSync(join(docs, `${name}.md`), "utf8"), "docs"));
-  write(folder, "overview", withPictures(linked(readFileSync(join(root, "README.md"), "utf8"), "."), root, folder));
+  // The site asks no other host for anything, not for badges either.
+  const readme = readFileSync(join(root, "README.md"), "utf8").replaceAll(/^\[!\[.*\n+/gm, "");
+  write(folder, "overview", linked(readme, "."));
   write(folder, "index", linked(readFileSync(join(root, "tools/site/home.md"), "utf8"), "tools/site"));
   writeFileSync(
     join(folder, "public/llms.txt"),
@@ -48,25 +50,16 @@ function grouped(text: string): string {
 
 /**
  * The text with the links of a document in a folder of the repository as links of the site, or of wherever `toAddress` leads from the path
- * of a file. The README has the addresses of the repository's files, since it is read where they are not.
+ * of a file.
  */
 export function linked(
   text: string,
   from: "." | "docs" | "tools/site",
   toAddress: (path: string) => string = addressOf,
 ): string {
-  const relative = from === "." ? text.replaceAll(`](${filesAddress}/`, "](") : text;
-  return relative.replaceAll(/\]\((?!https?:|#)([^)\s]+)\)/g, (_, target: string) => {
+  return text.replaceAll(/\]\((?!https?:|#)([^)\s]+)\)/g, (_, target: string) => {
     const [path = "", anchor] = new URL(target, `file:///${from}/`).pathname.slice(1).split("#").concat(hashOf(target));
     return `](${toAddress(path)}${anchor ?? ""})`;
-  });
-}
-
-/** The text with its pictures beside it, in place of those that the repository's host has. */
-function withPictures(text: string, root: string, folder: string): string {
-  return text.replaceAll(new RegExp(`\\]\\(${picturesAddress}/([^)]+)\\)`, "g"), (_, path: string) => {
-    cpSync(join(root, path), join(folder, "images", basename(path)));
-    return `](./images/${basename(path)})`;
   });
 }
 

@@ -41,11 +41,13 @@ const roles: Readonly<Record<string, string>> = {
 
 const plain = (markdown: string): string => markdown.replaceAll(/[`*]/g, "");
 
-/** Lets names such as `payments.create` and `readBackDelayMs` go on in the next line, where people would break them. */
+/** Lets long names break between their words. Others stay in one piece: see style.css. */
 export function breakNames(markdown: Markdown): void {
   const { rules } = markdown.renderer;
   const written = rules.code_inline;
   if (written === undefined) throw new Error("markdown-it has no rule for inline code");
   rules.code_inline = (...of) =>
-    written(...of).replaceAll(/(?<=>)[^<]+/g, (text) => text.replaceAll(/[._/([-](?=\w)|[a-z](?=[A-Z])/g, "$&<wbr>"));
+    written(...of).replaceAll(/(?<=>)[^<]+/g, (text) =>
+      text.length <= 28 ? text : text.replaceAll(/[._/([-](?=\w)|[a-z](?=[A-Z])/g, "$&<wbr>"),
+    );
 }

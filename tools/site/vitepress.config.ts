@@ -3,7 +3,7 @@ import { anchorOf } from "./anchors.js";
 import { lastChanges } from "./history.js";
 import { editAddress, filesAddress, repositoryAddress, version } from "./manifest.js";
 import { chapters, pages } from "./pages.js";
-import { referenceTree } from "./reference-tree.js";
+import { referenceTree, type SidebarItem } from "./reference-tree.js";
 import { breakNames, labelCells } from "./tables.js";
 
 /** What TypeDoc has written before VitePress begins. */
@@ -11,14 +11,18 @@ const reference = fileURLToPath(new URL("staged/reference", import.meta.url));
 const changes = lastChanges(fileURLToPath(new URL("../..", import.meta.url)), "README.md", "docs", "tools/site");
 const sources = new Map(pages.map(({ name, source }) => [`${name}.md`, source ?? `docs/${name}.md`]));
 
-const wordsOf = new Map(pages.map(({ name, alsoFoundBy }) => [`${name}.md`, alsoFoundBy]));
+const pageOf = new Map(pages.map((page) => [`${page.name}.md`, page]));
 
 interface RenderedPage {
   readonly relativePath: string;
 }
 
-/** VitePress writes its text into the page: it uses nothing from outside itself. */
-const guidesFirst = (id: string) => (id.includes("/reference/") ? 0.2 : 1);
+// VitePress writes the text of these functions into the page, so they use nothing from outside.
+const guidesFirst = (id: string) => (id.includes("/reference/") ? 0.02 : 1);
+const isLong = (term: string) => term.length > 3;
+const fuzzyIfLong = (term: string) => (term.length > 4 ? 0.2 : false);
+const withoutSmallWords = (term: string) =>
+  /^(?:an?|and|are|by|do|for|how|i|in|is|it|my|of|on|or|the|to|with)$/i.test(term) ? null : term.toLowerCase();
 
 /** What is used of markdown-it. */
 interface Markdown {
@@ -30,6 +34,18 @@ interface Markdown {
 interface PageData {
   readonly filePath: string;
   readonly frontmatter: Readonly<Record<string, unknown>>;
+}
+
+/** The chapters of the sidebar. */
+function guides(collapsed: boolean): readonly SidebarItem[] {
+  return Object.entries(chapters).map(([text, listed]) => ({
+    text,
+    collapsed,
+    items: [
+      ...listed.map(({ name, title }) => ({ text: title, link: `/${name}` })),
+      ...(text === "Reference" ? [{ text: "API reference", link: "/reference/" }] : []),
+    ],
+  }));
 }
 
 /** VitePress's: https://vitepress.dev/reference/site-config. Dead links fail the build. */
@@ -56,33 +72,41 @@ export default {
   },
   themeConfig: {
     nav: [
-      { text: "Start", link: "/first-payment" },
-      { text: "Guides", link: "/durable-flow" },
-      { text: "Reference", link: "/reference/" },
-      { text: version, link: `${filesAddress}/CHANGELOG.md` },
+      { text: "Get started", link: "/quickstart" },
+      { text: "Make API calls", link: "/api-calls" },
+      { text: "Send payments", link: "/durable-flow" },
+      { text: "API reference", link: "/reference/" },
+      { text: `v${version}`, link: `${filesAddress}/CHANGELOG.md` },
     ],
     sidebar: {
-      "/": Object.entries(chapters).map(([text, pages]) => ({
-        text,
-        collapsed: text === "Inside",
-        items: pages.map(({ name, title }) => ({ text: title, link: `/${name}` })),
-      })),
-      "/reference/": [{ text: "Reference", link: "/reference/", items: referenceTree(reference) }],
+      "/": guides(false),
+      "/reference/": [{ text: "API reference", link: "/reference/", items: referenceTree(reference) }, ...guides(true)],
     },
     outline: [2, 3],
     search: {
       provider: "local",
       options: {
-        miniSearch: { searchOptions: { boostDocument: guidesFirst } },
+        miniSearch: {
+          options: { processTerm: withoutSmallWords },
+          searchOptions: {
+            boost: { title: 6, text: 2, titles: 1 },
+            boostDocument: guidesFirst,
+            combineWith: "AND",
+            prefix: isLong,
+            fuzzy: fuzzyIfLong,
+          },
+        },
         _render(source: string, page: RenderedPage, markdown: Markdown) {
-          const words = wordsOf.get(page.relativePath);
-          // Nobody searches for a colour, and colours are most of what a page costs.
+          const known = pageOf.get(page.relativePath);
+          // Colors are most of the size of a page, and useless for a search.
           const { highlight } = markdown.options;
           markdown.set({ highlight: undefined });
           const html = markdown.render(source, page);
           markdown.set({ highlight });
-          // Right below the title, which is where a result leads to.
-          return words === undefined ? html : html.replace("</h1>", `$&<p>${words}</p>`);
+          if (known === undefined) return html;
+          const { title, alsoFoundBy = "" } = known;
+          // Right below the title, which a result leads to.
+          return html.replace(/(<h1[^>]*>)[^<]*(.*?<\/h1>)/s, `$1${title}$2<p>${alsoFoundBy}</p>`);
         },
       },
     },

@@ -14,7 +14,7 @@ const app = express();
 app.all("/login", deskListener(login));
 app.all("/desk", deskListener(desk));
 
-// Who may call what (the sender's own session) belongs into a middleware before these routes.
+// Put authorization (the sender's own session) in a middleware before these routes.
 app.use("/orders", express.json({ limit: "16kb" }));
 app.put("/orders/:order/quote", async ({ params, body }, response) => {
   send(response, await quoteOrder(bank, params.order, body, customerLeft(response)));
@@ -42,8 +42,8 @@ const server = app.listen(Number(setting("PORT", "3000")));
 
 process.once("SIGTERM", async () => {
   server.close();
-  // Customers who wait get 202.
+  // Waiting customers get 202.
   await bank.close();
-  // Those that are kept alive, or that no request has come over, would keep the process alive too.
+  // Idle connections would keep the process alive.
   server.closeAllConnections();
 });

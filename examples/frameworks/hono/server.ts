@@ -16,9 +16,9 @@ const small = bodyLimit({ maxSize: 16 * 1024 });
 app.all("/login", small, (c) => login(c.req.raw));
 app.all("/desk", (c) => desk(c.req.raw));
 
-// Who may call what (the sender's own session) belongs into a middleware before these routes.
+// Put authorization (the sender's own session) in a middleware before these routes.
 app.use("/orders/*", small);
-// 400 where the body is no JSON. What has to be in it is checked with the rest of the order.
+// 400 for invalid JSON. The fields are checked with the rest of the order.
 const json = validator("json", (body: unknown) => ({ body }));
 app.put("/orders/:order/quote", json, async (c) =>
   respond(await quoteOrder(bank, c.req.param("order"), c.req.valid("json").body, c.req.raw.signal)),
@@ -39,8 +39,8 @@ const server = serve({ fetch: app.fetch, port: Number(setting("PORT", "3000")) }
 
 process.once("SIGTERM", async () => {
   server.close();
-  // Customers who wait get 202.
+  // Waiting customers get 202.
   await bank.close();
-  // Those that are kept alive, or that no request has come over, would keep the process alive too.
+  // Idle connections would keep the process alive.
   if ("closeAllConnections" in server) server.closeAllConnections();
 });

@@ -9,7 +9,7 @@ const CustomerLeft = createParamDecorator((_: unknown, context: ExecutionContext
   customerLeft(context.switchToHttp().getResponse()),
 );
 
-/** Who may call what (the sender's own session) belongs into a guard. */
+/** Put authorization (the sender's own session) in a guard. */
 @Controller()
 export class OrdersController {
   readonly #bank: Bank;

@@ -27,7 +27,7 @@ export class PaymentsModule implements NestModule, BeforeApplicationShutdown {
     consumer.apply(deskListener(login)).forRoutes("login").apply(deskListener(desk)).forRoutes("desk");
   }
 
-  /** Customers who wait get 202; then Nest closes their connections. */
+  /** Waiting customers get 202. Then Nest closes their connections. */
   beforeApplicationShutdown(): Promise<void> {
     return this.#bank.close();
   }

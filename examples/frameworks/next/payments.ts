@@ -20,7 +20,7 @@ export function start() {
   return shared.payments;
 }
 
-/** Who may call what (the sender's own session) belongs here, too. */
+/** Put authorization (the sender's own session) here, too. */
 export async function respond(work: (bank: Bank) => Promise<Reply>): Promise<Response> {
   const { bank } = await start();
   const { status, headers = {}, body } = await work(bank).catch(replyToError);

@@ -16,9 +16,9 @@ const skipped = url === "" ? " (skipped: CBP_POSTGRES_URL is not set)" : "";
 /** Saves the listings that name their file, as a reader does, and compiles what is started. */
 async function saveListings(): Promise<string> {
   // Below the project, so that the package's own name leads to its sources.
-  const folder = mkdtempSync(join("test", "first-back-end-"));
+  const folder = mkdtempSync(join("test", "back-end-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  for (const page of ["first-back-end", "ledger-in-sql"]) {
+  for (const page of ["back-end", "ledger-in-sql"]) {
     const blocks = readFileSync(`docs/${page}.md`, "utf8").matchAll(/^```ts\n\/\/ ([\w-]+\.ts)\n([\s\S]*?)^```/gm);
     for (const [, name = "", code = ""] of blocks) writeFileSync(join(folder, name), code);
   }
@@ -27,7 +27,7 @@ async function saveListings(): Promise<string> {
 }
 
 async function createDatabase(): Promise<{ readonly pool: pg.Pool; readonly databaseUrl: string }> {
-  const name = `first_back_end_${randomBytes(6).toString("hex")}`;
+  const name = `back_end_${randomBytes(6).toString("hex")}`;
   const databaseUrl = new URL(url);
   databaseUrl.pathname = `/${name}`;
   const server = new pg.Client(url);
@@ -43,7 +43,7 @@ async function createDatabase(): Promise<{ readonly pool: pg.Pool; readonly data
   return { pool, databaseUrl: databaseUrl.href };
 }
 
-describe.skipIf(url === "")(`the first back end${skipped}`, () => {
+describe.skipIf(url === "")(`the back end of the guide${skipped}`, () => {
   it("pays, outlives its database's connections, and ends in order", async () => {
     const folder = await saveListings();
     const { pool, databaseUrl } = await createDatabase();
