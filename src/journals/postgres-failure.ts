@@ -4,17 +4,17 @@ import { CrossBorderError, JournalError } from "../core/errors.js";
 /** What failed, and what to do. `code` stands for a driver's error that has none. */
 type Meaning = readonly [pattern: RegExp, text: string, fix?: string, code?: string];
 
-const untrusted = "Pass its authority: sslmode=verify-full&sslrootcert=FILE in the URL, or ssl: { ca } for a pool.";
 const checkServer = "Check the server, its load, and the network.";
-const admission =
-  "Check the user name and the server's pg_hba.conf. To use TLS, add ?sslmode=verify-full to the URL, or ssl: true to the pool.";
-const noPassword = "Put it into the URL (postgresql://user:password@host/database), the pool's options, or PGPASSWORD.";
 
 /** What the server refused, by SQLSTATE. The first row that matches counts, here and in the other tables. */
 const refusals: readonly Meaning[] = [
   [/^08/, "the connection failed, or a pooler refused it", "The pooler's or server's log says why."],
   [/^28P01$/, "the database rejected the user name or the password", "Check both."],
-  [/^28/, "the database doesn't admit this user from this host, or not without TLS", admission],
+  [
+    /^28/,
+    "the database doesn't admit this user from this host, or not without TLS",
+    "Check the user name and the server's pg_hba.conf. To use TLS, add ?sslmode=verify-full to the URL, or ssl: true to the pool.",
+  ],
   [/^3D000$/, "the database doesn't exist", "Check its name at the end of the URL, or create it."],
   [/^3F000$|^42P01$/, "its tables are missing", "Create them with the SQL that schema() returns."],
   [/^42501$/, "the database user lacks a permission", "Grant what the SQL of schema() grants."],
@@ -40,9 +40,14 @@ const unsent: readonly Meaning[] = [
   [
     /^(?:DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|CERT_|ERR_TLS_CERT_|HOSTNAME_MISMATCH)/,
     "the database's certificate isn't trusted, isn't valid, or is for another host",
-    untrusted,
+    "Pass its authority: sslmode=verify-full&sslrootcert=FILE in the URL, or ssl: { ca } for a pool.",
   ],
-  [/client password must be a /, "the database asks for a password, and none was given", noPassword, "NO_PASSWORD"],
+  [
+    /client password must be a /,
+    "the database asks for a password, and none was given",
+    "Put it into the URL (postgresql://user:password@host/database), the pool's options, or PGPASSWORD.",
+    "NO_PASSWORD",
+  ],
   [
     /server does not support SSL connections$/,
     "the database doesn't use TLS, and the URL or the pool requires it",

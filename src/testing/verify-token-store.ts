@@ -214,23 +214,27 @@ const storeLaws: readonly Law<StoreFixture>[] = [
 const raceLaws: readonly Law<StoreFixture>[] = [
   [
     "of many that write with the same version, or where there is no value, exactly one stores",
-    async ({ store, second, key, shortMs, outlive, workers }) => {
-      for (const ttlMs of [shortMs, shortMs, longMs]) {
-        const version = await versionOf(store, key);
-        const write = (index: number) => pick(index, store, second).write(key, `by ${index}`, ttlMs, version);
+    async ({ store, second, key, otherKey, shortMs, outlive, workers }) => {
+      const race = async (name: string): Promise<void> => {
+        const version = await versionOf(store, name);
+        const write = (index: number) => pick(index, store, second).write(name, `by ${index}`, longMs, version);
         const winner = onlyWinner(await Promise.all(times(workers, write)), (isStored) => isStored);
-        if (ttlMs === longMs) assert.equal((await store.read(key))?.value, `by ${winner}`);
-        else if (version === undefined) await outlive();
-      }
+        assert.equal((await store.read(name))?.value, `by ${winner}`);
+      };
+      for (const name of [key, key]) await race(name);
+      await store.write(otherKey, "gone", shortMs, undefined);
+      await outlive();
+      await race(otherKey);
     },
   ],
   [
     "of many that lock, also when a lock has ended, exactly one gets the lock",
-    async ({ store, second, key, shortMs, outlive, workers }) => {
-      for (const ms of [shortMs, longMs]) {
-        const lock = (index: number) => pick(index, store, second).lock(key, `${ms} ${index}`, ms);
+    async ({ store, second, key, otherKey, shortMs, outlive, workers }) => {
+      await store.lock(otherKey, "gone", shortMs);
+      await outlive();
+      for (const name of [key, otherKey]) {
+        const lock = (index: number) => pick(index, store, second).lock(name, `${index}`, longMs);
         onlyWinner(await Promise.all(times(workers, lock)), (isLocked) => isLocked);
-        if (ms === shortMs) await outlive();
       }
     },
   ],
