@@ -1,0 +1,125 @@
+import { FlowPausedError, type Journal, type PaymentFlow } from "cross-border-payments/flow";
+import { type ApiClient, apiClientKey, apiClientOf } from "../../src/api/api-client.js";
+import { later, now, sleep } from "../../src/core/clock.js";
+import { CrossBorderError } from "../../src/core/errors.js";
+import type { Defect, Fetch, Parts } from "./simulate.js";
+
+/** A part with some of its methods replaced. */
+function withMethods<T extends object>(part: T, methods: Partial<T>): T {
+  return new Proxy(part, {
+    get(target, name) {
+      if (Object.hasOwn(methods, name)) return Reflect.get(methods, name);
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+const onJournal = (change: (journal: Journal) => Partial<Journal>): Defect => ({
+  parts: ({ journal }) => ({ journal: withMethods(journal, change(journal)) }),
+});
+
+const onClient = (change: (client: ApiClient) => Partial<ApiClient>): Defect => ({
+  parts({ client }) {
+    const api = apiClientOf(client) as ApiClient;
+    return { client: Object.create(client, { [apiClientKey]: { value: withMethods(api, change(api)) } }) };
+  },
+});
+
+const onBank = (change: (parts: Parts) => Partial<Parts>): Defect => ({ parts: change });
+
+const onFlow = (change: (flow: PaymentFlow) => Partial<PaymentFlow>): Defect => ({
+  flow: (flow) => withMethods(flow, change(flow)),
+});
+
+/** Changes what comes of a payment's request, and of no other. */
+const onPayment = (change: (send: () => Promise<Response>) => Promise<Response>): Defect => ({
+  fetch: (fetch: Fetch) => (url, init) => {
+    const send = () => fetch(url, init);
+    return init.method === "POST" && url.endsWith("/payments") ? change(send) : send();
+  },
+});
+
+const refusal = () => Response.json({ error: "refused", message: "refused" }, { status: 400 });
+
+/** Mistakes that a driver, or what it works with, could make. The simulator must find each. */
+export const defects: Readonly<Record<string, Defect>> = {
+  "a claim is sent before it is stored": onJournal((journal) => ({
+    async write(key, id, state, quote) {
+      if (state.phase !== "claimed") return journal.write(key, id, state, quote);
+      void journal.write(key, id, state, quote).catch(() => {});
+      return true;
+    },
+  })),
+  "a write that fails counts as stored": onJournal((journal) => ({
+    write: (key, id, state, quote) => journal.write(key, id, state, quote).catch(() => true),
+  })),
+  "a write overwrites whatever is there": onJournal((journal) => ({
+    async write(key, id, state, quote) {
+      const entry = quote ? undefined : await journal.read(key);
+      return journal.write(key, entry ?? id, state, quote);
+    },
+  })),
+  "leases are not renewed": onJournal(() => ({ renew: async () => false })),
+  "a renewal is believed, and isn't stored": onJournal(() => ({ renew: async () => true })),
+  "a lease ends for others while its owner lives": onJournal((journal) => ({
+    async acquireAbandoned(scope, lease, after) {
+      const { entries } = await journal.list({ scope, limit: 10, after });
+      const open = entries.find(({ settled, phase }) => !settled && phase !== "quoted");
+      if (open) await journal.release(open.key, open);
+      return journal.acquireAbandoned(scope, lease, after);
+    },
+  })),
+  "the lease isn't looked at before the first byte": {
+    ...onClient((client) => ({
+      send: (operation, request, _sendBy, options) => client.send(operation, request, later(now(), 600_000), options),
+    })),
+    // A process that is late does harm only if another one sends again.
+    where: { facts: { listedWithinMs: 2_000 }, lagMs: 1_000, weather: { stall: 0.3 }, isListForbidden: false },
+  },
+  "what may have been sent is sent again": onPayment(async (send) => {
+    const response = await send().catch(() => undefined);
+    return response === undefined || response.status >= 500 ? send() : response;
+  }),
+  "an unknown outcome counts as a refusal": onPayment(async (send) => {
+    const response = await send().catch(refusal);
+    return response.status >= 500 ? refusal() : response;
+  }),
+  "a search sees nothing": {
+    fetch: (fetch) => async (url, init) => {
+      const response = await fetch(url, init);
+      return init.method === "GET" && response.status === 200 ? Response.json([]) : response;
+    },
+  },
+  "a bank that throws counts as one that declines": onBank(({ takeFunds }) => ({
+    takeFunds: async (context) => {
+      try {
+        return await takeFunds(context);
+      } catch {
+        return null;
+      }
+    },
+  })),
+  "a bank that fails to give back counts as done": onBank(({ releaseFunds }) => ({
+    releaseFunds: async (context) => {
+      try {
+        await releaseFunds(context);
+      } catch {}
+    },
+  })),
+  "the caller's signal is ignored": onFlow((flow) => ({
+    run: (key, request, { signal: _, ...options } = {}) => flow.run(key, request, options),
+    confirm: (key, { signal: _, ...options }) => flow.confirm(key, options),
+  })),
+  "a flow that stops tells that nothing was done": onFlow((flow) => ({
+    run: (key, request, options) =>
+      flow.run(key, request, options).catch((error: unknown) => {
+        if (!(error instanceof FlowPausedError)) throw error;
+        throw new CrossBorderError(error.message, { code: "timeout", effect: "none" });
+      }),
+  })),
+  "work takes nothing over": onFlow(() => ({ work: () => sleep(24 * 3_600_000) })),
+  "held flows are not searched for again": onJournal((journal) => ({
+    list: (query) => (query.phase === "held" ? Promise.resolve({ entries: [], counts: [] }) : journal.list(query)),
+  })),
+};
