@@ -3,8 +3,8 @@ import type { RequestOptions } from "../api/request-options.js";
 import { CrossBorderError } from "../core/errors.js";
 import { type PaymentIntent, type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 import { payments } from "../resources/payments.js";
+import { isSameField } from "./core/match.js";
 import { paymentInput } from "./payment-from-intent.js";
-import { isSameField } from "./same-field.js";
 
 /** What an intent has to repeat of its request. A memo moves no money: a service may shorten it. */
 const repeated = [
@@ -36,8 +36,8 @@ export async function assertPayable(
 }
 
 function assertAnswers(intent: PaymentIntent, request: PaymentIntentRequest): void {
-  const { name: operation, record: kinds } = paymentIntents.create;
-  const differing = repeated.filter((field) => !isSameField(kinds[field], intent[field], request[field]));
+  const { name: operation } = paymentIntents.create;
+  const differing = repeated.filter((field) => !isSameField(field, intent[field], request[field]));
   if (differing.length === 0) return;
   throw new CrossBorderError(
     `${operation}: the service responded with the intent of another request, which differs in ${differing.join(", ")}; no money was taken and nothing was paid`,

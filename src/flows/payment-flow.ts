@@ -9,14 +9,7 @@ import { FlowCall } from "./flow-call.js";
 import { assertFlowKey } from "./flow-key.js";
 import { type FlowGauges, GaugeReader } from "./gauges.js";
 import type { CloseReport } from "./open-work.js";
-import {
-  assertOwnPayment,
-  type FlowApproval,
-  type FlowResolution,
-  readApproval,
-  readProposal,
-  readResolution,
-} from "./operate.js";
+import { type FlowApproval, type FlowResolution, readApproval, readProposal, readResolution } from "./operate.js";
 import {
   type CloseOptions,
   type FlowQuery,
@@ -221,7 +214,6 @@ export class PaymentFlow {
         code: "flow_approval_needed",
       });
     }
-    await assertOwnPayment(this.#context, key, decision.payment);
     const decide = { step: "decide", decision, ...(revision !== undefined && { revision }) } as const;
     return this.#outcome("resolve", key, { kind: "resolve", ...decide }, options);
   }
@@ -236,7 +228,6 @@ export class PaymentFlow {
   async propose(key: string, action: ResolveAction, proposal: FlowResolution): Promise<HeldFlow> {
     assertFlowKey(key);
     const step = readProposal(action, proposal);
-    await assertOwnPayment(this.#context, key, step.decision.payment);
     return expect(await this.#call("propose", key, { kind: "resolve", ...step }, {}), "held");
   }
 
