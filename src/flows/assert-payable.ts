@@ -1,6 +1,7 @@
 import type { ApiClient } from "../api/api-client.js";
 import type { RequestOptions } from "../api/request-options.js";
 import { CrossBorderError } from "../core/errors.js";
+import { isPlainObject } from "../core/parse.js";
 import { type PaymentIntent, type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 import { payments } from "../resources/payments.js";
 import { isSameField } from "./core/match.js";
@@ -43,4 +44,9 @@ function assertAnswers(intent: PaymentIntent, request: PaymentIntentRequest): vo
     `${operation}: the service responded with the intent of another request, which differs in ${differing.join(", ")}; no money was taken and nothing was paid`,
     { code: "intent_mismatch", operation },
   );
+}
+
+/** A copy, so that it doesn't matter what becomes of the caller's object. What isn't an object is refused later. */
+export function ownRequest(request: PaymentIntentRequest): PaymentIntentRequest {
+  return isPlainObject(request) ? { ...request } : request;
 }

@@ -10,7 +10,7 @@ import { type Config, limits } from "./core/state.js";
 import type { ReleaseFundsByKey, TakeFundsByKey } from "./funds.js";
 import type { Journal, ScopeFilter } from "./journal.js";
 import { OpenWork } from "./open-work.js";
-import { flowOptions, journalMethods, type PaymentFlowOptions, type ServiceFacts } from "./options.js";
+import { flowOptions, journalMethods, type PaymentFlowOptions } from "./options.js";
 import { timedJournal } from "./timed-journal.js";
 
 /** What the methods of a `PaymentFlow` work with. */
@@ -64,17 +64,10 @@ export function toOperatorContext(given: PaymentFlowOptions): FlowContext {
     readBackDelayMs,
     clockSkewMs,
     tokensFollowTime,
-    config: { readBacks, bankSkewMs, ...limits, facts: definedOf(facts) },
+    config: { readBacks, bankSkewMs, ...limits, facts },
     people: decisions.people,
     circuitBreaker: circuitBreaker === false ? undefined : new CircuitBreaker(circuitBreaker),
     reporter,
     openWork: new OpenWork(),
-  };
-}
-
-function definedOf({ listedWithinMs, singleUseIntents }: ServiceFacts): Config["facts"] {
-  return {
-    ...(listedWithinMs !== undefined && { listedWithinMs }),
-    ...(singleUseIntents !== undefined && { singleUseIntents }),
   };
 }

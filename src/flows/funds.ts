@@ -82,14 +82,3 @@ export function readFlowFunds(returned: unknown, latestMs: number): FlowFunds | 
 function isTime(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) > 0;
 }
-
-/** A frozen copy of JSON data, which a function of the bank can't change. */
-export function frozenCopy<T>(value: T): T {
-  return deepFreeze(structuredClone(value));
-}
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value !== "object" || value === null) return value;
-  for (const item of Object.values(value)) deepFreeze(item);
-  return Object.freeze(value);
-}

@@ -4,7 +4,6 @@ import { Deadline, Ended } from "../core/deadline.js";
 import { JournalError } from "../core/errors.js";
 import type { FlowPhase } from "../events/events.js";
 import type { FlowContext } from "./context.js";
-import type { PhaseCount } from "./journal.js";
 import { type FlowCounts, isIn, type StoredFlows, toCounts } from "./status.js";
 
 /** Phases in which a flow waits for something: for its next step, or for an operator. */
@@ -93,27 +92,19 @@ export class GaugeReader {
   }
 }
 
-const waitingPhases = [
-  "funds-requested",
-  "claimed",
-  "unknown",
-  "refused",
-  "held",
-] as const satisfies readonly WaitingPhase[];
-
 async function readStored({ journal, scope }: Pick<StoredFlows, "journal" | "scope">): Promise<StoredGauges> {
   const { counts } = await journal.list({ scope, limit: 0, counts: true });
   const own = counts.filter((count) => isIn(scope, count));
   const { elsewhere, ...phases }: FlowCounts = toCounts(counts, scope);
-  return { phases, oldestMs: oldestOf(own), unowned: own.reduce((sum, { unowned }) => sum + unowned, 0), elsewhere };
+  const oldest = { "funds-requested": 0, claimed: 0, unknown: 0, refused: 0, held: 0 };
+  for (const { phase, oldestMs } of own) {
+    if (isWaiting(oldest, phase)) oldest[phase] = Math.max(oldest[phase], oldestMs);
+  }
+  return { phases, oldestMs: oldest, unowned: own.reduce((sum, { unowned }) => sum + unowned, 0), elsewhere };
 }
 
-function oldestOf(own: readonly PhaseCount[]): Readonly<Record<WaitingPhase, number>> {
-  const oldest = waitingPhases.map((wanted) => {
-    const ages = own.flatMap(({ phase, oldestMs }) => (phase === wanted ? [oldestMs] : []));
-    return [wanted, Math.max(0, ...ages)];
-  });
-  return Object.fromEntries(oldest) as Record<WaitingPhase, number>;
+function isWaiting(oldest: Record<WaitingPhase, number>, phase: string): phase is WaitingPhase {
+  return Object.hasOwn(oldest, phase);
 }
 
 function toError(error: unknown): Error {

@@ -3,7 +3,6 @@ import { InvalidArgumentError } from "../core/errors.js";
 import { type CheckTable, isBoolean, isPlainObject, isPositiveInteger, isText, parseOptions } from "../core/parse.js";
 import type { Payment } from "../resources/payments.js";
 import type { Decision, Resolution } from "./core/state.js";
-import { frozenCopy } from "./funds.js";
 import type { ResolveAction } from "./outcome.js";
 
 /** An operator's decision about a held flow, for the record. */
@@ -93,7 +92,7 @@ export function readResolution(
     by: read.by.trim(),
     why,
     atMs: clock.wallMs(),
-    ...(payment && { payment: frozenCopy(payment) }),
+    ...(payment && { payment: structuredClone(payment) }),
     ...(withoutProof && { withoutProof }),
   };
   return { decision, revision: read.revision };

@@ -8,7 +8,7 @@ import type { FlowContext } from "./context.js";
 import { isAnother } from "./core/match.js";
 import type { Event, Funds, FundsRequested, Refused, Response, Sent, Signed } from "./core/state.js";
 import type { FlowCall } from "./flow-call.js";
-import { frozenCopy, readFlowFunds } from "./funds.js";
+import { readFlowFunds } from "./funds.js";
 import { toRefusal } from "./outcome.js";
 import { paymentInput } from "./payment-from-intent.js";
 import { isPassing, toFailure, toResponse, toServiceRefusal } from "./responses.js";
@@ -33,7 +33,7 @@ export class Outside {
   async takeFunds(flow: FundsRequested): Promise<Funds | null> {
     const { takeFunds, circuitBreaker, config, leaseMs } = this.#context;
     if (flow.signed === undefined) circuitBreaker?.assertClosed();
-    const intent = frozenCopy(flow.intent);
+    const intent = structuredClone(flow.intent);
     const returned: unknown = await this.#call.race(() => takeFunds({ key: this.#key, intent }), leaseMs);
     const funds = readFlowFunds(returned, clock.wallMs() + config.bankSkewMs);
     const claimed = flow.signed?.senderGatewayTransactionId;
@@ -48,7 +48,7 @@ export class Outside {
   async releaseFunds(flow: Refused): Promise<Happened> {
     const { releaseFunds, leaseMs } = this.#context;
     const { senderGatewayTransactionId } = flow.signed;
-    const intent = frozenCopy(flow.intent);
+    const intent = structuredClone(flow.intent);
     const refusal = toRefusal(flow.refusal);
     await this.#call.race(() => releaseFunds({ key: this.#key, intent, senderGatewayTransactionId, refusal }), leaseMs);
     return { is: "done" };

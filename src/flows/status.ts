@@ -7,7 +7,7 @@ import type { HistoryStep } from "./core/history.js";
 import { openReason } from "./core/reasons.js";
 import { isOutcome } from "./core/steps.js";
 import type { FlowScope, JournalEntry, PhaseCount, ScopeFilter } from "./journal.js";
-import { type Claim, type FlowOutcome, type HeldFlow, toHeld, toOutcome } from "./outcome.js";
+import { type Claim, type FlowOutcome, type HeldFlow, toOutcome } from "./outcome.js";
 
 export type { HistoryStep } from "./core/history.js";
 
@@ -93,16 +93,11 @@ export async function readDetails(context: StoredFlows, key: string): Promise<Fl
   if (entry.prunedAtMs !== undefined) return { ...prunedItem(entry), isWaiting: false, history: [] };
   const stored = await context.codec.decode(entry);
   const { flow, history } = stored;
-  const { senderGatewayTransactionId, ...claim } = ("signed" in flow && flow.signed) || noClaim;
-  return {
-    ...itemOf(entry, stored),
-    isWaiting: flow.phase === "held",
-    history,
-    ...(senderGatewayTransactionId !== undefined && { senderGatewayTransactionId, claim }),
-  };
+  const details = { ...itemOf(entry, stored), isWaiting: flow.phase === "held", history };
+  if (!("signed" in flow && flow.signed)) return details;
+  const { senderGatewayTransactionId, ...claim } = flow.signed;
+  return { ...details, senderGatewayTransactionId, claim };
 }
-
-const noClaim = { senderGatewayTransactionId: undefined, path: "", body: "", signature: "" };
 
 async function toItem(context: StoredFlows, entry: JournalEntry): Promise<FlowListItem> {
   assertOwnEntry(context, entry);
@@ -140,25 +135,28 @@ export function isExpired({ expiresAtMs, readAtMs }: JournalEntry): boolean {
   return expiresAtMs !== undefined && expiresAtMs <= readAtMs;
 }
 
-/**
- * Flows by key, of one phase or of all.
- *
- * @throws {AggregateError} if flows can't be read, after all others.
- */
-export function listFlows(
+/** See `PaymentFlow.list`. One unreadable flow hides no other: what was wrong comes at the end. */
+export async function* listFlows(
   context: StoredFlows,
-  query: { readonly phase?: FlowPhase | undefined; readonly after?: string | undefined },
+  { phase, after }: { readonly phase?: FlowPhase | undefined; readonly after?: string | undefined },
 ): AsyncGenerator<FlowListItem, void, undefined> {
-  return readAll(context, query.phase, query.after, (entry) => toItem(context, entry));
+  const failures: CrossBorderError[] = [];
+  for await (const entry of entriesOf(context, phase, after)) {
+    try {
+      yield await toItem(context, entry);
+    } catch (error) {
+      if (!(error instanceof CrossBorderError)) throw error;
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw new AggregateError(failures, failures.map(({ message }) => message).join("\n"));
 }
 
-/** See `PaymentFlow.held`. @throws {AggregateError} if flows can't be read, after all others. */
-export function heldFlows(context: StoredFlows): AsyncGenerator<HeldFlow & WaitingSince, void, undefined> {
-  return readAll(context, "held", undefined, async (entry) => {
-    const { key, revision, createdAtMs, updatedAtMs: sinceMs } = entry;
-    const { flow } = await context.codec.decode(entry);
-    return flow.phase === "held" ? { ...toHeld(key, flow, revision), createdAtMs, sinceMs } : undefined;
-  });
+/** See `PaymentFlow.held`. */
+export async function* heldFlows(context: StoredFlows): AsyncGenerator<HeldFlow & WaitingSince, void, undefined> {
+  for await (const { outcome, createdAtMs, sinceMs } of listFlows(context, { phase: "held" })) {
+    if (outcome?.status === "held") yield { ...outcome, createdAtMs, sinceMs };
+  }
 }
 
 /** See `PaymentFlow.counts`. */
@@ -175,26 +173,6 @@ export function toCounts(counts: readonly PhaseCount[], scope: ScopeFilter): Flo
     ...(Object.fromEntries(phases) as Record<FlowPhase, number>),
     elsewhere: total((count) => !isIn(scope, count) && (!count.settled || count.phase === "held")),
   };
-}
-
-/** One unreadable flow hides no other: what was wrong comes at the end. */
-async function* readAll<T>(
-  context: StoredFlows,
-  phase: string | undefined,
-  from: string | undefined,
-  read: (entry: JournalEntry) => Promise<T | undefined>,
-): AsyncGenerator<T, void, undefined> {
-  const failures: CrossBorderError[] = [];
-  for await (const entry of entriesOf(context, phase, from)) {
-    try {
-      const value = await read(entry);
-      if (value !== undefined) yield value;
-    } catch (error) {
-      if (!(error instanceof CrossBorderError)) throw error;
-      failures.push(error);
-    }
-  }
-  if (failures.length > 0) throw new AggregateError(failures, failures.map(({ message }) => message).join("\n"));
 }
 
 /** The flows of one phase or of all, by key, without tombstones. */

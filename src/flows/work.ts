@@ -76,15 +76,11 @@ export class Work {
     };
     // A caller that stops reading leaves flows running.
     all.then(end, end);
-    for (;;) {
-      const next = finished.shift();
-      if (next?.error !== undefined) failures.push(next.error);
-      if (next?.outcome !== undefined) yield next.outcome;
-      if (next !== undefined) continue;
-      if (isOver) break;
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
+    while (!isOver || finished.length > 0) {
+      const { outcome, error } = finished.shift() ?? {};
+      if (outcome !== undefined) yield outcome;
+      else if (error !== undefined) failures.push(error);
+      else if (!isOver) await new Promise<void>((resolve) => (wake = resolve));
     }
     await all;
     if (failures.length > 0) throw new AggregateError(failures, failures.map(messageOf).join("\n"));

@@ -109,7 +109,7 @@ export const defects: Readonly<Record<string, Defect>> = {
   })),
   "the caller's signal is ignored": onFlow((flow) => ({
     run: (key, request, { signal: _, ...options } = {}) => flow.run(key, request, options),
-    confirm: (key, { signal: _, ...options }) => flow.confirm(key, options),
+    confirm: (key, confirmed, { signal: _, ...options } = {}) => flow.confirm(key, confirmed, options),
   })),
   "a flow that stops tells that nothing was done": onFlow((flow) => ({
     run: (key, request, options) =>
