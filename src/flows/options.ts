@@ -14,8 +14,8 @@ import {
 } from "../core/parse.js";
 import type { FlowEvents, FlowPhase } from "../events/events.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
-import type { CircuitBreakerOptions } from "./circuit-breaker.js";
 import { allPhases, type FlowCipher } from "./codec.js";
+import type { CircuitBreakerOptions } from "./context.js";
 import type { ReleaseFundsByKey, TakeFundsByKey } from "./funds.js";
 import type { Journal } from "./journal.js";
 import type { PayOutcome, TakeFunds } from "./pay.js";

@@ -9,9 +9,7 @@ import {
   paymentIntents,
 } from "../resources/payment-intents.js";
 import { isSettledBadly, type Payment, payments } from "../resources/payments.js";
-import { assertPayable, ownRequest } from "./assert-payable.js";
-import { readFundsTaken } from "./funds.js";
-import { paymentInput } from "./payment-from-intent.js";
+import { assertPayable, ownRequest, paymentInput, readFundsTaken } from "./funds.js";
 
 /**
  * Shows the intent to the sender and takes the money from the sender's account; returns `null` when the sender declines.

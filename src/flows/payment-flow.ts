@@ -1,14 +1,12 @@
 import { describeValue } from "../core/describe.js";
 import { InvalidArgumentError, traceFrom } from "../core/errors.js";
 import { type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
-import { ownRequest } from "./assert-payable.js";
 import { type FlowContext, toFlowContext } from "./context.js";
 import type { Call } from "./core/state.js";
 import { Driver } from "./driver.js";
-import { FlowCall } from "./flow-call.js";
-import { assertFlowKey } from "./flow-key.js";
-import { type FlowGauges, GaugeReader } from "./gauges.js";
-import type { CloseReport } from "./open-work.js";
+import { type CloseReport, FlowCall } from "./flow-call.js";
+import { ownRequest } from "./funds.js";
+import { assertFlowKey } from "./journal.js";
 import { type FlowApproval, type FlowResolution, readApproval, readProposal, readResolution } from "./operate.js";
 import {
   type CloseOptions,
@@ -27,13 +25,15 @@ import {
   workOptions,
 } from "./options.js";
 import type { DeclinedFlow, FlowOutcome, HeldFlow, QuotedFlow, ResolveAction } from "./outcome.js";
-import { type FlowOperation, follow, toResult } from "./result.js";
+import { type FlowOperation, follow, toResult } from "./reports.js";
 import {
   countFlows,
   type FlowCounts,
   type FlowDetails,
+  type FlowGauges,
   type FlowListItem,
   type FlowStatus,
+  GaugeReader,
   heldFlows,
   listFlows,
   readDetails,

@@ -2,15 +2,12 @@ import { now } from "../core/clock.js";
 import { Deadline } from "../core/deadline.js";
 import { nextDelayMs } from "../core/retry.js";
 import type { FlowContext } from "./context.js";
-import { type Driven, Driver } from "./driver.js";
-import { FlowCall } from "./flow-call.js";
-import type { WorkGauges } from "./gauges.js";
+import { askJournal, type Driven, Driver } from "./driver.js";
+import { FlowCall, Slots } from "./flow-call.js";
 import type { JournalEntry } from "./journal.js";
-import { askJournal } from "./lease.js";
 import type { FlowOutcome } from "./outcome.js";
-import { type FlowOperation, follow, toResult } from "./result.js";
-import { Slots } from "./slots.js";
-import { entriesOf } from "./status.js";
+import { type FlowOperation, follow, toResult } from "./reports.js";
+import { entriesOf, type WorkGauges } from "./status.js";
 
 /** What became of a flow that was taken over, or searched for again. */
 interface Recovered {
