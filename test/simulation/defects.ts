@@ -15,25 +15,29 @@ function withMethods<T extends object>(part: T, methods: Partial<T>): T {
   });
 }
 
-const onJournal = (change: (journal: Journal) => Partial<Journal>): Defect => ({
+const onJournal = (seed: number, change: (journal: Journal) => Partial<Journal>): Defect => ({
+  seed,
   parts: ({ journal }) => ({ journal: withMethods(journal, change(journal)) }),
 });
 
-const onClient = (change: (client: ApiClient) => Partial<ApiClient>): Defect => ({
+const onClient = (seed: number, change: (client: ApiClient) => Partial<ApiClient>): Defect => ({
+  seed,
   parts({ client }) {
     const api = apiClientOf(client) as ApiClient;
     return { client: Object.create(client, { [apiClientKey]: { value: withMethods(api, change(api)) } }) };
   },
 });
 
-const onBank = (change: (parts: Parts) => Partial<Parts>): Defect => ({ parts: change });
+const onBank = (seed: number, change: (parts: Parts) => Partial<Parts>): Defect => ({ seed, parts: change });
 
-const onFlow = (change: (flow: PaymentFlow) => Partial<PaymentFlow>): Defect => ({
+const onFlow = (seed: number, change: (flow: PaymentFlow) => Partial<PaymentFlow>): Defect => ({
+  seed,
   flow: (flow) => withMethods(flow, change(flow)),
 });
 
 /** Changes what comes of a payment's request, and of no other. */
-const onPayment = (change: (send: () => Promise<Response>) => Promise<Response>): Defect => ({
+const onPayment = (seed: number, change: (send: () => Promise<Response>) => Promise<Response>): Defect => ({
+  seed,
   fetch: (fetch: Fetch) => (url, init) => {
     const send = () => fetch(url, init);
     return init.method === "POST" && url.endsWith("/payments") ? change(send) : send();
@@ -44,25 +48,25 @@ const refusal = () => Response.json({ error: "refused", message: "refused" }, { 
 
 /** Mistakes that a driver, or what it works with, could make. The simulator must find each. */
 export const defects: Readonly<Record<string, Defect>> = {
-  "a claim is sent before it is stored": onJournal((journal) => ({
+  "a claim is sent before it is stored": onJournal(38, (journal) => ({
     async write(key, id, state, quote) {
       if (state.phase !== "claimed") return journal.write(key, id, state, quote);
       void journal.write(key, id, state, quote).catch(() => {});
       return true;
     },
   })),
-  "a write that fails counts as stored": onJournal((journal) => ({
+  "a write that fails counts as stored": onJournal(36, (journal) => ({
     write: (key, id, state, quote) => journal.write(key, id, state, quote).catch(() => true),
   })),
-  "a write overwrites whatever is there": onJournal((journal) => ({
+  "a write overwrites whatever is there": onJournal(13, (journal) => ({
     async write(key, id, state, quote) {
       const entry = quote ? undefined : await journal.read(key);
       return journal.write(key, entry ?? id, state, quote);
     },
   })),
-  "leases are not renewed": onJournal(() => ({ renew: async () => false })),
-  "a renewal is believed, and isn't stored": onJournal(() => ({ renew: async () => true })),
-  "a lease ends for others while its owner lives": onJournal((journal) => ({
+  "leases are not renewed": onJournal(2, () => ({ renew: async () => false })),
+  "a renewal is believed, and isn't stored": onJournal(15, () => ({ renew: async () => true })),
+  "a lease ends for others while its owner lives": onJournal(1, (journal) => ({
     async acquireAbandoned(scope, lease, after) {
       const { entries } = await journal.list({ scope, limit: 10, after });
       const open = entries.find(({ settled, phase }) => !settled && phase !== "quoted");
@@ -71,27 +75,28 @@ export const defects: Readonly<Record<string, Defect>> = {
     },
   })),
   "the lease isn't looked at before the first byte": {
-    ...onClient((client) => ({
+    ...onClient(6, (client) => ({
       send: (operation, request, _sendBy, options) => client.send(operation, request, later(now(), 600_000), options),
     })),
     // A process that is late does harm only if another one sends again.
     where: { facts: { listedWithinMs: 2_000 }, lagMs: 1_000, weather: { stall: 0.3 }, isListForbidden: false },
   },
-  "what may have been sent is sent again": onPayment(async (send) => {
+  "what may have been sent is sent again": onPayment(25, async (send) => {
     const response = await send().catch(() => undefined);
     return response === undefined || response.status >= 500 ? send() : response;
   }),
-  "an unknown outcome counts as a refusal": onPayment(async (send) => {
+  "an unknown outcome counts as a refusal": onPayment(7, async (send) => {
     const response = await send().catch(refusal);
     return response.status >= 500 ? refusal() : response;
   }),
   "a search sees nothing": {
+    seed: 27,
     fetch: (fetch) => async (url, init) => {
       const response = await fetch(url, init);
       return init.method === "GET" && response.status === 200 ? Response.json([]) : response;
     },
   },
-  "a bank that throws counts as one that declines": onBank(({ takeFunds }) => ({
+  "a bank that throws counts as one that declines": onBank(3, ({ takeFunds }) => ({
     takeFunds: async (context) => {
       try {
         return await takeFunds(context);
@@ -100,26 +105,26 @@ export const defects: Readonly<Record<string, Defect>> = {
       }
     },
   })),
-  "a bank that fails to give back counts as done": onBank(({ releaseFunds }) => ({
+  "a bank that fails to give back counts as done": onBank(64, ({ releaseFunds }) => ({
     releaseFunds: async (context) => {
       try {
         await releaseFunds(context);
       } catch {}
     },
   })),
-  "the caller's signal is ignored": onFlow((flow) => ({
+  "the caller's signal is ignored": onFlow(17, (flow) => ({
     run: (key, request, { signal: _, ...options } = {}) => flow.run(key, request, options),
     confirm: (key, confirmed, { signal: _, ...options } = {}) => flow.confirm(key, confirmed, options),
   })),
-  "a flow that stops tells that nothing was done": onFlow((flow) => ({
+  "a flow that stops tells that nothing was done": onFlow(13, (flow) => ({
     run: (key, request, options) =>
       flow.run(key, request, options).catch((error: unknown) => {
         if (!(error instanceof FlowPausedError)) throw error;
         throw new CrossBorderError(error.message, { code: "timeout", effect: "none" });
       }),
   })),
-  "work takes nothing over": onFlow(() => ({ work: () => sleep(24 * 3_600_000) })),
-  "held flows are not searched for again": onJournal((journal) => ({
+  "work takes nothing over": onFlow(3, () => ({ work: () => sleep(24 * 3_600_000) })),
+  "held flows are not searched for again": onJournal(61, (journal) => ({
     list: (query) => (query.phase === "held" ? Promise.resolve({ entries: [], counts: [] }) : journal.list(query)),
   })),
 };

@@ -1,4 +1,5 @@
-import { CrossBorderClient, CrossBorderError } from "cross-border-payments";
+import { sign } from "node:crypto";
+import { CrossBorderClient, CrossBorderError, type RequestSigner } from "cross-border-payments";
 import {
   type FlowDetails,
   type Journal,
@@ -58,9 +59,17 @@ export async function simulate(seed: number, defect: Defect = {}): Promise<Repor
   }
 }
 
+/** Signs at once. Node's thread pool would take real time. */
+const signer: RequestSigner = {
+  publicKey: keyPairOf("gateway").publicKey,
+  sign: async (text) => sign("sha256", text, keyPairOf("gateway").privateKey),
+};
+
 const leaseMs = 10_000;
 /** Once faults have stopped, a call that is to stop ends within this time, and every flow settles within the next one. */
 const stopMs = 120_000;
+/** What was on its way has arrived after this time. */
+const lateMs = 65_000;
 const settleMs = 1_200_000;
 
 interface Process {
@@ -115,7 +124,8 @@ class Simulation {
     this.#world.note("faults stop, and callers lose their patience");
     this.#world.isCalm = true;
     for (const call of this.#calls) call.abort();
-    await time.run(faultsMs + stopMs);
+    await time.run(faultsMs + lateMs);
+    await time.run(faultsMs + stopMs, () => this.#calls.size === 0);
     for (const { key, name } of this.#calls) this.#breaks(key, `6 ${name} doesn't stop`);
     await time.run(faultsMs + settleMs, () => keys.every((key) => this.#isDone(key)));
     await this.#close();
@@ -170,7 +180,7 @@ class Simulation {
     const client = new CrossBorderClient({
       baseUrl: "https://service.test",
       auth: { accessToken: token },
-      signingKey: keyPairOf("gateway").privateKey,
+      signingKey: signer,
       timeoutMs: 20_000,
       fetch: this.#defect.fetch?.(send) ?? send,
     });
