@@ -11,7 +11,7 @@ import { type Config, limits } from "./core/state.js";
 import { OpenWork } from "./flow-call.js";
 import type { ReleaseFundsByKey, TakeFundsByKey } from "./funds.js";
 import { type Journal, type ScopeFilter, timedJournal } from "./journal.js";
-import { flowOptions, journalMethods, type PaymentFlowOptions } from "./options.js";
+import { type CircuitBreakerOptions, flowOptions, journalMethods, type PaymentFlowOptions } from "./options.js";
 
 /** What the methods of a `PaymentFlow` work with. */
 export interface FlowContext {
@@ -70,14 +70,6 @@ export function toOperatorContext(given: PaymentFlowOptions): FlowContext {
     reporter,
     openWork: new OpenWork(),
   };
-}
-
-/** When the money of new payments is no longer asked for, and for how long. */
-export interface CircuitBreakerOptions {
-  /** After how many payments in a row whose outcome is unknown. Default: 5. */
-  readonly opensAfter?: number | undefined;
-  /** How long the first pause lasts, in milliseconds; each one after it twice as long, up to 10 min. Default: 30,000. */
-  readonly pauseMs?: number | undefined;
 }
 
 /**

@@ -3,11 +3,11 @@ import { InvalidArgumentError, JournalError } from "../core/errors.js";
 import { isOpenPhase, type StoredFlow, stepTo } from "./codec.js";
 import type { FlowContext } from "./context.js";
 import { next, resume, start } from "./core/next.js";
-import type { Call, Claimed, Command, Entry, Event, Flow, FundsRequested, Result, State, Step } from "./core/state.js";
+import type { Call, Claimed, Command, Entry, Event, Flow, FundsRequested, State, Step } from "./core/state.js";
 import type { FlowCall } from "./flow-call.js";
 import type { Journal, JournalEntry, LeaseId, LeaseRequest } from "./journal.js";
 import { type Happened, Outside, toFailure } from "./outside.js";
-import { FlowSteps } from "./reports.js";
+import { type Driven, FlowSteps } from "./reports.js";
 import { assertOwnEntry, isExpired } from "./status.js";
 
 /** Waits between the copies of what a journal is asked for. */
@@ -94,16 +94,6 @@ export class Lease {
       if (await this.#journal.renew(this.#key, this.id, this.#leaseMs)) this.#renewedAt = requestedAt;
     } catch {}
   }
-}
-
-/** What became of a call. */
-export interface Driven {
-  readonly result: Result;
-  /** The newest state that the call has seen or stored. */
-  readonly flow: Flow | undefined;
-  readonly revision: number;
-  /** Of a quote. */
-  readonly expiresAtMs: number;
 }
 
 /** Runs the commands of the core for one key: over the journal, the client, and the bank's functions. */

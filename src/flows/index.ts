@@ -7,7 +7,6 @@ export type { TokenHold } from "../api/api-client.js";
 export { type FundsTaken, JournalError } from "../core/errors.js";
 export type { DecisionEvent, FlowEvent, FlowEvents, FlowPhase } from "../events/events.js";
 export type { FlowCipher } from "./codec.js";
-export type { CircuitBreakerOptions } from "./context.js";
 export type { Action, Decision, Fact, Funds, Phase } from "./core/state.js";
 export type { CloseReport } from "./flow-call.js";
 export type { FlowFunds, ReleaseFundsByKey, TakeFundsByKey } from "./funds.js";
@@ -30,6 +29,7 @@ export { finalPhases } from "./journal.js";
 export { MemoryJournal, type MemoryJournalOptions } from "./memory-journal.js";
 export type { FlowApproval, FlowResolution } from "./operate.js";
 export type {
+  CircuitBreakerOptions,
   CloseOptions,
   DecisionOptions,
   FlowClient,

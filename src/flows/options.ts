@@ -15,7 +15,6 @@ import {
 import type { FlowEvents, FlowPhase } from "../events/events.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 import { allPhases, type FlowCipher } from "./codec.js";
-import type { CircuitBreakerOptions } from "./context.js";
 import type { ReleaseFundsByKey, TakeFundsByKey } from "./funds.js";
 import type { Journal } from "./journal.js";
 import type { PayOutcome, TakeFunds } from "./pay.js";
@@ -78,6 +77,14 @@ export interface PaymentFlowOptions {
   readonly cipher?: FlowCipher | undefined;
   /** Name of this process, for operators. Default: a random one. */
   readonly owner?: string | undefined;
+}
+
+/** When the money of new payments is no longer asked for, and for how long. */
+export interface CircuitBreakerOptions {
+  /** After how many payments in a row whose outcome is unknown. Default: 5. */
+  readonly opensAfter?: number | undefined;
+  /** How long the first pause lasts, in milliseconds; each one after it twice as long, up to 10 min. Default: 30,000. */
+  readonly pauseMs?: number | undefined;
 }
 
 /** Who decides about held flows. */

@@ -5,9 +5,18 @@ import type { FlowEvent } from "../events/events.js";
 import type { Reporter } from "../events/reporter.js";
 import { payments } from "../resources/payments.js";
 import { openReason, refusals } from "./core/reasons.js";
-import type { Failure, Flow, Held, Paid, Resolution, Words } from "./core/state.js";
-import type { Driven } from "./driver.js";
+import type { Failure, Flow, Held, Paid, Resolution, Result, Words } from "./core/state.js";
 import { type FlowOutcome, FlowPausedError, type QuotedFlow, toOutcome } from "./outcome.js";
+
+/** What became of a call. */
+export interface Driven {
+  readonly result: Result;
+  /** The newest state that the call has seen or stored. */
+  readonly flow: Flow | undefined;
+  readonly revision: number;
+  /** Of a quote. */
+  readonly expiresAtMs: number;
+}
 
 /** What a `PaymentFlow` is asked to do for a key. */
 export type FlowOperation =

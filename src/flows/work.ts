@@ -2,11 +2,11 @@ import { now } from "../core/clock.js";
 import { Deadline } from "../core/deadline.js";
 import { nextDelayMs } from "../core/retry.js";
 import type { FlowContext } from "./context.js";
-import { askJournal, type Driven, Driver } from "./driver.js";
+import { askJournal, Driver } from "./driver.js";
 import { FlowCall, Slots } from "./flow-call.js";
 import type { JournalEntry } from "./journal.js";
 import type { FlowOutcome } from "./outcome.js";
-import { type FlowOperation, follow, toResult } from "./reports.js";
+import { type Driven, type FlowOperation, follow, toResult } from "./reports.js";
 import { entriesOf, type WorkGauges } from "./status.js";
 
 /** What became of a flow that was taken over, or searched for again. */
