@@ -55,6 +55,7 @@ const timers = [
   "test/auth/{end-session,shared-session,store-entry,token-endpoint,token-manager}.test.ts",
   "test/http/{call,check-health,http-client-endings,http-client-methods}.test.ts",
   "test/core/deadline.test.ts",
+  "test/simulation/*.test.ts",
 ];
 /** Tests that measure the memory of their process, which they need for themselves. */
 const alone = ["test/sandbox/login.test.ts", "test/wire/{body-chunks,compression}.test.ts"];

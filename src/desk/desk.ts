@@ -1,8 +1,8 @@
 import { clock } from "../core/clock.js";
 import { CrossBorderError, InvalidArgumentError } from "../core/errors.js";
 import { foldedName } from "../flows/core/operators.js";
-import { FlowPausedError } from "../flows/flow-paused-error.js";
 import type { FlowResolution } from "../flows/operate.js";
+import { FlowPausedError } from "../flows/outcome.js";
 import type { FlowDetails } from "../flows/status.js";
 import type { Payment } from "../resources/payments.js";
 import { type CheckedDeskOptions, type OperatorDeskOptions, readDeskOptions } from "./desk-options.js";

@@ -1,8 +1,9 @@
 import { CrossBorderError } from "../core/errors.js";
+import type { PaymentIntent, PaymentIntentRequest } from "../resources/payment-intents.js";
+import type { Payment } from "../resources/payments.js";
 import { parseJsonObject } from "../wire/response.js";
-import { type HistoryStep, withStep } from "./core/history.js";
-import type { Flow, Phase } from "./core/state.js";
-import { type EarlierFlow, fromEarlier } from "./earlier-flows.js";
+import type { Decision, Flow, Phase, Refusal, Signed } from "./core/state.js";
+import { type HistoryStep, withStep } from "./core/steps.js";
 import type { FlowScope, JournalEntry, JournalState } from "./journal.js";
 
 /** Encrypts what a journal stores. Both functions may be asynchronous; `decrypt` must return exactly what `encrypt` was given. */
@@ -108,4 +109,41 @@ function unreadable(key: string, cause?: unknown): CrossBorderError {
     `the journal's entry for key ${JSON.stringify(key)} can't be read: it was written with another cipher, by another program, by another version of this library, or for another key`,
     { code: "flow_unreadable", effect: "possible", cause },
   );
+}
+
+/** What release 0.3.0 stored of a flow that was settled or held. */
+export interface EarlierFlow {
+  readonly phase: string;
+  readonly request: PaymentIntentRequest;
+  readonly intent?: PaymentIntent;
+  readonly senderGatewayTransactionId?: string;
+  readonly claims?: readonly (Pick<Signed, "path" | "body" | "signature"> & { readonly isRefused?: true })[];
+  readonly decisions?: readonly (Decision & { readonly step?: string })[];
+  readonly payment?: Payment;
+  readonly refusal?: Refusal;
+  /** Why it was held, or its quote cancelled. */
+  readonly reason?: string;
+}
+
+/** The same flow as it is stored now; `undefined` if it is open, or held without a claim: release 0.3.0 must finish it. */
+export function fromEarlier(earlier: EarlierFlow, begunAtMs: number): Flow | undefined {
+  const { phase, request, intent, payment, refusal, reason = "", claims = [] } = earlier;
+  const signed = signedOf(earlier);
+  const decisions = (earlier.decisions ?? []).filter(({ step }) => step === undefined || step === "approved");
+  const kept = { ...(signed && { signed }), ...(decisions.length > 0 && { decisions }) };
+  if (phase === "rejected" && refusal) return { phase, request, refusal, ...(intent && { intent }), ...kept };
+  if (intent === undefined) return undefined;
+  if (phase === "declined") return { phase, request, intent, ...(reason && { reason }) };
+  const tries = { open: Math.max(1, claims.length), unauthorized: 0, throttled: 0, unread: 0, repeated: 0 };
+  const begun = { request, intent, begunAtMs, tries, ...kept };
+  if (phase === "paid" && payment) return { ...begun, phase, payment };
+  if (phase !== "held" || signed === undefined) return undefined;
+  return { ...begun, signed, phase, why: "not-found", said: { code: "outcome_unknown", message: reason } };
+}
+
+function signedOf({ senderGatewayTransactionId, claims = [] }: EarlierFlow): Signed | undefined {
+  const claim = claims.findLast(({ isRefused }) => isRefused !== true) ?? claims.at(-1);
+  if (senderGatewayTransactionId === undefined || claim === undefined) return undefined;
+  const { path, body, signature } = claim;
+  return { senderGatewayTransactionId, path, body, signature };
 }

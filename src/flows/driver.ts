@@ -1,25 +1,99 @@
-import { clock, now, type Timestamp } from "../core/clock.js";
-import { InvalidArgumentError } from "../core/errors.js";
+import { clock, later, now, sleep, surelyLeftMs, type Timer, type Timestamp } from "../core/clock.js";
+import { InvalidArgumentError, JournalError } from "../core/errors.js";
 import { isOpenPhase, type StoredFlow, stepTo } from "./codec.js";
 import type { FlowContext } from "./context.js";
 import { next, resume, start } from "./core/next.js";
-import type { Call, Claimed, Command, Entry, Event, Flow, FundsRequested, Result, State, Step } from "./core/state.js";
+import type { Call, Claimed, Command, Entry, Event, Flow, FundsRequested, State, Step } from "./core/state.js";
 import type { FlowCall } from "./flow-call.js";
-import { FlowSteps } from "./flow-steps.js";
-import type { JournalEntry, LeaseRequest } from "./journal.js";
-import { askJournal, Lease } from "./lease.js";
-import { type Happened, Outside } from "./outside.js";
-import { toFailure } from "./responses.js";
+import type { Journal, JournalEntry, LeaseId, LeaseRequest } from "./journal.js";
+import { type Happened, Outside, toFailure } from "./outside.js";
+import { type Driven, FlowSteps } from "./reports.js";
 import { assertOwnEntry, isExpired } from "./status.js";
 
-/** What became of a call. */
-export interface Driven {
-  readonly result: Result;
-  /** The newest state that the call has seen or stored. */
-  readonly flow: Flow | undefined;
-  readonly revision: number;
-  /** Of a quote. */
-  readonly expiresAtMs: number;
+/** Waits between the copies of what a journal is asked for. */
+const repeatDelaysMs = [50, 250, 1_000, 2_000] as const;
+
+/**
+ * Asks a journal, and repeats what failed, or whose fate is unknown, word for word: each method knows its own repetition.
+ *
+ * @throws {JournalError} if that leads nowhere.
+ */
+export async function askJournal<T>(ask: () => Promise<T>): Promise<T> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      // What can't be stored at all can't be stored the next time.
+      if (error instanceof InvalidArgumentError) throw error;
+      const delayMs = repeatDelaysMs[tries];
+      if (delayMs === undefined) throw toJournalError(error);
+      await sleep(delayMs);
+    }
+  }
+}
+
+function toJournalError(error: unknown): JournalError {
+  if (error instanceof JournalError) return error;
+  return new JournalError("the journal failed", { stored: "unknown", cause: error });
+}
+
+/** A lease that this process got, which it renews in the background. It is counted from before the first copy of its request. */
+export class Lease {
+  readonly id: LeaseId;
+  /** Of the newest state that its owner stored, or found. */
+  revision: number;
+  readonly acquiredAt: Timestamp;
+  readonly #journal: Journal;
+  readonly #key: string;
+  readonly #leaseMs: number;
+  #renewedAt: Timestamp;
+  #timer: Timer;
+  #isOver = false;
+
+  constructor(
+    journal: Journal,
+    { key, epoch, nonce, revision }: Pick<JournalEntry, "key" | "epoch" | "nonce" | "revision">,
+    leaseMs: number,
+    requestedAt: Timestamp,
+  ) {
+    this.#journal = journal;
+    this.#key = key;
+    this.#leaseMs = leaseMs;
+    this.id = { epoch, nonce };
+    this.revision = revision;
+    this.acquiredAt = now();
+    this.#renewedAt = requestedAt;
+    this.#wait();
+  }
+
+  /** Nothing is sent after this time, by either local clock: a tenth of the lease is left then. */
+  get sendBy(): Timestamp {
+    return later(this.#renewedAt, this.#leaseMs * 0.9);
+  }
+
+  /** Makes sure that half of the lease is left, if the journal grants that. */
+  async refresh(): Promise<void> {
+    if (surelyLeftMs(later(this.#renewedAt, this.#leaseMs / 2), now()) <= 0) await this.#renew();
+  }
+
+  /** The owner renews it no longer. */
+  end(): void {
+    this.#isOver = true;
+    clock.clearTimer(this.#timer);
+  }
+
+  #wait(): void {
+    this.#timer = clock.setTimer(() => void this.#renew().then(() => !this.#isOver && this.#wait()), this.#leaseMs / 3);
+    clock.unrefTimer(this.#timer);
+  }
+
+  /** Never rejects: who lost the lease finds that out with the next write, and before sending. */
+  async #renew(): Promise<void> {
+    const requestedAt = now();
+    try {
+      if (await this.#journal.renew(this.#key, this.id, this.#leaseMs)) this.#renewedAt = requestedAt;
+    } catch {}
+  }
 }
 
 /** Runs the commands of the core for one key: over the journal, the client, and the bank's functions. */

@@ -1,6 +1,11 @@
+import type { ApiClient, CallInput } from "../api/api-client.js";
+import type { RequestOptions } from "../api/request-options.js";
 import { describeValue } from "../core/describe.js";
-import { type FundsTaken, InvalidArgumentError } from "../core/errors.js";
-import type { PaymentIntent } from "../resources/payment-intents.js";
+import { CrossBorderError, type FundsTaken, InvalidArgumentError } from "../core/errors.js";
+import { isPlainObject } from "../core/parse.js";
+import { type PaymentIntent, type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
+import { type PaymentRequest, payments } from "../resources/payments.js";
+import { isSameField } from "./core/match.js";
 import type { Funds } from "./core/state.js";
 import type { FlowRefusal } from "./outcome.js";
 
@@ -83,13 +88,70 @@ function isTime(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) > 0;
 }
 
-/** A frozen copy of JSON data, which a function of the bank can't change. */
-export function frozenCopy<T>(value: T): T {
-  return deepFreeze(structuredClone(value));
+/** What an intent has to repeat of its request. A memo moves no money: a service may shorten it. */
+const repeated = [
+  "senderGatewayId",
+  "senderCurrency",
+  "senderAccount",
+  "receiverGatewayId",
+  "receiverCurrency",
+  "receiverAccount",
+  "receiverAmount",
+] as const satisfies readonly (keyof PaymentIntentRequest)[];
+
+/**
+ * Refuses an intent that must not be paid, or can't be, before any money is taken for it: the payment's bytes are built, and the
+ * signer is known to sign.
+ *
+ * @throws {InvalidArgumentError} when no payment can be made of it.
+ * @throws {CrossBorderError} `intent_mismatch` when it answers another request. It names the fields that differ, not their values.
+ */
+export async function assertPayable(
+  client: ApiClient,
+  request: PaymentIntentRequest,
+  intent: PaymentIntent,
+  options: RequestOptions | undefined,
+): Promise<void> {
+  const input = paymentInput(intent, "to be taken");
+  assertAnswers(intent, request);
+  await client.check(payments.create, [], input, options);
 }
 
-function deepFreeze<T>(value: T): T {
-  if (typeof value !== "object" || value === null) return value;
-  for (const item of Object.values(value)) deepFreeze(item);
-  return Object.freeze(value);
+function assertAnswers(intent: PaymentIntent, request: PaymentIntentRequest): void {
+  const { name: operation } = paymentIntents.create;
+  const differing = repeated.filter((field) => !isSameField(field, intent[field], request[field]));
+  if (differing.length === 0) return;
+  throw new CrossBorderError(
+    `${operation}: the service responded with the intent of another request, which differs in ${differing.join(", ")}; no money was taken and nothing was paid`,
+    { code: "intent_mismatch", operation },
+  );
+}
+
+/** A copy, so that it doesn't matter what becomes of the caller's object. What isn't an object is refused later. */
+export function ownRequest(request: PaymentIntentRequest): PaymentIntentRequest {
+  return isPlainObject(request) ? { ...request } : request;
+}
+
+/**
+ * Makes the body of `payments.create` from an intent and the sending gateway's transaction id (Interface description 0.0.1,
+ * "Payment creation"). No I/O. Everything in the intent is sent back as it came, unknown fields included; `payments.create` checks
+ * what a payment needs.
+ *
+ * @throws {InvalidArgumentError} if the intent isn't an object, or the transaction id is empty.
+ */
+export function paymentFromIntent(intent: PaymentIntent, senderGatewayTransactionId: string): PaymentRequest {
+  if (typeof intent !== "object" || intent === null) {
+    throw new InvalidArgumentError("the intent must be the record that paymentIntents.create returned");
+  }
+  if (typeof senderGatewayTransactionId !== "string" || senderGatewayTransactionId === "") {
+    throw new InvalidArgumentError(
+      "senderGatewayTransactionId must be the sending gateway's id of the transaction that took the money: a string that is not empty",
+    );
+  }
+  return { ...intent, senderGatewayTransactionId };
+}
+
+/** The same for a call: all unknown fields of an intent are the service's own. */
+export function paymentInput(intent: PaymentIntent, senderGatewayTransactionId: string): CallInput<PaymentRequest> {
+  return { body: paymentFromIntent(intent, senderGatewayTransactionId), isFromService: true };
 }

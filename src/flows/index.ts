@@ -6,12 +6,10 @@
 export type { TokenHold } from "../api/api-client.js";
 export { type FundsTaken, JournalError } from "../core/errors.js";
 export type { DecisionEvent, FlowEvent, FlowEvents, FlowPhase } from "../events/events.js";
-export type { CircuitBreakerOptions } from "./circuit-breaker.js";
 export type { FlowCipher } from "./codec.js";
 export type { Action, Decision, Fact, Funds, Phase } from "./core/state.js";
-export { FlowPausedError } from "./flow-paused-error.js";
+export type { CloseReport } from "./flow-call.js";
 export type { FlowFunds, ReleaseFundsByKey, TakeFundsByKey } from "./funds.js";
-export type { FlowGauges, StoredGauges, WaitingPhase, WorkGauges } from "./gauges.js";
 export type {
   FlowScope,
   Journal,
@@ -29,9 +27,9 @@ export type {
 } from "./journal.js";
 export { finalPhases } from "./journal.js";
 export { MemoryJournal, type MemoryJournalOptions } from "./memory-journal.js";
-export type { CloseReport } from "./open-work.js";
 export type { FlowApproval, FlowResolution } from "./operate.js";
 export type {
+  CircuitBreakerOptions,
   CloseOptions,
   DecisionOptions,
   FlowClient,
@@ -58,5 +56,17 @@ export type {
   ServiceFact,
   Settled,
 } from "./outcome.js";
+export { FlowPausedError } from "./outcome.js";
 export { PaymentFlow } from "./payment-flow.js";
-export type { FlowCounts, FlowDetails, FlowListItem, FlowStatus, HistoryStep, WaitingSince } from "./status.js";
+export type {
+  FlowCounts,
+  FlowDetails,
+  FlowGauges,
+  FlowListItem,
+  FlowStatus,
+  HistoryStep,
+  StoredGauges,
+  WaitingPhase,
+  WaitingSince,
+  WorkGauges,
+} from "./status.js";

@@ -1,3 +1,7 @@
+import { clock } from "../core/clock.js";
+import { CrossBorderError, InvalidArgumentError } from "../core/errors.js";
+import type { Reporter } from "../events/reporter.js";
+
 /** Whose flow it is: flows of another service or gateway are neither run nor recovered, even over the same journal. */
 export interface FlowScope {
   /** Name of the service: option `service` of the flow. */
@@ -185,4 +189,59 @@ export interface Journal {
   prune(options: PruneOptions): Promise<PruneReport>;
 
   close(): Promise<void>;
+}
+
+/** Bytes of UTF-8. */
+const longestKey = 1024;
+
+/** @throws {InvalidArgumentError} for a text that can't be a flow's key. */
+export function assertFlowKey(key: unknown): asserts key is string {
+  // Journals store keys as text: a key that UTF-8 can't hold, or that PostgreSQL refuses, must not become another key.
+  if (typeof key === "string" && key !== "" && !/[\0\p{Cs}]/u.test(key) && isShort(key)) return;
+  throw new InvalidArgumentError(
+    `the key of a flow must be a well-formed string of 1 to ${longestKey} bytes of UTF-8, without U+0000`,
+  );
+}
+
+function isShort(key: string): boolean {
+  // No UTF-16 code unit takes more than three bytes.
+  return key.length * 3 <= longestKey || utf8.encode(key).length <= longestKey;
+}
+
+const utf8 = new TextEncoder();
+
+/**
+ * The order of keys in every journal: by UTF-8 bytes, that is, by code points. JavaScript's own order is by UTF-16 units.
+ */
+export function compareKeys(one: string, other: string): number {
+  const others = other[Symbol.iterator]();
+  for (const character of one) {
+    const codePoint = character.codePointAt(0) ?? 0;
+    const difference = codePoint - (others.next().value?.codePointAt(0) ?? -1);
+    if (difference !== 0) return difference;
+  }
+  return others.next().done === true ? 0 : -1;
+}
+
+/** The journal, which reports how long it takes for each thing that it is asked for, if anybody wants to know. */
+export function timedJournal(journal: Journal, methods: readonly (keyof Journal)[], reporter: Reporter): Journal {
+  if (!reporter.wants("journal")) return journal;
+  const timed = methods.map((operation) => [
+    operation,
+    async (...given: readonly unknown[]): Promise<unknown> => {
+      const startedAtMs = clock.monotonicMs();
+      const durationMs = (): number => clock.monotonicMs() - startedAtMs;
+      try {
+        const result: unknown = await Reflect.apply(Reflect.get(journal, operation), journal, given);
+        reporter.emit("journal", { operation, durationMs: durationMs() });
+        return result;
+      } catch (error) {
+        const code = error instanceof CrossBorderError ? error.code : "_OTHER";
+        reporter.emit("journal", { operation, durationMs: durationMs(), code });
+        throw error;
+      }
+    },
+  ]);
+  // Every method that a flow calls is in the table.
+  return Object.fromEntries(timed) as Journal;
 }

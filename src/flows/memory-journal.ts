@@ -1,8 +1,8 @@
 import { clock } from "../core/clock.js";
 import { ConfigError, InvalidArgumentError } from "../core/errors.js";
 import { type CheckTable, isFunction, parseOptions } from "../core/parse.js";
-import { compareKeys } from "./flow-key.js";
 import {
+  compareKeys,
   type FlowScope,
   finalPhases,
   type Journal,

@@ -2,12 +2,8 @@ import { clock } from "../core/clock.js";
 import { InvalidArgumentError } from "../core/errors.js";
 import { type CheckTable, isBoolean, isPlainObject, isPositiveInteger, isText, parseOptions } from "../core/parse.js";
 import type { Payment } from "../resources/payments.js";
-import { matchPayment } from "./core/match.js";
 import type { Decision, Resolution } from "./core/state.js";
-import { FlowPausedError } from "./flow-paused-error.js";
-import { frozenCopy } from "./funds.js";
 import type { ResolveAction } from "./outcome.js";
-import { readDetails, type StoredFlows } from "./status.js";
 
 /** An operator's decision about a held flow, for the record. */
 export interface FlowResolution {
@@ -96,7 +92,7 @@ export function readResolution(
     by: read.by.trim(),
     why,
     atMs: clock.wallMs(),
-    ...(payment && { payment: frozenCopy(payment) }),
+    ...(payment && { payment: structuredClone(payment) }),
     ...(withoutProof && { withoutProof }),
   };
   return { decision, revision: read.revision };
@@ -116,24 +112,6 @@ export function readProposal(
 export function readApproval(step: "approve" | "refuse", given: FlowApproval): Resolution {
   const read = parseOptions(approvalOptions, given ?? {}, "the decision", refusing(step)) as unknown as FlowApproval;
   return { step, by: read.by.trim(), revision: read.revision };
-}
-
-/**
- * @throws {InvalidArgumentError} `flow_payment_not_found` if an operator gives the record of another flow's payment;
- *   {FlowPausedError} if the flow can't be read.
- */
-export async function assertOwnPayment(context: StoredFlows, key: string, payment: Payment | undefined): Promise<void> {
-  if (payment === undefined) return;
-  const details = await readDetails(context, key).catch((cause: unknown) => {
-    throw new FlowPausedError(key, { cause });
-  });
-  const { claim, senderGatewayTransactionId } = details ?? {};
-  if (claim === undefined || senderGatewayTransactionId === undefined) return;
-  if (matchPayment({ ...claim, senderGatewayTransactionId })(payment) !== undefined) return;
-  throw new InvalidArgumentError(
-    `the payment that was given isn't the one of key ${JSON.stringify(key)}: its signature, body, and transaction id are others`,
-    { code: "flow_payment_not_found" },
-  );
 }
 
 function refusing(operation: string): (message: string) => InvalidArgumentError {

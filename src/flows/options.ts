@@ -2,6 +2,8 @@ import { apiClientOf } from "../api/api-client.js";
 import type { RequestOptions } from "../api/request-options.js";
 import { InvalidArgumentError, traceFrom } from "../core/errors.js";
 import {
+  type CheckTable,
+  isBoolean,
   isFunction,
   isPlainObject,
   isPositiveInteger,
@@ -9,12 +11,9 @@ import {
   isWholeFrom,
   type OptionTable,
   parseOptions,
-  type WithDefaults,
-  withDefaults,
 } from "../core/parse.js";
 import type { FlowEvents, FlowPhase } from "../events/events.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
-import type { CircuitBreakerOptions } from "./circuit-breaker.js";
 import { allPhases, type FlowCipher } from "./codec.js";
 import type { ReleaseFundsByKey, TakeFundsByKey } from "./funds.js";
 import type { Journal } from "./journal.js";
@@ -80,6 +79,14 @@ export interface PaymentFlowOptions {
   readonly owner?: string | undefined;
 }
 
+/** When the money of new payments is no longer asked for, and for how long. */
+export interface CircuitBreakerOptions {
+  /** After how many payments in a row whose outcome is unknown. Default: 5. */
+  readonly opensAfter?: number | undefined;
+  /** How long the first pause lasts, in milliseconds; each one after it twice as long, up to 10 min. Default: 30,000. */
+  readonly pauseMs?: number | undefined;
+}
+
 /** Who decides about held flows. */
 export interface DecisionOptions {
   readonly people: 1 | 2;
@@ -137,6 +144,21 @@ export const journalMethods = [
   "list",
   "prune",
 ] as const satisfies readonly (keyof Journal)[];
+
+/** Accepts an object with some of these fields, and no others. */
+const objectOf =
+  <T extends object>(checks: { readonly [Name in keyof T]-?: (value: unknown) => boolean }) =>
+  (given: unknown): boolean =>
+    isPlainObject(given) &&
+    Object.entries(given).every(([name, value]) => value === undefined || checks[name as keyof T]?.(value) === true);
+
+const areFacts = objectOf<ServiceFacts>({
+  singleUseIntents: isBoolean,
+  tokensFollowTime: isBoolean,
+  listedWithinMs: isWholeFrom(1, maxListedWithinMs),
+});
+const isBreaker = objectOf<CircuitBreakerOptions>({ opensAfter: isPositiveInteger, pauseMs: isWholeFrom(1, maxMs) });
+const areDecisions = objectOf<DecisionOptions>({ people: isWholeFrom(1, 2) });
 
 /** Every option: its check, its default, and its line in docs/durable-flow.md. */
 export const flowOptions = {
@@ -213,21 +235,21 @@ export const flowOptions = {
     documentation: "how far this machine's clock and the service's can be apart",
   },
   facts: {
-    accepts: areServiceFacts,
+    accepts: areFacts,
     wanted: "an object such as { singleUseIntents: true, listedWithinMs: 60_000 }; listedWithinMs is at most 7 days",
     default: {},
     documentedDefault: "nothing",
     documentation: "what the service's operators promise in writing",
   },
   circuitBreaker: {
-    accepts: isCircuitBreaker,
+    accepts: (value) => value === false || isBreaker(value),
     wanted: "false, or an object such as { opensAfter: 5, pauseMs: 30_000 }",
     default: {},
     documentedDefault: "`{ opensAfter: 5, pauseMs: 30_000 }`",
     documentation: "stops `takeFunds` while one payment after the other ends unknown",
   },
   decisions: {
-    accepts: areDecisionOptions,
+    accepts: (value) => areDecisions(value) && Object.hasOwn(Object(value), "people"),
     wanted: "{ people: 1 } or { people: 2 }",
     default: { people: 1 },
     documentedDefault: "`{ people: 1 }`",
@@ -254,123 +276,31 @@ export const flowOptions = {
   },
 } satisfies OptionTable<PaymentFlowOptions>;
 
-function areServiceFacts(value: unknown): boolean {
-  if (!isPlainObject(value)) return false;
-  const { singleUseIntents = false, tokensFollowTime = false, listedWithinMs = 1, ...others } = value as ServiceFacts;
-  if (Object.keys(others).length > 0 || typeof singleUseIntents !== "boolean") return false;
-  return typeof tokensFollowTime === "boolean" && isWholeFrom(1, maxListedWithinMs)(listedWithinMs);
-}
+const signal = { accepts: (value: unknown) => hasMethods(value, "addEventListener"), wanted: "an AbortSignal" };
+const headers = { accepts: isPlainObject, wanted: 'an object such as { "x-name": "value" }' };
+const concurrency = { accepts: isPositiveInteger, wanted: "a whole number above 0" };
 
-function areDecisionOptions(value: unknown): boolean {
-  if (!isPlainObject(value)) return false;
-  const { people, ...others } = value as DecisionOptions;
-  return (people === 1 || people === 2) && Object.keys(others).length === 0;
-}
-
-function isCircuitBreaker(value: unknown): boolean {
-  if (value === false) return true;
-  if (!isPlainObject(value)) return false;
-  const { opensAfter = 1, pauseMs = 1, ...others } = value as CircuitBreakerOptions;
-  return Object.keys(others).length === 0 && isPositiveInteger(opensAfter) && isWholeFrom(1, maxMs)(pauseMs);
-}
-
-const signal = {
-  accepts: (value: unknown) => hasMethods(value, "addEventListener"),
-  wanted: "an AbortSignal",
-  documentation: "ends the waiting",
-};
-
-const runOptions = {
-  signal,
-  headers: {
-    accepts: isPlainObject,
-    wanted: 'an object such as { "x-name": "value" }',
-    documentation: "further headers of every request",
-  },
-} satisfies OptionTable<RunOptions>;
-
-const patientOptions = {
-  ...runOptions,
-  patienceMs: { ...milliseconds, default: 30_000, documentation: "the longest wait" },
-} satisfies OptionTable<PatientOptions>;
-
-const concurrency = {
-  accepts: isPositiveInteger,
-  wanted: "a whole number above 0",
-  default: 8,
-  documentation: "how many flows are recovered at a time",
-};
-
-const recoverOptions = { signal, concurrency } satisfies OptionTable<RecoverOptions>;
-
-const workOptions = {
+export const runOptions: CheckTable<RunOptions> = { signal, headers };
+export const patientOptions: CheckTable<PatientOptions> = { signal, headers, patienceMs: milliseconds };
+export const recoverOptions: CheckTable<RecoverOptions> = { signal, concurrency };
+export const workOptions: CheckTable<WorkOptions> = {
   signal,
   concurrency,
-  everyMs: {
-    accepts: isWholeFrom(1, maxMs),
-    wanted: "a whole number of milliseconds, 1 or more",
-    default: 5000,
-    documentation: "time between two rounds",
-  },
-} satisfies OptionTable<WorkOptions>;
-
-const closeOptions = {
-  timeoutMs: {
-    accepts: isWholeFrom(0, maxMs),
-    wanted: "a whole number of milliseconds, 0 or more",
-    default: 10_000,
-    documentation: "how long to wait for what is pending",
-  },
-} satisfies OptionTable<CloseOptions>;
-
-const queryOptions = {
-  phase: {
-    accepts: (value) => allPhases.includes(value as FlowPhase),
-    wanted: `one of ${allPhases.join(", ")}`,
-    documentation: "only flows of this phase",
-  },
-  after: {
-    accepts: (value) => typeof value === "string",
-    wanted: "a string",
-    documentation: "the last key of an earlier list",
-  },
-} satisfies OptionTable<FlowQuery>;
+  everyMs: { accepts: isWholeFrom(1, maxMs), wanted: "a whole number of milliseconds, 1 or more" },
+};
+export const closeOptions: CheckTable<CloseOptions> = { timeoutMs: milliseconds };
+export const queryOptions: CheckTable<FlowQuery> = {
+  phase: { accepts: (value) => allPhases.includes(value as FlowPhase), wanted: `one of ${allPhases.join(", ")}` },
+  after: { accepts: (value) => typeof value === "string", wanted: "a string" },
+};
 
 /** A copy, headers included. @throws {InvalidArgumentError} that names the option. */
-export function readRunOptions(operation: string, given: RunOptions): RunOptions {
-  return withOwnHeaders<RunOptions>(read(operation, runOptions, given));
-}
-
-function withOwnHeaders<Options extends RunOptions>(options: Options): Options {
-  return options.headers === undefined ? options : { ...options, headers: { ...options.headers } };
-}
-
-/** The same, with `patienceMs`. */
-export function readPatientOptions(
+export function readOptions<Options extends object>(
   operation: string,
-  given: PatientOptions,
-): WithDefaults<PatientOptions, typeof patientOptions> {
-  const options = read(operation, patientOptions, given);
-  return withOwnHeaders(withDefaults<PatientOptions, typeof patientOptions>(patientOptions, options));
-}
-
-export function readRecoverOptions(given: RecoverOptions): WithDefaults<RecoverOptions, typeof recoverOptions> {
-  return withDefaults<RecoverOptions, typeof recoverOptions>(recoverOptions, read("recover", recoverOptions, given));
-}
-
-export function readWorkOptions(given: WorkOptions): WithDefaults<WorkOptions, typeof workOptions> {
-  return withDefaults<WorkOptions, typeof workOptions>(workOptions, read("work", workOptions, given));
-}
-
-export function readCloseOptions(given: CloseOptions): WithDefaults<CloseOptions, typeof closeOptions> {
-  return withDefaults<CloseOptions, typeof closeOptions>(closeOptions, read("close", closeOptions, given));
-}
-
-export function readQuery(given: FlowQuery): FlowQuery {
-  return read("list", queryOptions, given);
-}
-
-function read(operation: string, table: Parameters<typeof parseOptions>[0], given: object): object {
-  const refuse = (message: string) => traceFrom(new InvalidArgumentError(`${operation}: ${message}`), read);
-  return parseOptions(table, given, "the options", refuse);
+  table: CheckTable<Options>,
+  given: Options,
+): Options {
+  const refuse = (message: string) => traceFrom(new InvalidArgumentError(`${operation}: ${message}`), readOptions);
+  const read = parseOptions(table, given, "the options", refuse) as Options & RunOptions;
+  return read.headers === undefined ? read : { ...read, headers: { ...read.headers } };
 }

@@ -1,18 +1,29 @@
 import { clock, type Timestamp } from "../core/clock.js";
 import { onAbort } from "../core/deadline.js";
-import { InvalidArgumentError } from "../core/errors.js";
+import { AbortedError, ApiError, CrossBorderError, InvalidArgumentError } from "../core/errors.js";
+import { maxRetryAfterMs } from "../core/retry.js";
+import { newestFirst, type ReadingEnd } from "../paging/newest-first.js";
 import { type PaymentIntentRequest, PaymentIntents } from "../resources/payment-intents.js";
 import { payments } from "../resources/payments.js";
-import { assertPayable } from "./assert-payable.js";
 import type { FlowContext } from "./context.js";
-import { isAnother } from "./core/match.js";
-import type { Event, Funds, FundsRequested, Refused, Response, Sent, Signed } from "./core/state.js";
-import type { FlowCall } from "./flow-call.js";
-import { frozenCopy, readFlowFunds } from "./funds.js";
+import { isAnother, matchPayment } from "./core/match.js";
+import type {
+  Event,
+  Failure,
+  Funds,
+  FundsRequested,
+  Listed,
+  Refusal,
+  Refused,
+  Response,
+  SearchResult,
+  Sent,
+  Signed,
+  Words,
+} from "./core/state.js";
+import { type FlowCall, WaitTooLong } from "./flow-call.js";
+import { assertPayable, paymentInput, readFlowFunds } from "./funds.js";
 import { toRefusal } from "./outcome.js";
-import { paymentInput } from "./payment-from-intent.js";
-import { isPassing, toFailure, toResponse, toServiceRefusal } from "./responses.js";
-import { searchForPayment } from "./search.js";
 
 type WithoutTime<E> = E extends unknown ? Omit<E, "nowMs"> : never;
 /** What the core is told, before the time is added. */
@@ -33,7 +44,7 @@ export class Outside {
   async takeFunds(flow: FundsRequested): Promise<Funds | null> {
     const { takeFunds, circuitBreaker, config, leaseMs } = this.#context;
     if (flow.signed === undefined) circuitBreaker?.assertClosed();
-    const intent = frozenCopy(flow.intent);
+    const intent = structuredClone(flow.intent);
     const returned: unknown = await this.#call.race(() => takeFunds({ key: this.#key, intent }), leaseMs);
     const funds = readFlowFunds(returned, clock.wallMs() + config.bankSkewMs);
     const claimed = flow.signed?.senderGatewayTransactionId;
@@ -48,7 +59,7 @@ export class Outside {
   async releaseFunds(flow: Refused): Promise<Happened> {
     const { releaseFunds, leaseMs } = this.#context;
     const { senderGatewayTransactionId } = flow.signed;
-    const intent = frozenCopy(flow.intent);
+    const intent = structuredClone(flow.intent);
     const refusal = toRefusal(flow.refusal);
     await this.#call.race(() => releaseFunds({ key: this.#key, intent, senderGatewayTransactionId, refusal }), leaseMs);
     return { is: "done" };
@@ -115,4 +126,93 @@ export class Outside {
       return { is: "searched", result: { is: "unreadable" } };
     }
   }
+}
+
+/** A search that reads by token ends after so many payments. */
+const maxRecords = 10_000;
+
+export interface SearchOptions {
+  /** Payments that were created before this time don't count. Milliseconds since 1970. */
+  readonly since: number;
+  readonly signal: AbortSignal | undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+}
+
+/**
+ * Searches the list of payments for the payment of a claim, newest first. A record that could be the payment ends the search only if
+ * no later page shows the payment itself.
+ *
+ * @throws {AbortedError} when the signal aborts; {InvalidArgumentError} if the client is closed.
+ */
+export async function searchForPayment(
+  { client, clockSkewMs, tokensFollowTime }: Pick<FlowContext, "client" | "clockSkewMs" | "tokensFollowTime">,
+  signed: Signed,
+  options: SearchOptions,
+): Promise<SearchResult> {
+  const matches = matchPayment(signed);
+  const reading = newestFirst(client, payments.list, { ...options, clockSkewMs, tokensFollowTime, maxRecords });
+  let match: Listed | undefined;
+  try {
+    for (;;) {
+      const page = await reading.next();
+      if (page.done) return match ?? resultOf(page.value);
+      for (const payment of page.value) {
+        const is = matches(payment);
+        if (is === "found") return { is, payment };
+        if (is === "match") match ??= { is, payment };
+      }
+    }
+  } catch (error) {
+    if (error instanceof AbortedError || error instanceof InvalidArgumentError) throw error;
+    return match ?? { is: "unreadable" };
+  }
+}
+
+function resultOf(end: ReadingEnd): SearchResult {
+  if (end.complete) return { is: "absent" };
+  return { is: end.reason === "time_bound" ? "incomplete" : "forbidden" };
+}
+
+export function toFailure(error: unknown): Failure {
+  const code = error instanceof CrossBorderError ? error.code : "unexpected_failure";
+  const waits = error instanceof WaitTooLong ? { retryAtMs: error.retryAtMs } : undefined;
+  return { code, effect: "possible", cause: error, ...waits };
+}
+
+/** What an error of the send says of the claim. */
+export function toResponse(error: unknown): Response {
+  const refusal = toServiceRefusal(error);
+  if (refusal === undefined) {
+    if (error instanceof CrossBorderError && error.effect === "none") {
+      return { is: "notSent", failure: toFailure(error) };
+    }
+    return { is: "unknown", said: wordsOf(error) };
+  }
+  if (!isPassing(refusal)) return { is: "refused", refusal };
+  const { by: _, ...said } = refusal;
+  const retryAfterMs = error instanceof ApiError ? error.retryAfterMs : undefined;
+  const retryAtMs = retryAfterMs === undefined ? undefined : clock.wallMs() + Math.min(retryAfterMs, maxRetryAfterMs);
+  const is = refusal.status === 401 ? "unauthorized" : "throttled";
+  return { is, said, ...(retryAtMs !== undefined && { retryAtMs }) };
+}
+
+/** The service's own refusal, in a response that says that nothing was done; `undefined` for any other failure. */
+export function toServiceRefusal(error: unknown): (Refusal & { readonly by: "service" }) | undefined {
+  if (!(error instanceof ApiError) || error.effect !== "none" || error.status < 400 || error.status >= 500) return;
+  return { by: "service", ...wordsOf(error) };
+}
+
+/** Whether the same request can succeed later: a token that isn't valid says nothing about it, nor do too many requests. */
+export function isPassing({ status }: Words): boolean {
+  return status === 401 || status === 429;
+}
+
+function wordsOf(error: unknown): Words {
+  if (error instanceof ApiError) {
+    const { status, serviceCode, code, serviceMessage = "" } = error;
+    return { status, code: serviceCode ?? code, message: serviceMessage };
+  }
+  if (!(error instanceof CrossBorderError)) return { code: "unexpected_failure", message: "" };
+  const status: unknown = Reflect.get(error, "status");
+  return { ...(typeof status === "number" && { status }), code: error.code, message: "" };
 }

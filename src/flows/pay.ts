@@ -9,15 +9,12 @@ import {
   paymentIntents,
 } from "../resources/payment-intents.js";
 import { isSettledBadly, type Payment, payments } from "../resources/payments.js";
-import { assertPayable } from "./assert-payable.js";
-import { copyRequest } from "./copy-request.js";
-import { frozenCopy, readFundsTaken } from "./funds.js";
-import { paymentInput } from "./payment-from-intent.js";
+import { assertPayable, ownRequest, paymentInput, readFundsTaken } from "./funds.js";
 
 /**
  * Shows the intent to the sender and takes the money from the sender's account; returns `null` when the sender declines.
  *
- * The intent is frozen: what is paid is what it says. Called at most once in a call of `pay`. What it throws is thrown to the caller
+ * The intent is a copy: changes to it have no effect. Called at most once in a call of `pay`. What it throws is thrown to the caller
  * of `pay` as it is, and no payment is made.
  */
 export type TakeFunds = (
@@ -45,7 +42,7 @@ export async function pay(
 ): Promise<PayOutcome> {
   try {
     // Changes that the caller makes to these objects during the call have no effect.
-    const asked = copyRequest(request);
+    const asked = ownRequest(request);
     const kept = parseRequestOptions(paymentIntents.create, options);
     return await client.reporter.follow(payPart, async ({ note }) => {
       const outcome = await payInSteps(client, asked, takeFunds, kept);
@@ -74,7 +71,7 @@ async function payInSteps(
   await assertPayable(client, request, intent, options);
   const signal = options?.signal;
   if (signal?.aborted) throw abortedBeforeTaking();
-  const returned: unknown = await takeFunds(frozenCopy(intent), { signal });
+  const returned: unknown = await takeFunds(structuredClone(intent), { signal });
   const funds = readFundsTaken(returned, "if the sender's money was taken, give it back");
   if (funds === null) return { status: "declined", intent };
   const payment = await createPayment(client, intent, funds, options);

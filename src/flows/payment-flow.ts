@@ -2,44 +2,38 @@ import { describeValue } from "../core/describe.js";
 import { InvalidArgumentError, traceFrom } from "../core/errors.js";
 import { type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 import { type FlowContext, toFlowContext } from "./context.js";
-import { copyRequest } from "./copy-request.js";
 import type { Call } from "./core/state.js";
 import { Driver } from "./driver.js";
-import { FlowCall } from "./flow-call.js";
-import { assertFlowKey } from "./flow-key.js";
-import { type FlowGauges, GaugeReader } from "./gauges.js";
-import type { CloseReport } from "./open-work.js";
-import {
-  assertOwnPayment,
-  type FlowApproval,
-  type FlowResolution,
-  readApproval,
-  readProposal,
-  readResolution,
-} from "./operate.js";
+import { type CloseReport, FlowCall } from "./flow-call.js";
+import { ownRequest } from "./funds.js";
+import { assertFlowKey } from "./journal.js";
+import { type FlowApproval, type FlowResolution, readApproval, readProposal, readResolution } from "./operate.js";
 import {
   type CloseOptions,
+  closeOptions,
   type FlowQuery,
   type PatientOptions,
   type PaymentFlowOptions,
+  patientOptions,
+  queryOptions,
   type RecoverOptions,
   type RunOptions,
-  readCloseOptions,
-  readPatientOptions,
-  readQuery,
-  readRecoverOptions,
-  readRunOptions,
-  readWorkOptions,
+  readOptions,
+  recoverOptions,
+  runOptions,
   type WorkOptions,
+  workOptions,
 } from "./options.js";
 import type { DeclinedFlow, FlowOutcome, HeldFlow, QuotedFlow, ResolveAction } from "./outcome.js";
-import { type FlowOperation, follow, toResult } from "./result.js";
+import { type FlowOperation, follow, toResult } from "./reports.js";
 import {
   countFlows,
   type FlowCounts,
   type FlowDetails,
+  type FlowGauges,
   type FlowListItem,
   type FlowStatus,
+  GaugeReader,
   heldFlows,
   listFlows,
   readDetails,
@@ -72,7 +66,7 @@ export class PaymentFlow {
    * @throws {InvalidArgumentError} `flow_key_reused` if the key belongs to another request; `flow_confirmed` if it is too late.
    */
   async quote(key: string, request: PaymentIntentRequest, options: RunOptions = {}): Promise<QuotedFlow> {
-    const read = readRunOptions("quote", options);
+    const read = readOptions("quote", runOptions, options);
     const asked = await this.#readRequest(key, request, read);
     return expect(await this.#call("quote", key, { kind: "quote", request: asked }, read), "quoted");
   }
@@ -135,7 +129,7 @@ export class PaymentFlow {
    * @throws {AggregateError} if flows could not be continued, after all others have settled: a `FlowPausedError` for each.
    */
   recover(options: RecoverOptions = {}): AsyncGenerator<FlowOutcome, void, undefined> {
-    const { concurrency, signal } = readRecoverOptions(options);
+    const { concurrency = 8, signal } = readOptions("recover", recoverOptions, options);
     return this.#work.recover(concurrency, signal);
   }
 
@@ -144,7 +138,7 @@ export class PaymentFlow {
    * aborts, or the flow is closed. It never rejects because something failed: that goes to `on.error`.
    */
   async work(options: WorkOptions = {}): Promise<void> {
-    const { signal, everyMs, concurrency } = readWorkOptions(options);
+    const { signal, everyMs = 5_000, concurrency = 8 } = readOptions("work", workOptions, options);
     await this.#work.work(concurrency, everyMs, signal);
   }
 
@@ -166,7 +160,7 @@ export class PaymentFlow {
    * @throws {AggregateError} if flows could not be read, after all others.
    */
   list(query: FlowQuery = {}): AsyncGenerator<FlowListItem, void, undefined> {
-    return listFlows(this.#context, readQuery(query));
+    return listFlows(this.#context, readOptions("list", queryOptions, query));
   }
 
   /**
@@ -221,7 +215,6 @@ export class PaymentFlow {
         code: "flow_approval_needed",
       });
     }
-    await assertOwnPayment(this.#context, key, decision.payment);
     const decide = { step: "decide", decision, ...(revision !== undefined && { revision }) } as const;
     return this.#outcome("resolve", key, { kind: "resolve", ...decide }, options);
   }
@@ -236,7 +229,6 @@ export class PaymentFlow {
   async propose(key: string, action: ResolveAction, proposal: FlowResolution): Promise<HeldFlow> {
     assertFlowKey(key);
     const step = readProposal(action, proposal);
-    await assertOwnPayment(this.#context, key, step.decision.payment);
     return expect(await this.#call("propose", key, { kind: "resolve", ...step }, {}), "held");
   }
 
@@ -273,7 +265,8 @@ export class PaymentFlow {
    * has, or after `timeoutMs`. Neither the client nor the journal is closed.
    */
   async close(options: CloseOptions = {}): Promise<CloseReport> {
-    return this.#context.openWork.close(readCloseOptions(options).timeoutMs);
+    const { timeoutMs = 10_000 } = readOptions("close", closeOptions, options);
+    return this.#context.openWork.close(timeoutMs);
   }
 
   /** Whatever is wrong with a request is found before any I/O. */
@@ -284,7 +277,7 @@ export class PaymentFlow {
   ): Promise<PaymentIntentRequest> {
     assertFlowKey(key);
     // The flow belongs to this call, whatever becomes of the objects that it was given.
-    const asked = copyRequest(request);
+    const asked = ownRequest(request);
     const { client, scope } = this.#context;
     await client.check(paymentIntents.create, [], { body: asked }, { headers }).catch((error: unknown) => {
       throw traceFrom(error);
@@ -298,7 +291,8 @@ export class PaymentFlow {
   }
 
   async #outcome(operation: FlowOperation, key: string, call: Call, options: PatientOptions): Promise<FlowOutcome> {
-    const result = await this.#call(operation, key, call, readPatientOptions(operation, options));
+    const { patienceMs = 30_000, ...read } = readOptions(operation, patientOptions, options);
+    const result = await this.#call(operation, key, call, { ...read, patienceMs });
     if (result?.status === "quoted" || result === undefined) throw new Error(`${operation} gave no outcome`);
     return result;
   }

@@ -2,15 +2,12 @@ import { now } from "../core/clock.js";
 import { Deadline } from "../core/deadline.js";
 import { nextDelayMs } from "../core/retry.js";
 import type { FlowContext } from "./context.js";
-import { type Driven, Driver } from "./driver.js";
-import { FlowCall } from "./flow-call.js";
-import type { WorkGauges } from "./gauges.js";
+import { askJournal, Driver } from "./driver.js";
+import { FlowCall, Slots } from "./flow-call.js";
 import type { JournalEntry } from "./journal.js";
-import { askJournal } from "./lease.js";
 import type { FlowOutcome } from "./outcome.js";
-import { type FlowOperation, follow, toResult } from "./result.js";
-import { Slots } from "./slots.js";
-import { entriesOf } from "./status.js";
+import { type Driven, type FlowOperation, follow, toResult } from "./reports.js";
+import { entriesOf, type WorkGauges } from "./status.js";
 
 /** What became of a flow that was taken over, or searched for again. */
 interface Recovered {
@@ -76,15 +73,11 @@ export class Work {
     };
     // A caller that stops reading leaves flows running.
     all.then(end, end);
-    for (;;) {
-      const next = finished.shift();
-      if (next?.error !== undefined) failures.push(next.error);
-      if (next?.outcome !== undefined) yield next.outcome;
-      if (next !== undefined) continue;
-      if (isOver) break;
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
+    while (!isOver || finished.length > 0) {
+      const { outcome, error } = finished.shift() ?? {};
+      if (outcome !== undefined) yield outcome;
+      else if (error !== undefined) failures.push(error);
+      else if (!isOver) await new Promise<void>((resolve) => (wake = resolve));
     }
     await all;
     if (failures.length > 0) throw new AggregateError(failures, failures.map(messageOf).join("\n"));

@@ -1,6 +1,6 @@
 import { ConfigError, InvalidArgumentError, JournalError } from "../core/errors.js";
-import { assertFlowKey } from "../flows/flow-key.js";
 import {
+  assertFlowKey,
   type FlowScope,
   finalPhases,
   type Journal,

@@ -1,5 +1,5 @@
 import type { TokenHold } from "../api/api-client.js";
-import type { FlowGauges, StoredGauges } from "../flows/gauges.js";
+import type { FlowGauges, StoredGauges } from "../flows/status.js";
 
 /** What is read for one collection. Without a flow, only the client is known. */
 export interface Reading {

@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { expect, it } from "vitest";
 import { docUrlOf } from "../../src/core/describe.js";
 import * as errors from "../../src/core/errors.js";
-import { FlowPausedError } from "../../src/flows/flow-paused-error.js";
+import { FlowPausedError } from "../../src/flows/outcome.js";
 import { BrokenLawError } from "../../src/testing/laws.js";
 import { anchorOf } from "../../tools/site/anchors.js";
 import { filesAddress } from "../../tools/site/manifest.js";

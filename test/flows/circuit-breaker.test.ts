@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { CircuitBreaker } from "../../src/flows/circuit-breaker.js";
+import { CircuitBreaker } from "../../src/flows/context.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance", "Date"] }));
 afterEach(() => void vi.useRealTimers());

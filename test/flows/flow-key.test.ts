@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { compareKeys } from "../../src/flows/flow-key.js";
+import { compareKeys } from "../../src/flows/journal.js";
 
 const byBytes = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other));
 

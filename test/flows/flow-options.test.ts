@@ -2,7 +2,7 @@ import { ConfigError, InvalidArgumentError } from "cross-border-payments";
 import type { PaymentFlowOptions } from "cross-border-payments/flow";
 import { describe, expect, it } from "vitest";
 import { toFlowContext } from "../../src/flows/context.js";
-import { readCloseOptions, readQuery, readRunOptions, readWorkOptions } from "../../src/flows/options.js";
+import { closeOptions, queryOptions, readOptions, runOptions, workOptions } from "../../src/flows/options.js";
 import { flowFixture } from "./flow-fixture.js";
 
 const maxMs = 2 ** 31 - 1;
@@ -61,10 +61,13 @@ describe("a flow", () => {
 
 describe("a call of a flow", () => {
   it.each([
-    ["list: after must be a string; got 5", () => readQuery({ after: 5 as never })],
-    ["list: the options must be an object; got a number", () => readQuery(5 as never)],
-    ["work: everyMs must be a whole number of milliseconds, 1 or more; got 0", () => readWorkOptions({ everyMs: 0 })],
-    ["close: timeoutMs must be a whole number", () => readCloseOptions({ timeoutMs: -1 })],
+    ["list: after must be a string; got 5", () => readOptions("list", queryOptions, { after: 5 as never })],
+    ["list: the options must be an object; got a number", () => readOptions("list", queryOptions, 5 as never)],
+    [
+      "work: everyMs must be a whole number of milliseconds, 1 or more; got 0",
+      () => readOptions("work", workOptions, { everyMs: 0 }),
+    ],
+    ["close: timeoutMs must be a whole number", () => readOptions("close", closeOptions, { timeoutMs: -1 })],
   ])("is refused with its name: %s", (message, wrong) => {
     expect(wrong).toThrow(InvalidArgumentError);
     expect(wrong).toThrow(message);
@@ -72,12 +75,12 @@ describe("a call of a flow", () => {
 
   it("keeps the headers that it was given, whatever becomes of the object", () => {
     const headers = { "x-request-id": "1" };
-    const options = readRunOptions("run", { headers });
+    const options = readOptions("run", runOptions, { headers });
     headers["x-request-id"] = "2";
     expect(options.headers).toEqual({ "x-request-id": "1" });
   });
 
   it("has no headers where it was given none", () => {
-    expect(readRunOptions("run", {})).toStrictEqual({});
+    expect(readOptions("run", runOptions, {})).toStrictEqual({});
   });
 });

@@ -183,6 +183,13 @@ describe("on a day on which", () => {
   });
 });
 
+it("takes one token and two requests", async () => {
+  const seen: unknown[] = [];
+  const { flow } = await flowFixture({ onRequest: ({ operation }) => void (operation && seen.push(operation)) });
+  await flow().run("order-1", request);
+  expect(seen).toEqual(["token", "paymentIntents.create", "payments.create"]);
+});
+
 interface Pause {
   readonly name: string;
   readonly day?: Pick<Day, "payments" | "lists">;

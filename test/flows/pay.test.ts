@@ -204,10 +204,8 @@ describe("what is paid is what was asked for and intended", () => {
   it("whatever takeFunds does with the intent", async () => {
     const { client, asked } = gatewayClient({ intent: () => ({ ...intent, extras: { to: ["KE-1"] } }) });
     const takeFunds = vi.fn<TakeFunds>((given) => {
-      for (const part of [given, given.extras, (given.extras as { to: string[] }).to] as const) {
-        expect(Object.isFrozen(part)).toBe(true);
-        expect(Reflect.set(Object(part), "receiverAccount", "KE-2")).toBe(false);
-      }
+      given.receiverAccount = "KE-2";
+      (given.extras as { to: string[] }).to.push("KE-2");
       return { senderGatewayTransactionId: "tx-1" };
     });
     await pay(client, intentRequest, takeFunds, undefined);
@@ -260,16 +258,6 @@ it.each([new Map(), Promise.resolve({ timeoutMs: 1 }), [], new Date(0)])(
     expect(asked).toEqual([]);
   },
 );
-
-it("takes a request that is an instance of a class", async () => {
-  class Order {}
-  for (const [name, value] of Object.entries(intentRequest))
-    Reflect.defineProperty(Order.prototype, name, { get: () => value });
-  const { client, asked } = gatewayClient();
-  const order = new Order() as unknown as typeof intentRequest;
-  expect(await pay(client, order, taking(), undefined)).toMatchObject({ status: "paid" });
-  expect(asked[0]?.body).toEqual(intentRequest);
-});
 
 describe("once the money is taken", () => {
   it("the caller's signal no longer ends the call, and the other options still count", async () => {

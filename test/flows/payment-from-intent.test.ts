@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { InvalidArgumentError } from "../../src/core/errors.js";
-import { paymentFromIntent } from "../../src/flows/payment-from-intent.js";
+import { paymentFromIntent } from "../../src/flows/funds.js";
 import type { PaymentIntent } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
 import { intent } from "./gateway-client.js";

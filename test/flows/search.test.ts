@@ -1,7 +1,7 @@
 import { AbortedError, ApiError, type Payment } from "cross-border-payments";
 import { expect, it } from "vitest";
 import type { PagingValues } from "../../src/api/api-client.js";
-import { searchForPayment } from "../../src/flows/search.js";
+import { searchForPayment } from "../../src/flows/outside.js";
 import { toApiPromise } from "../../src/http/http-client.js";
 import { fakeApiClient } from "../paging/fake-api-client.js";
 

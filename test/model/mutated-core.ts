@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -24,14 +24,17 @@ export async function editedFiles({ rule, edits = [] }: Mutation): Promise<Map<s
 
 /** `next` of a copy of the core with the mutation's edits. */
 export async function mutatedNext(mutation: Mutation): Promise<Next> {
-  const folder = await mkdtemp(join(tmpdir(), "flow-core-"));
+  const root = await mkdtemp(join(tmpdir(), "flow-core-"));
+  const folder = join(root, "flows/core");
   try {
     await cp(core, folder, { recursive: true });
-    await writeFile(join(folder, "package.json"), '{ "type": "module" }');
+    await writeFile(join(root, "package.json"), '{ "type": "module" }');
+    // The core imports nothing else.
+    await symlink(join(core, "../../money.ts"), join(root, "money.ts"));
     for (const [file, text] of await editedFiles(mutation)) await writeFile(join(folder, file), text);
     const { next } = (await import(pathToFileURL(join(folder, "next.ts")).href)) as { next: Next };
     return next;
   } finally {
-    await rm(folder, { recursive: true });
+    await rm(root, { recursive: true });
   }
 }

@@ -38,7 +38,7 @@ export const mutations: readonly Mutation[] = [
       [
         "owner.ts",
         "return event.funds === null ? withoutFunds(owner) :",
-        `return event.funds === null ? withFunds({ ...owner, funds: ${sendAgain} }, ${sendAgain}) :`,
+        `return event.funds === null ? withFunds({ ...owner, funds: ${sendAgain} }, ${sendAgain}, config) :`,
       ],
     ],
   },
@@ -49,7 +49,7 @@ export const mutations: readonly Mutation[] = [
       [
         "owner.ts",
         'if (flow.notBeforeMs === undefined) return does(owner, { do: "takeFunds", flow });',
-        `if (flow.signed && owner.searched) return withFunds({ ...owner, flow }, ${sendAgain});\n      if (flow.notBeforeMs === undefined) return does(owner, { do: "takeFunds", flow });`,
+        `if (flow.signed && owner.searched) return withFunds({ ...owner, flow }, ${sendAgain}, { bankSkewMs: 0 });\n      if (flow.notBeforeMs === undefined) return does(owner, { do: "takeFunds", flow });`,
       ],
     ],
   },

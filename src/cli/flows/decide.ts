@@ -3,9 +3,8 @@ import type { FlowContext } from "../../flows/context.js";
 import type { Flow, Resolution } from "../../flows/core/state.js";
 import { Driver } from "../../flows/driver.js";
 import { FlowCall } from "../../flows/flow-call.js";
-import { FlowPausedError } from "../../flows/flow-paused-error.js";
-import { assertOwnPayment } from "../../flows/operate.js";
-import { type FlowOperation, toResult } from "../../flows/result.js";
+import { FlowPausedError } from "../../flows/outcome.js";
+import { type FlowOperation, toResult } from "../../flows/reports.js";
 import { Interrupted } from "../ask-secret.js";
 import { interruption } from "../interruption.js";
 import { printableLines } from "../printable.js";
@@ -28,7 +27,6 @@ export async function decide(
   resolution: Resolution,
   { stderr }: Terminal,
 ): Promise<Stored> {
-  if ("decision" in resolution) await assertOwnPayment(context, key, resolution.decision.payment);
   using stop = interruption();
   try {
     const call = new FlowCall({ stop: stop.signal, patienceMs: 0 });

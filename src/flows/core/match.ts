@@ -1,5 +1,5 @@
-import { equalAmounts } from "../../money.js";
-import type { Payment, PaymentRequest } from "../../resources/payments.js";
+import { equalAmounts, isExactNumber } from "../../money.js";
+import type { Payment } from "../../resources/payments.js";
 import type { Listed, Signed } from "./state.js";
 
 /** A record as it was listed: no field of it is certain. */
@@ -60,32 +60,32 @@ function parse(text: unknown): Json {
   }
 }
 
-const amounts: ReadonlySet<string> = new Set([
-  "senderAmount",
-  "receiverAmount",
-  "receivingGatewayFee",
-] satisfies (keyof PaymentRequest)[]);
-
 function isSameBody(one: Json, other: Json): boolean {
   const names = Object.keys(one);
   if (names.length === 0 || names.length !== Object.keys(other).length) return false;
-  return names.every((name) =>
-    amounts.has(name)
-      ? Object.hasOwn(other, name) && equalAmounts(one[name], other[name])
-      : Object.hasOwn(other, name) && isSameJson(one[name], other[name]),
-  );
+  return names.every((name) => Object.hasOwn(other, name) && isSameField(name, one[name], other[name]));
 }
 
-/** The order of an object's fields doesn't count. */
-function isSameJson(one: unknown, other: unknown): boolean {
-  if (one === other) return true;
-  if (Array.isArray(one) && Array.isArray(other)) {
-    return one.length === other.length && one.every((item, at) => isSameJson(item, other[at]));
-  }
-  if (!isObject(one) || !isObject(other)) return false;
-  const names = Object.keys(one);
-  if (names.length !== Object.keys(other).length) return false;
-  return names.every((name) => Object.hasOwn(other, name) && isSameJson(one[name], other[name]));
+const amounts: ReadonlySet<string> = new Set(["senderAmount", "receiverAmount", "receivingGatewayFee"]);
+const accounts: ReadonlySet<string> = new Set(["senderAccount", "receiverAccount"]);
+
+/**
+ * Whether two values of a field mean the same: a service may write an amount in another way, trim a text, group an account's digits, or
+ * give an id as a number.
+ */
+export function isSameField(name: string, one: unknown, other: unknown): boolean {
+  return amounts.has(name) ? equalAmounts(one, other) : withoutForm(name, one) === withoutForm(name, other);
+}
+
+function withoutForm(name: string, value: unknown): string | undefined {
+  const text = isExactNumber(value) ? String(value) : value;
+  // The order of an object's fields doesn't count.
+  if (typeof text !== "string") return JSON.stringify(value, (_, part) => (isObject(part) ? inOrder(part) : part));
+  return `=${accounts.has(name) ? text.replace(/\s/g, "") : text.trim()}`;
+}
+
+function inOrder(value: Json): Json {
+  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 function isObject(value: unknown): value is Json {

@@ -1,3 +1,4 @@
+import { matchPayment } from "./match.js";
 import type { Begun, Decision, Event, Held, Owner, Resolution, SearchResult, Step } from "./state.js";
 import { beginningOf, does, failureOf, leave, paid, paused, search, store, thrown } from "./steps.js";
 
@@ -5,6 +6,8 @@ import { beginningOf, does, failureOf, leave, paid, paused, search, store, throw
 export function decide(owner: Owner<Held>, call: Resolution, revision: number): Step {
   const { flow } = owner;
   if (call.revision !== undefined && call.revision !== revision) return leave(owner, thrown("flow_changed"));
+  const given = call.step === "decide" || call.step === "propose" ? call.decision.payment : undefined;
+  if (given && matchPayment(flow.signed)(given) === undefined) return leave(owner, thrown("flow_payment_not_found"));
   switch (call.step) {
     case "decide":
       return does({ ...owner, decision: call.decision }, search(flow));

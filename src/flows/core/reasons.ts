@@ -122,7 +122,8 @@ export const refusals = {
   flow_not_proposed: "There is no proposal for this flow.",
   flow_same_person: "Another person must approve this proposal.",
   flow_payment_found: "The payment is listed: it was made. Resolve the flow as found.",
-  flow_payment_not_found: "The payment isn't listed. Pass the service's record as payment.",
+  flow_payment_not_found:
+    "The payment isn't listed, or the record that was given is another payment's. Pass the service's record as payment.",
   flow_payment_unseen: "The list of payments couldn't be read, or shows a possible match. Nothing was decided.",
   flow_unexpected_event: "The flow stopped because of an internal error. Nothing was changed.",
 } as const;

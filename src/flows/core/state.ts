@@ -204,7 +204,7 @@ export interface Config {
   readonly maxUnauthorized: number;
   readonly maxUnread: number;
   readonly maxRepeats: number;
-  readonly facts: { readonly listedWithinMs?: number; readonly singleUseIntents?: boolean };
+  readonly facts: { readonly listedWithinMs?: number | undefined; readonly singleUseIntents?: boolean | undefined };
 }
 
 /** Eight waits of `backoffMs` are some 20 minutes. */

@@ -2,7 +2,13 @@ import { describe, expect, it } from "vitest";
 import { isAnother, matchPayment } from "../../../src/flows/core/match.js";
 
 const base64 = (byte: number) => Buffer.alloc(256, byte).toString("base64");
-const body = { senderGatewayId: "gw-1", senderAmount: "10.50", memo: "m", senderGatewayTransactionId: "TX-1" };
+const body = {
+  senderGatewayId: "gw-1",
+  senderAccount: "DE0001",
+  senderAmount: "10.50",
+  memo: "m",
+  senderGatewayTransactionId: "TX-1",
+};
 const text = (more: object = {}) => JSON.stringify({ ...body, ...more });
 const signed = { senderGatewayTransactionId: "TX-1", path: "/payments", body: text(), signature: base64(251) };
 const named = { senderGatewayId: "gw-1", senderGatewayTransactionId: "TX-1" };
@@ -37,6 +43,8 @@ describe("matchPayment", () => {
     ["an equal amount", "found", { creationRequestBody: text({ senderAmount: "10.5" }) }],
     ["another amount", "match", { creationRequestBody: text({ senderAmount: "10.51" }) }],
     ["an amount as a number", "found", { creationRequestBody: text({ senderAmount: 10.5 }) }],
+    ["a trimmed text", "found", { creationRequestBody: text({ memo: "m " }) }],
+    ["an account in groups", "found", { creationRequestBody: text({ senderAccount: "DE 00 01" }) }],
     ["another memo", "match", { creationRequestBody: text({ memo: "10.50" }) }],
     ["a further field", "match", { creationRequestBody: text({ extras: null }) }],
     ["its transaction id", "match", named],
@@ -67,7 +75,10 @@ describe("matchPayment", () => {
     ['{"__proto__":{"a":1}}', '{"__proto__":{"a":1}}', true],
     ["{}", "null", false],
     ["{}", "[]", false],
-    ["1", '"1"', false],
+    ["1", '"1"', true],
+    ["[1]", '["1"]', false],
+    ['"a b"', '" a b "', true],
+    ['"{}"', "{}", false],
     ['{"a":1}', '{"b":1}', false],
     ['{"a":1}', '{"a":1,"b":2}', false],
     ["[1,2]", "[2,1]", false],

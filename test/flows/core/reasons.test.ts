@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { type HistoryStep, withStep } from "../../../src/flows/core/history.js";
 import { heldReason, openReason } from "../../../src/flows/core/reasons.js";
 import type { Flow, Held } from "../../../src/flows/core/state.js";
+import { type HistoryStep, withStep } from "../../../src/flows/core/steps.js";
 import type { PaymentIntent, PaymentIntentRequest } from "../../../src/resources/payment-intents.js";
 
 const signed = { senderGatewayTransactionId: "t", path: "/payments", body: "{}", signature: "s" };
