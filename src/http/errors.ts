@@ -17,7 +17,7 @@ import {
 } from "../core/errors.js";
 import { hide, isShowable } from "../core/redact.js";
 import { parseJsonObject } from "../wire/response.js";
-import { proxyRefusal, type WireFailure } from "../wire/transport.js";
+import type { WireFailure } from "../wire/transport.js";
 import { errorMessageOf, type OperationKind, worseEffect } from "./decision.js";
 import { endedReasons, type Failure, type RefusedStatus, type UnusableResponse } from "./read.js";
 
@@ -95,9 +95,10 @@ function connectionError({ reason: code, sent, permanent, cause }: WireFailure, 
     return new ConnectionError(messageOf(facts, problem, closingHint(reason, facts)), details);
   }
   if (reason === "PROXY_REFUSED") {
-    const problem = proxyRefusal(facts.origin) + after(facts);
+    const hint = "Check the proxy's address, user, and password, and which addresses it lets through.";
+    const problem = `the proxy made no connection to ${facts.origin}${after(facts)}`;
     // What undici says of a proxy has its status, and nothing of the request.
-    return new ConnectionError(messageOf(facts, problem), { ...details, code: "proxy_refused", cause });
+    return new ConnectionError(messageOf(facts, problem, hint), { ...details, code: "proxy_refused", cause });
   }
   const problem = `could not connect to ${facts.origin} (${reason})${after(facts)}`;
   if (!permanent) return new ConnectionError(messageOf(facts, problem, connectionHint(reason, facts)), details);

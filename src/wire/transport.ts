@@ -69,11 +69,6 @@ export class WireFailure extends Error {
   }
 }
 
-/** What a message says if a proxy made no connection to this origin. */
-export function proxyRefusal(target: string): string {
-  return `the proxy made no connection to ${target}; check its address, user, and password, and which addresses it lets through`;
-}
-
 /** Newer Nodes have codes such as `ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE`. */
 const isCode = /^(?:\w{1,64}|ERR_SSL_[\w/]{1,56})$/;
 
@@ -84,13 +79,4 @@ export function reasonOf(error: unknown): string {
     (value) => typeof value === "string" && isCode.test(value),
   );
   return typeof found === "string" ? found : "UNKNOWN";
-}
-
-/**
- * Added if a server closed the connection before its first response. In TLS 1.3 a client learns in no other way that the server
- * wants a certificate.
- */
-export function closingHint(origin: string, reason: string): string {
-  const isLikely = origin.startsWith("https:") && /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(reason);
-  return isLikely ? "; if the server wants a client certificate, give one as tls.cert and tls.key" : "";
 }

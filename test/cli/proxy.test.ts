@@ -221,9 +221,7 @@ describe("a proxy that lets nothing through", () => {
     const { code, stdout, stderr } = await run(list, { env: { CROSS_BORDER_PROXY: wrong() } });
     expect({ code, stdout, stderr }).toEqual({
       ...{ code: 3, stdout: "" },
-      stderr: expect.stringContaining(
-        `the proxy made no connection to https://${identity}; check its address, user, and password`,
-      ),
+      stderr: expect.stringContaining(`the proxy made no connection to https://${identity}`),
     });
     expect(stderr).not.toMatch(/wr0ng|s3cret|teller/);
     // No second try, which a lock of the account could count.

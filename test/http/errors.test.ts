@@ -147,7 +147,7 @@ describe("the message of a failed call", () => {
       "a proxy that refuses",
       calls.read,
       [new WireFailure({ sent: false, permanent: true, reason: "PROXY_REFUSED" })],
-      "paymentIntents.get failed: the proxy made no connection to https://service.test; check its address, user, and password, and which addresses it lets through. Nothing was sent.",
+      "paymentIntents.get failed: the proxy made no connection to https://service.test. Check the proxy's address, user, and password, and which addresses it lets through. Nothing was sent.",
     ],
     [
       "a broken connection",

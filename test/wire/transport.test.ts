@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { closingHint, reasonOf } from "../../src/wire/transport.js";
+import { reasonOf } from "../../src/wire/transport.js";
 
 it.each([
   [{ code: "ECONNREFUSED", name: "Error" }, "ECONNREFUSED"],
@@ -19,12 +19,4 @@ it.each([
   ["ECONNRESET", "UNKNOWN"],
 ])("shows the code of what was thrown, and never its words: %j", (thrown, reason) => {
   expect(reasonOf(thrown)).toBe(reason);
-});
-
-it.each(["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"])("hints at a client certificate after %s over TLS", (reason) => {
-  const hint = "; if the server wants a client certificate, give one as tls.cert and tls.key";
-  expect(closingHint("https://service.test", reason)).toBe(hint);
-  expect(closingHint("http://service.test", reason)).toBe("");
-  expect(closingHint("https://service.test", `X${reason}`)).toBe("");
-  expect(closingHint("https://service.test", `${reason}X`)).toBe("");
 });
