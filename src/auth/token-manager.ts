@@ -96,6 +96,8 @@ export class TokenManager implements TokenSource {
   readonly #holdCheck: SingleFlight<void>;
   #token: Token | undefined;
   #session: Session | undefined;
+  /** Why there is no session to continue. */
+  #ended: GrantFailure = { class: "session-ended" };
   /** From when on this client logs in without the store, which is away. */
   #aloneFrom: Timestamp | undefined;
   #hold: Hold | undefined;
@@ -201,8 +203,8 @@ export class TokenManager implements TokenSource {
       const isRefused = reaction === "renew-token" && (this.#endpoint.canLogIn || isRefusal(failure));
       if (!isRefused) return this.#afterRefresh(failure);
       this.#endOwnSession(failure);
-      if (!this.#endpoint.canLogIn) return this.#fail({ ...failure, class: "session-ended" }, "refresh");
     }
+    if (!this.#endpoint.canLogIn) return this.#fail(this.#ended, "refresh");
     const result = await this.#endpoint.login();
     return "granted" in result ? this.#keep(result.granted, "password") : this.#fail(result.failure, "login");
   }
@@ -381,6 +383,7 @@ export class TokenManager implements TokenSource {
   }
 
   #endOwnSession(failure: GrantFailure): void {
+    this.#ended = { ...failure, class: "session-ended" };
     // The word on its newest refresh token: there is nothing left to end.
     const hasEnded = isDeadGrant(failure) && this.#session?.mayBeUsed !== true;
     this.#session = hasEnded || this.#session === undefined ? undefined : { ...this.#session, isOver: true };

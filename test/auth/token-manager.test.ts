@@ -704,7 +704,9 @@ it("continues a session by its refresh token, and never logs in", async () => {
   expect(error).toMatchObject({ code: "login_refused", status: 400, serviceCode: "invalid_grant" });
   expect(error.message).toContain("refreshToken");
   expect(error.message).not.toContain("before");
-  for (let calls = 0; calls < 20; calls++) await failure(call());
+  for (let calls = 0; calls < 20; calls++) {
+    expect(await failure(call())).toMatchObject({ code: "login_refused", serviceCode: "invalid_grant" });
+  }
   expect(fake.forms.map((form) => [form.grant_type, form.refresh_token])).toEqual([
     ["refresh_token", "given"],
     ["refresh_token", "refresh-of-a"],
