@@ -1,9 +1,12 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { changesOf, nextVersion, releaseChangelog, releaseVersion } from "../../tools/release/release-changelog.js";
+
+/** The files that hold the version. */
+const versionFiles = ["src/opentelemetry/version.ts", "src/wire/open-transport.ts"];
 
 const changelog =
   "# Changelog\n\nIntroduction.\n\n## Unreleased\n\n### Added\n\n- Much.\n\n## 0.1.0 (2026-01-01)\n\n- All.\n";
@@ -61,9 +64,9 @@ function repository() {
   writeFileSync(join(folder, ".gitignore"), "node_modules\n");
   writeFileSync(join(folder, "package.json"), '{ "name": "a", "version": "0.1.0", "type": "module" }\n');
   writeFileSync(join(folder, "CHANGELOG.md"), changelog.replace(/\n## 0\.1\.0[\s\S]*/, "\n"));
-  for (const name of ["opentelemetry", "wire"]) {
-    mkdirSync(join(folder, "src", name), { recursive: true });
-    writeFileSync(join(folder, `src/${name}/version.ts`), 'export const version = "0.1.0";\n');
+  for (const file of versionFiles) {
+    mkdirSync(join(folder, dirname(file)), { recursive: true });
+    writeFileSync(join(folder, file), 'export const version = "0.1.0";\n');
   }
   mkdirSync(join(folder, "tools/api"));
   writeFileSync(join(folder, "tools/api/index.api.md"), "one\n");
@@ -85,9 +88,7 @@ it("sets the version and the changelog by one command, in a clean tree only", ()
   git("checkout", "--quiet", ".");
   expect(run("release", "minor")).toMatchObject({ status: 0, stdout: expect.stringContaining("git tag v0.2.0") });
   expect(JSON.parse(read("package.json"))).toMatchObject({ version: "0.2.0" });
-  for (const name of ["opentelemetry", "wire"]) {
-    expect(read(`src/${name}/version.ts`)).toBe('export const version = "0.2.0";\n');
-  }
+  for (const file of versionFiles) expect(read(file)).toBe('export const version = "0.2.0";\n');
   expect(read("CHANGELOG.md")).toMatch(/^## Unreleased\n\n## 0\.2\.0 \(\d{4}-\d\d-\d\d\)\n\n### Added$/m);
 });
 
