@@ -14,6 +14,6 @@ export async function withPassphrase(pem: string, name: string, { env, ask }: Te
   const passphrase = fromEnvironment(env, "CROSS_BORDER_KEY_PASSPHRASE") ?? (await ask?.(`Passphrase of ${name}: `));
   if (passphrase !== undefined) return { key: pem, passphrase };
   throw new InvalidArgumentError(
-    `${name} has an encrypted key, and there is no passphrase: give it by CROSS_BORDER_KEY_PASSPHRASE, or type it at a terminal`,
+    `${name} has an encrypted key, and there is no passphrase. Give it by CROSS_BORDER_KEY_PASSPHRASE, or type it at a terminal`,
   );
 }

@@ -41,6 +41,8 @@ function fold(text: string): string {
 /** In JSON within JSON, a value ends with a quote that has as many backslashes as its first one. */
 const masks: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/-----BEGIN [^-]*-----[\s\S]*?(?:-----END [^-]*-----|$)/g, "[key]"],
+  // A key in Base64, with its PEM frame or without: pasted where the name of a file was expected.
+  [/(?:LS0tLS1CRUdJT|MII[A-Z])[\w+/=-]{16,}/g, "[key]"],
   [/eyJ[\w-]*\.[\w.-]*/g, "[token]"],
   [/\b(bearer|basic)\s+[\w.~+/=-]+/gi, "$1 [token]"],
   [/(:\/\/[^\s/:@]*:)[^\s/]+@/g, `$1${mark}@`],

@@ -155,7 +155,7 @@ describe("says what is wrong:", () => {
     execFileSync("openssl", ["pkcs8", ...line], { stdio: "pipe" });
     const none = await examined({ signingKey: file("secret.pem") });
     expect(none.wrong).toEqual(["signing key: failed"]);
-    expect(none.text).toContain("give it by CROSS_BORDER_KEY_PASSPHRASE");
+    expect(none.text).toContain("Give it by CROSS_BORDER_KEY_PASSPHRASE");
     const env = (passphrase: string) => ({ CROSS_BORDER_KEY_PASSPHRASE: passphrase });
     expect((await examined({ signingKey: file("secret.pem") }, env("hm"))).wrong).toEqual(["signing key: failed"]);
     expect(await examined({ signingKey: file("secret.pem") }, env("open sesame"))).toMatchObject({ isWell: true });

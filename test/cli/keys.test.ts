@@ -80,7 +80,7 @@ it("opens an encrypted key with the passphrase of the environment, and says when
   openssl("pkcs8", "-topk8", "-in", file("one.pem"), "-out", encrypted, "-passout", "pass:open sesame");
   const none = await run(["keys", "show", encrypted]);
   expect(none.code).toBe(3);
-  expect(none.stderr).toContain("give it by CROSS_BORDER_KEY_PASSPHRASE");
+  expect(none.stderr).toContain("Give it by CROSS_BORDER_KEY_PASSPHRASE");
   const env = { CROSS_BORDER_KEY_PASSPHRASE: "open sesame" };
   const { stdout } = await run(["keys", "show", encrypted, "--json"], { env });
   const known = JSON.parse((await run(["keys", "show", file("one.public.pem"), "--json"])).stdout);

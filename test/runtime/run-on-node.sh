@@ -17,15 +17,13 @@ PATH=$(bash "$root/test/runtime/install-node.sh" "$version" "$folder/node"):$PAT
 cd "$folder/project"
 cp -r "$root/examples" .
 # Back ends with packages of their own.
-rm -r examples/bank examples/frameworks
+rm -r examples/bank examples/engines examples/frameworks
 mkdir -p test/wire test/support && cp -r "$root/test/contract" "$root/test/journals" "$root/test/examples.test.ts" test/
 cp "$root/test/wire/closed-port.ts" test/wire/
 cp "$root/test/support/corridor.ts" "$root/test/support/error-of.ts" "$root/test/support/eventually.ts" test/support/
 cp "$root/test/support/key-pairs.ts" "$root/test/support/patience.ts" "$root/test/support/thorough.ts" test/support/
 # There the loader of sources runs the examples.
 printf 'export const program = (source: string) => ["--import", "tsx", source];\n' > test/support/program.ts
-# A test of the journals runs the SQL of their page.
-mkdir docs && cp "$root/docs/journal-versions.md" docs/
 # They share processes, as in the repository, and most of them wait.
 cat > vitest.config.ts <<'CONFIG'
 import { patienceMs } from "./test/support/patience.ts";

@@ -5,7 +5,7 @@ import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ConfigError } from "../../src/core/errors.js";
 import { isOfOneStatement, maxAttempts, postgresFailure, retrying } from "../../src/journals/postgres-failure.js";
-import { failure } from "./journal-fixture.js";
+import { failure } from "../journals/journal-fixture.js";
 
 const driverError = (code: unknown) => Object.assign(new Error("of CH9300762011623852957"), { code });
 
