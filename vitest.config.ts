@@ -30,10 +30,9 @@ export const alias = [
   })),
 ];
 
-/** For `npm run test:all` alone: hours of traffic, flows at every fault, connections that lie idle, whole probes, what large responses and lists cost, what bundlers make of the package, and scripts that no source uses. */
+/** For `npm run test:all` alone: hours of traffic, flows at every fault, connections that lie idle, what large responses and lists cost, what bundlers make of the package, and scripts that no source uses. */
 const onlyThorough = [
   "test/faults/{flow-matrix,idle-connections,retry-budget,token-renewal}.test.ts",
-  "test/cli/probe/{odd-services,services}.test.ts",
   "test/sandbox/remembered.test.ts",
   "test/package/bundle*.test.ts",
   "test/release/**/*.test.ts",
@@ -43,7 +42,6 @@ const leftOut = isThorough ? [] : onlyThorough;
 /** Tests of the sources that start processes, or make thousands of trials. */
 const system = [
   "test/faults/**/*.test.ts",
-  "test/cli/probe/**/*.test.ts",
   "test/examples.test.ts",
   "test/executed-blocks.test.ts",
   "test/opentelemetry/set-up.test.ts",
@@ -235,7 +233,7 @@ export default defineConfig({
         // It runs in Chromium, as the page that is made of it: `npm run test:pages`.
         "src/sandbox/console/page/**",
         // A process's own streams and signals: test/cli/{command-line,terminal}.test.ts start processes, which are not counted.
-        "src/cli/{interruption,outputs,terminal}.ts",
+        "src/cli/{cli,main,terminal}.ts",
         // Node 20 has no SQLite of its own to run them with.
         ...(hasSqlite ? [] : ["src/journals/sqlite-*.ts"]),
       ],

@@ -2,19 +2,14 @@ import { readFileSync } from "node:fs";
 import ts from "typescript";
 import { expect, it } from "vitest";
 import type { Operation } from "../src/api/operation.js";
-import { commands } from "../src/cli/commands.js";
-import { listCommandsOf } from "../src/cli/lists/list-commands.js";
-import { showCommandsOf } from "../src/cli/lists/show-commands.js";
 import { sources } from "../src/cli/lists/sources.js";
-import type { Makes } from "../src/cli/probe/question.js";
-import { questions } from "../src/cli/probe/questions.js";
 import { clientOptions } from "../src/client-options.js";
-import { counted } from "../src/core/describe.js";
 import type { Option } from "../src/core/parse.js";
 import { resolutionOptions } from "../src/flows/operate.js";
 import { flowOptions } from "../src/flows/options.js";
 import { catalogue } from "../src/resources/catalogue.js";
 import { openApiText } from "../tools/openapi/document.js";
+import { commandPaths } from "./cli/run.js";
 import { namesReadIn } from "./support/names-read.js";
 
 /** The rows of the first table below a heading of a document. Where one differs from the code, paste the one that was expected. */
@@ -45,12 +40,6 @@ function documentedDefault({ default: value, documentedDefault }: Option<unknown
   if (documentedDefault !== undefined) return documentedDefault;
   if (typeof value === "number") return value.toLocaleString("en-US");
   return value === undefined ? "" : `\`${JSON.stringify(value)}\``;
-}
-
-/** `4 intents, 4 payments`. */
-function madeBy(makes: Makes): string {
-  const kinds = Object.entries(makes).filter(([, count]) => count > 0);
-  return kinds.map(([kind, count]) => counted(count, kind.replace(/s$/, ""))).join(", ");
 }
 
 /** A row for each member of an interface, from its comment, which ends with its default. */
@@ -101,17 +90,10 @@ it("has a row for every quirk of the sandbox, with its default", () => {
   expect(tableUnder("Quirks", "docs/sandbox.md")).toEqual(membersOf("src/sandbox/quirks.ts", "SandboxQuirks"));
 });
 
-it("says of every question of the probe what it asks", () => {
-  const rows = questions.map(
-    ({ id, asks, makes }) => `| \`${id}\` | ${asks} | ${makes === undefined ? "" : madeBy(makes)} |`,
-  );
-  expect(tableUnder("Questions", "docs/probe.md")).toEqual(rows.map((row) => row.replace("|  |", "| |")));
-});
-
 it("names every other command in the table of commands", () => {
   const table = /^\| command \|.*\n(?:\|.*\n)+/m.exec(readFileSync("docs/command.md", "utf8"))?.[0] ?? "";
-  const ofRecords = [...listCommandsOf(sources), ...showCommandsOf(sources)].map(({ name }) => name);
-  const others = commands.map(({ name }) => name).filter((name) => !ofRecords.includes(name));
+  const resources = sources.map(({ name }) => name);
+  const others = commandPaths().filter((path) => !resources.some((name) => path.startsWith(`${name} `)));
   expect(others.length).toBeGreaterThan(10);
   expect(others.filter((name) => !new RegExp(`\`${name}[ \`]`).test(table))).toEqual([]);
 });

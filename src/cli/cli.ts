@@ -1,9 +1,6 @@
 #!/usr/bin/env node
-import { watchOutputs } from "./outputs.js";
-import { asksForVersion, readVersion } from "./version.js";
+import { createRequire } from "node:module";
 
-const line = process.argv.slice(2);
-watchOutputs();
-// Scripts ask often, and the commands take longer to load than Node takes to start.
-if (asksForVersion(line)) process.stdout.write(`${readVersion()}\n`);
-else await (await import("./run-process.js")).runProcess(line);
+// Commander is CommonJS. As a part of this bundle it requires Node's modules by this name.
+Object.assign(globalThis, { require: createRequire(import.meta.url) });
+await import("./main.js");

@@ -1,5 +1,118 @@
-/**
- * How a command line begins that works in any folder. Outside of a project that has this package, npx would otherwise fetch another one, of the
- * command's name, which anyone may have published.
- */
-export const program = "npx -p cross-border-payments cross-border";
+import { readFileSync } from "node:fs";
+import { Command, CommanderError } from "commander";
+import { CrossBorderError } from "../core/errors.js";
+import { redactText } from "../core/redact.js";
+import { addCompletion } from "./completion.js";
+import { addDoctor } from "./doctor/doctor.js";
+import { addFlows } from "./flows/flows.js";
+import { connectionHelp, operandsOf, overview } from "./help.js";
+import { addKeys } from "./keys.js";
+import { addResources } from "./lists/resources.js";
+import { addSandbox } from "./sandbox/sandbox.js";
+import { connectionOptions } from "./settings.js";
+import { Exit, type ExitCode, exitCodes, print, styled, type Terminal, UsageError } from "./terminal.js";
+import { clipped, messageOf, printable, printableLines } from "./text.js";
+import { addEvidence } from "./verify/evidence.js";
+import { addExplainSignature } from "./verify/explain-signature.js";
+import { addVerify } from "./verify/verify.js";
+
+/** Every command, over a terminal. */
+export function programOf(terminal: Terminal): Command {
+  const { stdout, stderr, width } = terminal;
+  const program = new Command("cross-border")
+    .usage("<command> [options]")
+    .version(readVersion(), "-v, --version", "print the version")
+    .helpOption("-h, --help", "show help")
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void stdout.write(text),
+      writeErr: (text) => void stderr.write(printableLines(text)),
+      outputError: (text, write) => write(text.replace(/^error: /, "cross-border: ").replace(/\n\(/, " (")),
+      getOutHelpWidth: () => width ?? 80,
+      getErrHelpWidth: () => width ?? 80,
+    })
+    .configureHelp({
+      styleTitle: (title) => styled(terminal, "bold", title),
+      subcommandTerm: (command) => [command.name(), ...operandsOf(command)].join(" "),
+    });
+  for (const option of connectionOptions()) program.addOption(option);
+  addResources(program, terminal);
+  addVerify(program, terminal);
+  addEvidence(program, terminal);
+  addFlows(program, terminal);
+  addSandbox(program, terminal);
+  addDoctor(program, terminal);
+  addExplainSignature(program, terminal);
+  addKeys(program, terminal);
+  addCompletion(program, terminal);
+  addHelp(program, terminal);
+  // After the commands, which inherit the usual layout.
+  return program.configureHelp({ ...program.configureHelp(), formatHelp: overview });
+}
+
+function addHelp(program: Command, terminal: Terminal): void {
+  program
+    .command("help [command...]", { hidden: true })
+    .description("Shows the help of a command, or of the connection options.")
+    .action((words: readonly string[]) => {
+      if (words[0] === "connection") return print(terminal, connectionHelp(program, terminal.width).trimEnd());
+      const found = words.reduce((command: Command, word) => {
+        const next = command.commands.find((one) => one.name() === word);
+        return next ?? command.error(`error: unknown command '${word}'`);
+      }, program);
+      found.outputHelp();
+    });
+}
+
+function readVersion(): string {
+  const file = new URL(import.meta.resolve("cross-border-payments/package.json"));
+  return (JSON.parse(readFileSync(file, "utf8")) as { readonly version: string }).version;
+}
+
+/** Runs a command line. Never rejects: what goes wrong is written to `stderr`. */
+export async function runCommandLine(line: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  const program = programOf(terminal);
+  let path = "";
+  program.hook("preAction", (_, command) => {
+    path = pathOf(command);
+  });
+  try {
+    if (line.length === 0) program.help({ error: true });
+    await program.parseAsync(line, { from: "user" });
+    return exitCodes.done;
+  } catch (error) {
+    const showsServiceText = terminal.showsServiceText && program.opts().serviceText !== false;
+    return report(error, path, { ...terminal, showsServiceText });
+  }
+}
+
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}
+
+function report(error: unknown, path: string, { stderr, showsServiceText }: Terminal): ExitCode {
+  // Commander has said what is wrong.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+  if (error instanceof Exit) return error.code;
+  if (error instanceof UsageError) {
+    stderr.write(`cross-border: ${printableLines(error.message)}\nSee ${path} --help\n`);
+    return exitCodes.usage;
+  }
+  stderr.write(`cross-border: ${describeError(error)}\n`);
+  if (!(error instanceof CrossBorderError)) return exitCodes.failed;
+  // It may hold names and account numbers, so it isn't for logs.
+  const said = clipped(printable(error.serviceMessage ?? ""), 500);
+  if (showsServiceText && said !== "") stderr.write(`The service says: ${said}\n`);
+  stderr.write(`See ${error.docUrl}\n`);
+  return exitCodes.failed;
+}
+
+/** For `stderr`. Of an error that nobody expected, with its stack. */
+export function describeError(error: unknown): string {
+  if (error instanceof CrossBorderError) return messageOf(error);
+  const { code, path, syscall, stack } = error as NodeJS.ErrnoException;
+  if (syscall === undefined) return printableLines(redactText(stack ?? String(error)));
+  const reason = { ENOENT: "file not found", EACCES: "permission denied", EEXIST: "file exists" }[String(code)];
+  return reason === undefined ? messageOf(error) : messageOf(new Error(`Can't open ${path}: ${reason}`));
+}

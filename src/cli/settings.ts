@@ -1,4 +1,9 @@
+import { Option } from "commander";
+import { CrossBorderClient } from "../client.js";
+import { InvalidArgumentError } from "../core/errors.js";
+import { readConnection } from "../settings/connection.js";
 import {
+  authOf,
   fromEnvironment,
   parseSettings,
   readSettingsFile,
@@ -8,105 +13,118 @@ import {
   settingTable,
   variableOf,
 } from "../settings/settings.js";
-import { type CommandOption, UsageError } from "./command.js";
+import type { SigningKey } from "../signing/keys.js";
 import { readText } from "./files.js";
-import { printable } from "./printable.js";
-import type { Terminal } from "./terminal.js";
+import { type Terminal, UsageError } from "./terminal.js";
+import { printable } from "./text.js";
 
 export type { Settings };
 
-/** Options of commands that call the service: one for each setting that is no secret, and the file. */
-export const settingOptions: Readonly<Record<string, CommandOption>> = {
-  config: {
-    type: "string",
-    value: "FILE",
-    help: "a JSON object with these settings, secrets too; CROSS_BORDER_CONFIG",
-  },
-  profile: {
-    type: "string",
-    value: "NAME",
-    help: "~/.config/cross-border/NAME.json in place of --config; CROSS_BORDER_PROFILE, or else default",
-  },
-  "no-service-text": {
-    type: "boolean",
-    help: "don't show what the service says itself about a failure, which is shown at a terminal alone",
-  },
-  ...Object.fromEntries(
-    settingNames
-      .filter((name) => settingTable[name].isSecret !== true)
-      .map((name): [string, CommandOption] => {
-        const { help, isPath } = settingTable[name];
-        const value = isPath === true ? "FILE" : "TEXT";
-        return [optionOf(name), { type: "string", value, help: `${help}; ${variableOf(name)}` }];
-      }),
-  ),
-};
+/** The options of the program, which every command has. */
+export interface ConnectionOptions extends Partial<Settings> {
+  readonly config?: string;
+  readonly profile?: string;
+}
+
+/** `--base-url` of `baseUrl`. */
+function flagOf(name: SettingName): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** One for each setting that isn't a secret, and the file with all of them. */
+export function connectionOptions(): readonly Option[] {
+  const ofSettings = settingNames
+    .filter((name) => settingTable[name].isSecret !== true)
+    .map((name) => {
+      const { help, isPath } = settingTable[name];
+      const option = new Option(`${flagOf(name)} <${isPath ? "file" : "text"}>`, `${help}; ${variableOf(name)}`);
+      // `--no-proxy` takes a value. It isn't the opposite of `--proxy`.
+      option.negate = false;
+      return option;
+    });
+  return [
+    new Option("--config <file>", "JSON file with these settings, secrets included; CROSS_BORDER_CONFIG"),
+    new Option(
+      "--profile <name>",
+      "~/.config/cross-border/NAME.json; CROSS_BORDER_PROFILE, by default default",
+    ).conflicts("config"),
+    ...ofSettings,
+    new Option("--no-service-text", "don't show the service's own error message at a terminal"),
+  ];
+}
+
+const required = settingNames.filter((name) => settingTable[name].isRequired);
 
 /**
- * The settings: an option counts more than a variable of the environment, and that more than the file.
+ * The settings: an option counts more than a variable, and a variable more than the file.
  *
+ * @param needed what is missing of these is asked for if it is a secret, and is an error otherwise. By default what a login needs.
  * @throws {UsageError} that names what is missing, and where it can come from.
  */
-export async function readSettings(values: Readonly<Record<string, unknown>>, terminal: Terminal): Promise<Settings> {
-  const required = settingNames.filter((name) => settingTable[name].isRequired);
-  return (await readSomeSettings(values, terminal, required)) as Settings;
-}
-
-/** The same for commands that need others. @throws {UsageError} where one of `needed` is missing. */
-export async function readSomeSettings<Needed extends SettingName>(
-  values: Readonly<Record<string, unknown>>,
+export async function readSettings(
+  options: ConnectionOptions,
   terminal: Terminal,
-  needed: readonly Needed[],
-): Promise<Partial<Settings> & Required<Pick<Settings, Needed>>> {
-  assertNoPassword(values);
-  const { env } = terminal;
-  const stored = await readStored(values, terminal);
+  needed: readonly SettingName[] = required,
+): Promise<Settings> {
+  if (options.proxy?.includes("@")) {
+    throw new UsageError(
+      "--proxy has a user or a password, which other users of this machine can see. Give it in CROSS_BORDER_PROXY or in a file (--config)",
+    );
+  }
+  const stored = await readStored(options, terminal);
   const found: Partial<Record<SettingName, string>> = {};
   for (const name of settingNames) {
-    const { isSecret } = settingTable[name];
-    const given = isSecret ? undefined : text(values[optionOf(name)]);
-    const known = given ?? fromEnvironment(env, variableOf(name)) ?? stored[name];
-    const isNeeded = needed.some((one) => one === name);
-    const value = known ?? (isNeeded && isSecret ? await terminal.ask?.(questionOf(name, found)) : undefined);
+    const given = options[name] ?? fromEnvironment(terminal.env, variableOf(name)) ?? stored[name];
+    const isMissing = given === undefined && needed.includes(name);
+    const asked = isMissing && settingTable[name].isSecret ? await terminal.ask?.(questionOf(name, found)) : undefined;
+    const value = given ?? asked;
     if (value !== undefined) found[name] = value;
-    else if (isNeeded) throw new UsageError(`${name} is missing: give it by ${sourcesOf(name)}`);
+    else if (isMissing) throw new UsageError(`${name} is missing. Give it ${sourcesOf(name)}`);
   }
-  return found as Partial<Settings> & Required<Pick<Settings, Needed>>;
+  // What is needed is there.
+  return found as Settings;
 }
 
-async function readStored(values: Readonly<Record<string, unknown>>, terminal: Terminal): Promise<Partial<Settings>> {
-  const [config, profile] = [text(values.config), text(values.profile)];
-  if (config !== undefined && profile !== undefined) {
-    throw new UsageError("--config and --profile exclude each other: both name the file of the settings");
-  }
+async function readStored({ config, profile }: ConnectionOptions, terminal: Terminal): Promise<Partial<Settings>> {
   return config === "-"
     ? parseSettings(await readText(config, terminal), config)
     : readSettingsFile({ config, profile }, terminal.env);
 }
 
-/** Refuses a password on the command line, which every process of the machine sees. */
-function assertNoPassword({ proxy }: Readonly<Record<string, unknown>>): void {
-  if (typeof proxy !== "string" || !proxy.includes("@")) return;
-  throw new UsageError(
-    "--proxy holds a user or a password, which other users of this machine can see: give it by CROSS_BORDER_PROXY, or a file (--config)",
-  );
-}
-
 function questionOf(name: SettingName, { username }: Partial<Settings>): string {
-  return username === undefined ? `${name}: ` : `${name} of ${printable(username)}: `;
+  return username === undefined ? `${name}:` : `${name} of ${printable(username)}:`;
 }
 
 function sourcesOf(name: SettingName): string {
-  const sources = [variableOf(name), "a file (--config)"];
-  if (settingTable[name].isSecret) return [...sources, "type it at a terminal"].join(", or ");
-  return [`--${optionOf(name)}`, ...sources].join(", or ");
+  const { isSecret } = settingTable[name];
+  const sources = isSecret ? [] : [`as ${flagOf(name)}`];
+  return [...sources, `in ${variableOf(name)}`, "in a file (--config)", ...(isSecret ? ["at a terminal"] : [])].join(
+    ", ",
+  );
 }
 
-function text(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
+/** A client that logs out when it is closed. */
+export async function openClient(
+  settings: Settings,
+  { env }: Terminal,
+  more: { readonly maxRetries?: number } = {},
+): Promise<CrossBorderClient> {
+  const connection = await readConnection(settings, env);
+  const auth = { ...authOf(settings), endSessionOnClose: true };
+  return new CrossBorderClient({ baseUrl: settings.baseUrl, auth, ...(await connection.clientOptions()), ...more });
 }
 
-/** `base-url` of `baseUrl`. */
-function optionOf(name: SettingName): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+/**
+ * A private key with its passphrase, if it needs one: from the environment, or from the person at the terminal.
+ *
+ * @param file its name.
+ * @throws {InvalidArgumentError} if there is no passphrase.
+ */
+export async function withPassphrase(pem: string, file: string, { env, ask }: Terminal): Promise<SigningKey> {
+  if (!pem.includes("ENCRYPTED")) return pem;
+  const passphrase = fromEnvironment(env, "CROSS_BORDER_KEY_PASSPHRASE") ?? (await ask?.(`Passphrase of ${file}:`));
+  if (passphrase !== undefined) return { key: pem, passphrase };
+  throw new InvalidArgumentError(
+    `The key in ${file} is encrypted. Give its passphrase in CROSS_BORDER_KEY_PASSPHRASE or at a terminal`,
+  );
 }

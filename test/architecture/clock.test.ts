@@ -7,7 +7,6 @@ const allowed = [
   /^core\/clock\.ts$/,
   /^sandbox\//,
   /^cli\/sandbox\//,
-  /^cli\/interruption\.ts$/,
   /^platform\/undici-agent\.ts$/,
   /^journals\/sqlite-worker\.ts$/,
 ];

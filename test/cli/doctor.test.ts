@@ -59,14 +59,12 @@ it("finds nothing wrong where nothing is, moves no money, and leaves no session"
   const { isWell, wrong, findings } = await examined();
   expect({ isWell, wrong }).toEqual({ isWell: true, wrong: [] });
   expect(findings.map(({ check }) => check)).toEqual([
-    ...["versions", "proxies", "address of the service", "address of the identity provider"],
-    ...["name of the service", "connection to the service", "clock", "login", "token", "a list of one"],
-    ...["signing key", "registered key", "signature"],
+    ...["configuration", "proxy", "service DNS", "service connection", "login"],
+    ...["read access", "clock", "signing key", "registered key"],
   ]);
   const requests = server.sandbox.requests.slice(earlier).map(({ method, path }) => `${method} ${path}`);
   const { realm } = server.clientOptions.auth;
   expect(requests).toEqual([
-    "HEAD /",
     `POST /auth/realms/${realm}/protocol/openid-connect/token`,
     "GET /gateway/v1/payment-gateways",
     "GET /gateway/v1/payment-gateways",
@@ -78,24 +76,29 @@ it("prints a line a check, with what to do", async () => {
   writeFileSync(file("config.json"), JSON.stringify(settings({ password: "wrong" })));
   const { code, stdout } = await run(["doctor", "--config", file("config.json")]);
   expect(code).toBe(1);
-  expect(stdout).toMatch(/^ok {4}versions: cross-border-payments \S+, Node /);
+  expect(stdout).toMatch(/\nok {4}service connection: connected to 127\.0\.0\.1:\d+ \(http, not encrypted\)\n/);
   expect(stdout).toMatch(
-    /\nFAIL {2}login: .*\n {6}→ check username and password; a locked account looks the same\nok {4}signing key: .*\nskip {2}registered key: .*\n\nSomething is wrong: see above\.\n$/,
+    /\nFAIL {2}login: .*Check username and password; a locked account looks the same\..*\nok {4}signing key: .*\nskip {2}registered key: .*\n\nSome checks failed: see above\.\n$/,
   );
 });
 
 describe("says what is wrong:", () => {
   const unseen = ["login: skipped", "registered key: skipped"];
   const noLogin = ["login: failed", "registered key: skipped"];
-  const noList = ["a list of one: failed", "registered key: skipped"];
-  const [noHost, noKey] = ["name of the service: failed", "signing key: failed"];
+  const noList = ["read access: failed", "registered key: skipped"];
+  const [noHost, noKey] = ["service DNS: failed", "signing key: failed"];
 
   it.each<[what: string, more: () => object, wrong: string[], ...said: string[]]>([
-    ["an address that is none", () => ({ baseUrl: "hm" }), ["address of the service: failed", ...unseen], "baseUrl"],
+    [
+      "an address that is none",
+      () => ({ baseUrl: "hm" }),
+      ["configuration: failed", "registered key: skipped"],
+      "baseUrl",
+    ],
     [
       "a name that nobody knows",
       () => ({ baseUrl: "https://no-such-host.invalid/v1" }),
-      [noHost, "connection to the service: skipped", ...unseen],
+      [noHost, "service connection: skipped", ...unseen],
     ],
     [
       "a password that is refused",
@@ -108,7 +111,7 @@ describe("says what is wrong:", () => {
       () => ({ realm: "nowhere" }),
       noLogin,
       "responded with 404",
-      "check authUrl and realm",
+      "Check authUrl and realm",
     ],
     ["a base path that the service does not have", () => ({ baseUrl: `${server.url}/other` }), noList],
     ["a key file that has no key", () => ({ signingKey: file("config.json") }), [noKey]],
@@ -117,7 +120,7 @@ describe("says what is wrong:", () => {
       "a gateway that is not there",
       () => ({ gatewayId: "gamma" }),
       ["registered key: failed"],
-      "no gateway gamma is listed, but alpha-bank",
+      "no gateway gamma is listed. Listed: alpha-bank",
     ],
   ])("%s", async (_, more, wrong, ...said) => {
     const found = await examined(more());
@@ -128,16 +131,16 @@ describe("says what is wrong:", () => {
   it("an issuer in the place of the identity provider's address, as the client does", async () => {
     const { authUrl, realm } = server.clientOptions.auth;
     const { wrong, findings } = await examined({ authUrl: `${authUrl}/auth/realms/${realm}` });
-    expect(wrong).toEqual(["address of the identity provider: failed", "login: skipped", "registered key: skipped"]);
-    expect(findings.find(({ check }) => check === "address of the identity provider")?.found).toMatch(
-      /^authUrl ends in \/auth\/realms\/…\. Remove that part/,
+    expect(wrong).toEqual(["configuration: failed", "registered key: skipped"]);
+    expect(findings.find(({ check }) => check === "configuration")?.found).toMatch(
+      /authUrl ends in \/auth\/realms\/…\. Remove that part/,
     );
   });
 
   it("a password from a file that ends with a line break, which is not sent", async () => {
     const earlier = server.sandbox.tokenRequests.length;
     const { wrong, text } = await examined({ password: `${server.clientOptions.auth.password}\n` });
-    expect(wrong).toEqual(["login: failed", "registered key: skipped"]);
+    expect(wrong).toEqual(["configuration: failed", "registered key: skipped"]);
     expect(text).toContain("a line break");
     expect(server.sandbox.tokenRequests).toHaveLength(earlier);
   });
@@ -146,7 +149,7 @@ describe("says what is wrong:", () => {
     const closed = await openClosedPort();
     onTestFinished(() => closed.close());
     const { wrong, text } = await examined({ authUrl: `http://127.0.0.1:${closed.port}` });
-    expect(wrong).toEqual(["connection to the identity provider: failed", "login: skipped", "registered key: skipped"]);
+    expect(wrong).toEqual(["identity provider connection: failed", "login: skipped", "registered key: skipped"]);
     expect(text).toContain("ECONNREFUSED");
   });
 
@@ -155,7 +158,7 @@ describe("says what is wrong:", () => {
     execFileSync("openssl", ["pkcs8", ...line], { stdio: "pipe" });
     const none = await examined({ signingKey: file("secret.pem") });
     expect(none.wrong).toEqual(["signing key: failed"]);
-    expect(none.text).toContain("Give it by CROSS_BORDER_KEY_PASSPHRASE");
+    expect(none.text).toContain("Give its passphrase in CROSS_BORDER_KEY_PASSPHRASE");
     const env = (passphrase: string) => ({ CROSS_BORDER_KEY_PASSPHRASE: passphrase });
     expect((await examined({ signingKey: file("secret.pem") }, env("hm"))).wrong).toEqual(["signing key: failed"]);
     expect(await examined({ signingKey: file("secret.pem") }, env("open sesame"))).toMatchObject({ isWell: true });
@@ -196,20 +199,11 @@ describe("says what is wrong:", () => {
     expect(clock?.found).toMatch(seconds < 0 ? /ahead of/ : /behind/);
   });
 
-  it("a date that a cache has kept says what time it is, with its age", async () => {
-    const date = new Date(Date.now() - 3_600_000).toUTCString();
-    const origin = await originInTest(
-      createServer((_, response) => response.writeHead(200, { date, age: "3600" }).end()),
-    );
-    const { findings } = await examined({ baseUrl: `${origin}/v1` });
-    expect(findings.find(({ check }) => check === "clock")).toMatchObject({ status: "ok" });
-  });
-
   it("a date that is none", async () => {
-    const origin = await originInTest(createServer((_, response) => response.setHeader("date", "soon").end()));
+    const origin = await originInTest(createServer((_, response) => response.writeHead(404, { date: "soon" }).end()));
     const { findings } = await examined({ baseUrl: `${origin}/v1` });
     const clock = findings.find(({ check }) => check === "clock");
-    expect(clock).toMatchObject({ status: "warning", found: "the service does not tell its time" });
+    expect(clock).toMatchObject({ status: "warning", found: "the service doesn't send its time" });
   });
 });
 
@@ -223,21 +217,6 @@ describe("at a service that does something odd", () => {
     return { wrong, text, paths };
   }
 
-  it.each(["null", "[]", "1", "{", ""])(
-    "takes a token whose claims are %j for a text like any other",
-    async (claims) => {
-      const token = `x.${Buffer.from(claims).toString("base64url")}.x`;
-      const granted = { access_token: token, token_type: "Bearer", refresh_token: "r", expires_in: 300 };
-      const { wrong, text, paths } = await examinedAt({
-        onResponse: ({ operation }) => (operation === "token" ? Response.json(granted) : undefined),
-        onRequest: ({ operation }) => (operation === "paymentGateways.list" ? Response.json([]) : undefined),
-      });
-      expect(wrong).toEqual(["registered key: failed"]);
-      expect(text).toContain('it lasts 300 s, with a refresh token"');
-      expect(paths.at(-1)).toBe("logout");
-    },
-  );
-
   it("says that the gateways can't be listed any more, and logs out", async () => {
     let lists = 0;
     const { wrong, text, paths } = await examinedAt({
@@ -250,7 +229,7 @@ describe("at a service that does something odd", () => {
       },
     });
     expect(wrong).toEqual(["registered key: failed"]);
-    expect(text).toContain("the gateways can't be listed: ");
+    expect(text).toContain("403");
     expect(paths.at(-1)).toBe("logout");
   });
 });
@@ -268,7 +247,7 @@ describe("over https, says", () => {
     const server = createSecureServer(made, (_, response) => response.writeHead(404).end());
     const { port } = new URL(await originInTest(server));
     const { findings } = await examined({ baseUrl: `https://localhost:${port}/v1`, ...more });
-    return findings.find(({ check }) => check === "connection to the service");
+    return findings.find(({ check }) => check === "service connection");
   }
 
   it("who issued a certificate that is not trusted, and that it is with its authority", async () => {
@@ -279,7 +258,7 @@ describe("over https, says", () => {
     });
     expect(await connectionBy(made, { ca: made.file })).toMatchObject({
       status: "ok",
-      found: expect.stringMatching(/^TLSv1\.3, certificate issued by house-ca, for another 99 days$/),
+      found: expect.stringMatching(/^TLSv1\.3, certificate issued by house-ca, valid for another 99 days$/),
     });
   });
 
@@ -315,14 +294,8 @@ describe("the settings", () => {
     const { code, stderr } = await run(["doctor"]);
     expect(code).toBe(2);
     expect(stderr).toContain(
-      "baseUrl is missing: give it by --base-url, or CROSS_BORDER_BASE_URL, or a file (--config)",
+      "baseUrl is missing. Give it as --base-url, in CROSS_BORDER_BASE_URL, in a file (--config)",
     );
-  });
-
-  it("take no secret from the command line", async () => {
-    const { code, stderr } = await run(["doctor", "--password", "x"]);
-    expect(code).toBe(2);
-    expect(stderr).toContain("Unknown option '--password'");
   });
 
   it.each([
@@ -341,10 +314,10 @@ describe("the settings", () => {
 it("is documented with every setting and where it comes from", async () => {
   const guide = readFileSync("docs/command.md", "utf8");
   const rows = [...guide.matchAll(/^\| `(\w+)`(?: \(a file\))? \| (?:`--([\w-]+)`)? ?\| `(CROSS_BORDER_\w+)` \|$/gm)];
-  const { stdout } = await run(["doctor", "--help"]);
-  const options = [...stdout.matchAll(/^ {2}--(?!config )([\w-]+) (?:TEXT|FILE) .*; (CROSS_BORDER_\w+)/gm)].map(
-    ([, option, variable]) => [option, variable],
-  );
+  const { stdout } = await run(["help", "connection"], { width: 400 });
+  const options = [
+    ...stdout.matchAll(/^ {2}--(?!config |profile )([\w-]+) <(?:text|file)> .*; (CROSS_BORDER_\w+)/gm),
+  ].map(([, option, variable]) => [option, variable]);
   expect(rows.flatMap(([, , option, variable]) => (option === undefined ? [] : [[option, variable]]))).toEqual(options);
   expect(rows.filter(([, , option]) => option === undefined).map(([, name]) => name)).toEqual([
     "clientSecret",

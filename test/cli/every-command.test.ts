@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { commands } from "../../src/cli/commands.js";
+import { sources } from "../../src/cli/lists/sources.js";
 import { operations } from "../../src/resources/catalogue.js";
 import { originOf } from "../support/origin-of.js";
 import { run } from "./run.js";
@@ -33,22 +33,29 @@ beforeAll(async () => {
 });
 afterAll(() => void server.close());
 
-/** Those that reach the service by themselves: `flows` look for a payment only where a journal has a flow that waits for it. */
-const online = commands.filter(({ name, options }) => "auth-url" in options && !name.startsWith("flows "));
+const lines = [
+  ...sources.flatMap(({ name, parents, list, get }) => {
+    const owner = parents.flatMap((parent) => [`--${parent}`, "42"]);
+    return [
+      ...(list === undefined ? [] : [[name, "list", ...owner]]),
+      ...(get === undefined ? [] : [[name, "show", "4711", ...owner]]),
+    ];
+  }),
+  ["doctor"],
+  ["doctor", "--service", "--wait", "1ms"],
+];
 
-/** What those print that show no record. */
-const shown: Readonly<Record<string, string>> = { doctor: "login", probe: "tokens.lists" };
-
-it.each(online)("$name only reads, and shows no credential", async ({ examples: [example = ""], options }) => {
-  const line = example.replace(/ --config \S+/, "").split(" ");
-  const isRecord = shown[line[0] ?? ""] === undefined;
-  const asJson = "json" in options ? [{ as: ["--json"] }] : [];
-  for (const { as = [], ...more } of [{}, ...(isRecord ? [{ width: 400 }, ...asJson] : [])]) {
-    sent = [];
-    const { stdout, stderr } = await run([...line, ...as], { env, ...more });
-    expect(new Set(sent), stderr).toContain("GET");
-    expect(sent.filter((method) => method !== "GET" && method !== "HEAD")).toEqual([]);
-    expect(stdout + stderr).not.toContain(credential);
-    expect(stdout, stderr).toContain(shown[line[0] ?? ""] ?? "4711");
-  }
-});
+it.each(lines.map((line) => [line.join(" "), line] as const))(
+  "%s only reads, and shows no credential",
+  async (_, line) => {
+    const isRecord = line[0] !== "doctor";
+    for (const { as = [], ...more } of [{}, ...(isRecord ? [{ width: 400 }, { as: ["--json"] }] : [])]) {
+      sent = [];
+      const { stdout, stderr } = await run([...line, ...as], { env, ...more });
+      expect(new Set(sent), stderr).toContain("GET");
+      expect(sent.filter((method) => method !== "GET")).toEqual([]);
+      expect(stdout + stderr).not.toContain(credential);
+      if (isRecord) expect(stdout, stderr).toContain("4711");
+    }
+  },
+);

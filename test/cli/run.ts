@@ -1,8 +1,7 @@
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
-import type { Command } from "../../src/cli/command.js";
-import { commands } from "../../src/cli/commands.js";
-import { runCommandLine } from "../../src/cli/run-command.js";
+import type { Command } from "commander";
+import { programOf, runCommandLine } from "../../src/cli/program.js";
 import type { Terminal } from "../../src/cli/terminal.js";
 
 export interface CommandResult {
@@ -11,39 +10,36 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Runs a command line in this process. */
-export async function run(
-  line: readonly string[],
-  more: {
-    stdin?: string;
-    env?: object;
-    width?: number;
-    showsServiceText?: boolean;
-    of?: readonly Command[];
-    stopped?: Promise<void>;
-    ask?: Terminal["ask"];
-    /** Gets what is written at once. */
-    onText?: (name: "stdout" | "stderr", text: string) => void;
-  } = {},
-): Promise<CommandResult> {
+interface RunOptions {
+  readonly stdin?: string;
+  readonly env?: object;
+  readonly width?: number;
+  readonly showsServiceText?: boolean;
+  readonly stopped?: Promise<void>;
+  readonly ask?: Terminal["ask"];
+  /** Gets what is written at once. */
+  readonly onText?: (name: "stdout" | "stderr", text: string) => void;
+}
+
+export function terminalOf(more: RunOptions = {}) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end(more.stdin ?? "");
+  return {
+    ...{ stdin, stdout, stderr, env: { ...more.env }, hasColors: false, width: more.width, ask: more.ask },
+    showsServiceText: more.showsServiceText ?? false,
+    untilStopped: () => more.stopped ?? new Promise<void>(() => {}),
+  };
+}
+
+/** Runs a command line in this process. */
+export async function run(line: readonly string[], more: RunOptions = {}): Promise<CommandResult> {
+  const terminal = terminalOf(more);
+  const { stdout, stderr } = terminal;
   const written = Promise.all([text(stdout), text(stderr)]);
   for (const [name, stream] of Object.entries({ stdout, stderr })) {
     stream.on("data", (bytes) => more.onText?.(name as "stdout" | "stderr", String(bytes)));
   }
-  const terminal = {
-    stdin,
-    stdout,
-    stderr,
-    env: { ...more.env },
-    hasColors: false,
-    showsServiceText: more.showsServiceText ?? false,
-    width: more.width,
-    ask: more.ask,
-    untilStopped: () => more.stopped ?? new Promise<void>(() => {}),
-  };
-  const code = await runCommandLine(more.of ?? commands, line, terminal);
+  const code = await runCommandLine(line, terminal);
   stdout.end();
   stderr.end();
   const [out, err] = await written;
@@ -56,4 +52,13 @@ export function recordsIn(ndjson: string) {
     .split("\n")
     .slice(0, -1)
     .map((line) => JSON.parse(line));
+}
+
+/** The words of each command that does something. */
+export function commandPaths(parent: Command = programOf(terminalOf()), words: readonly string[] = []): string[] {
+  const visible = parent.createHelp().visibleCommands(parent);
+  return visible.flatMap((one) => {
+    const path = [...words, one.name()];
+    return one.commands.length === 0 ? [path.join(" ")] : commandPaths(one, path);
+  });
 }

@@ -1,8 +1,15 @@
 import type { ApiClient, CallInput, PagingValues } from "../../src/api/api-client.js";
 import type { ApiPromise, RequestOptions } from "../../src/api/request-options.js";
-import { compareTokens } from "../../src/cli/probe/tokens.js";
 import { toApiPromise } from "../../src/http/http-client.js";
 import { fakeApiClient } from "./fake-api-client.js";
+
+/** Compares whole numbers of any length by value, and everything else as texts. */
+function compareTokens(one: string, other: string): number {
+  const [left, right] = [one, other].every((token) => /^-?\d+$/.test(token))
+    ? [BigInt(one), BigInt(other)]
+    : [one, other];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
 
 /** As much of a listed record as paging looks at. */
 export interface Row {

@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { readSomeSettings } from "../../src/cli/settings.js";
-import { withPassphrase } from "../../src/cli/signing-key.js";
+import { readSettings as readForCli, withPassphrase } from "../../src/cli/settings.js";
 import type { Terminal } from "../../src/cli/terminal.js";
 import { readSettings } from "../../src/settings/index.js";
 import { settingNames, variableOf } from "../../src/settings/settings.js";
@@ -21,13 +20,13 @@ const variables = [...settingNames.map(variableOf), "CROSS_BORDER_CONFIG", "CROS
 it.each(variables)("an empty %s is unset, for programs and for the command", async (variable) => {
   const [without, env] = [{ HOME: home }, { HOME: home, [variable]: "" }];
   expect(await readSettings({ env })).toEqual(await readSettings({ env: without }));
-  expect(await readSomeSettings({}, { env } as Partial<Terminal> as Terminal, [])).toEqual(stored);
+  expect(await readForCli({}, { env } as Partial<Terminal> as Terminal, [])).toEqual(stored);
 });
 
 it("an empty passphrase is unset", async () => {
   const terminal = { env: { CROSS_BORDER_KEY_PASSPHRASE: "" } } as Partial<Terminal> as Terminal;
   await expect(withPassphrase("-----BEGIN ENCRYPTED PRIVATE KEY-----", "key.pem", terminal)).rejects.toThrow(
-    "key.pem has an encrypted key, and there is no passphrase",
+    "The key in key.pem is encrypted",
   );
 });
 

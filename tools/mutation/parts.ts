@@ -40,7 +40,7 @@ export const parts: readonly Part[] = [
   {
     name: "cli/lists",
     sources: sources("cli/lists/*"),
-    tests: [...["list-options", "formats", "follow-list", "spreadsheet"], ...["show", "period", "lists", "follow"]].map(
+    tests: ["list-options", "formats", "follow-list", "show", "period", "lists", "follow"].map(
       (name) => `test/cli/${name}.test.ts`,
     ),
     hasPrograms: true,

@@ -204,12 +204,6 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       alsoFoundBy: "production checklist",
     },
     {
-      name: "probe",
-      title: "What your service does",
-      about: "measuring what the description leaves open",
-      alsoFoundBy: "staging test system",
-    },
-    {
       name: "production",
       title: "In production",
       about: "shutdown, proxies, mutual TLS, and minimum privileges",

@@ -1,117 +1,100 @@
-import { type FileHandle, open } from "node:fs/promises";
+import { access } from "node:fs/promises";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type Command, Option } from "commander";
 import { CrossBorderClient } from "../../client.js";
-import { ConfigError } from "../../core/errors.js";
+import { ConfigError, InvalidArgumentError } from "../../core/errors.js";
 import { type FlowContext, toOperatorContext } from "../../flows/context.js";
-import type { Journal } from "../../flows/index.js";
+import type { FlowCipher, Journal } from "../../flows/index.js";
+import { type FlowDetails, readDetails } from "../../flows/status.js";
 import { PostgresJournal } from "../../journals/postgres-journal.js";
-import { type CommandOptions, UsageError } from "../command.js";
-import { readSomeSettings, type Settings, settingOptions } from "../settings.js";
-import type { Terminal } from "../terminal.js";
-import { loadCipher } from "./load-cipher.js";
-import { type OpenJournal, openSqliteFile } from "./sqlite-file.js";
-
-const { config, profile, "base-url": baseUrl, "gateway-id": gatewayId } = settingOptions;
+import { SqliteJournal } from "../../journals/sqlite-journal.js";
+import type { SettingName } from "../../settings/settings.js";
+import { type ConnectionOptions, openClient, readSettings } from "../settings.js";
+import { type Terminal, UsageError } from "../terminal.js";
 
 /** Which flows are meant, and where they are kept. */
-export const journalOptions = {
-  journal: {
-    type: "string",
-    value: "FILE|URL",
-    help: "where flows are kept: a SQLite file, or postgresql://… without a password; CROSS_BORDER_JOURNAL, which may have one",
-  },
-  service: {
-    type: "string",
-    value: "NAME",
-    help: "the service's flows, if the program sets the option service; the host of the base URL unless given",
-  },
-  schema: { type: "string", value: "NAME", help: "of the PostgreSQL journal, if it isn't public" },
-  table: { type: "string", value: "NAME", help: "of the PostgreSQL journal, if it isn't cross_border_flows" },
-  processes: { type: "string", value: "many|one", help: "as the service opens its SQLite file; many unless given" },
-  cipher: {
-    type: "string",
-    value: "MODULE",
-    help: "JavaScript that exports encrypt and decrypt, if the program has a cipher; it is run",
-  },
-  ...(config && { config }),
-  ...(profile && { profile }),
-  ...(baseUrl && { "base-url": baseUrl }),
-  ...(gatewayId && { "gateway-id": gatewayId }),
-} satisfies CommandOptions;
+export interface JournalOptions extends ConnectionOptions {
+  readonly service?: string;
+  readonly schema?: string;
+  readonly table?: string;
+  readonly processes?: "many" | "one";
+  readonly cipher?: string;
+}
+
+export function addJournalOptions(command: Command): Command {
+  return command
+    .option("--journal <place>", "a SQLite file, or postgresql://… without a password; CROSS_BORDER_JOURNAL")
+    .option("--service <name>", "the program's option service; by default the host of the base URL")
+    .option("--schema <name>", "of a PostgreSQL journal; by default public")
+    .option("--table <name>", "of a PostgreSQL journal; by default cross_border_flows")
+    .addOption(new Option("--processes <count>", "as the program opens its SQLite file").choices(["many", "one"]))
+    .option("--cipher <module>", "JavaScript that exports the program's encrypt and decrypt; it is run");
+}
 
 export interface OpenFlows extends AsyncDisposable {
   readonly context: FlowContext;
   readonly journal: Journal;
 }
 
-type Values = Readonly<Record<string, unknown>>;
+/** Without a `gatewayId`, a login of one gateway could decide about flows of another, whose payments it may not see. */
+export const neededToDecide: readonly SettingName[] = [
+  ...(["baseUrl", "gatewayId", "authUrl", "realm", "clientId", "username", "password"] as const),
+];
 
-interface OpenOptions {
-  /** Makes the client; by default one that sends nothing. */
-  readonly connect?: (settings: Settings) => Promise<CrossBorderClient>;
-  /** Settings that are needed. By default the base URL, unless the service is named. */
-  readonly needed?: readonly (keyof Settings)[];
-}
-
-/** Opens the journal, never to migrate it: a service of an older release may work on it. */
+/**
+ * Opens the journal, and never migrates it: a program of an older release may work on it.
+ *
+ * @param needed settings that the command needs. With a password among them, its client calls the service; otherwise it sends nothing.
+ */
 export async function openFlows(
-  values: Values,
+  options: JournalOptions,
   terminal: Terminal,
-  { connect = offline, needed = [] }: OpenOptions = {},
+  needed: readonly SettingName[] = [],
 ): Promise<OpenFlows> {
-  const service = typeof values.service === "string" ? values.service : undefined;
-  const isAddressNeeded = service === undefined || connect !== offline;
-  const settings = await readSomeSettings(values, terminal, [
-    ...(isAddressNeeded ? ["baseUrl" as const] : []),
+  const { service, cipher } = options;
+  const settings = await readSettings(options, terminal, [
+    ...(service === undefined ? ["baseUrl" as const] : []),
     ...needed,
   ]);
-  const place = placeOf(values, settings);
-  const cipher = typeof values.cipher === "string" ? await loadCipher(values.cipher) : undefined;
-  // `connect` was told what it needs.
-  const client = await connect(settings as Settings);
-  const { journal, close: closeJournal } = await openJournal(place, values);
-  const close = async (): Promise<void> => {
-    await client.close();
-    await closeJournal();
-  };
+  const { gatewayId, people = "1", baseUrl = "https://offline.invalid" } = settings;
+  if (people !== "1" && people !== "2") throw new UsageError("people is 1 or 2 (CROSS_BORDER_PEOPLE, or the file)");
+  const place = placeOf(options, settings.journal);
+  const flowCipher = cipher === undefined ? undefined : await loadCipher(cipher);
+  const client = needed.includes("password")
+    ? await openClient(settings, terminal)
+    : new CrossBorderClient({ baseUrl, auth: { accessToken: refuse } });
   try {
-    const bank = { takeFunds: refuseMoney, releaseFunds: refuseMoney };
-    const { gatewayId } = settings;
-    const options = { journal, service, gatewayId, cipher, decisions: { people: peopleOf(settings) } };
-    const context = toOperatorContext({ client, owner: "cross-border", ...options, ...bank });
-    return { context, journal, [Symbol.asyncDispose]: close };
+    const journal = await openJournal(place, options);
+    const context = toOperatorContext({
+      ...{ client, journal, service, gatewayId, owner: "cross-border", cipher: flowCipher },
+      // Not an option: otherwise the person who decides could choose it.
+      ...{ decisions: { people: people === "1" ? 1 : 2 }, takeFunds: refuse, releaseFunds: refuse },
+    });
+    const dispose = async (): Promise<void> => {
+      await client.close();
+      await journal.close();
+    };
+    return { context, journal, [Symbol.asyncDispose]: dispose };
   } catch (error) {
-    await close();
+    await client.close();
     throw error;
   }
 }
 
-async function offline({ baseUrl = "https://offline.invalid" }: Partial<Settings>): Promise<CrossBorderClient> {
-  const accessToken = () => {
-    throw new ConfigError("this command sends nothing");
-  };
-  return new CrossBorderClient({ baseUrl, auth: { accessToken } });
-}
-
-/** Not an option: otherwise the person who decides could choose it. @throws {UsageError} */
-function peopleOf({ people = "1" }: Partial<Settings>): 1 | 2 {
-  if (people === "1" || people === "2") return people === "1" ? 1 : 2;
-  throw new UsageError("people is 1 or 2: see CROSS_BORDER_PEOPLE, or the file (--config)");
-}
-
-function refuseMoney(): never {
-  throw new ConfigError("the command moves no money: the program that works on the flow does that");
+function refuse(): never {
+  throw new ConfigError("the CLI moves no money: the program that works on the flow does that");
 }
 
 /** @throws {UsageError} if no journal is named, or a password is on the command line. */
-function placeOf({ journal: given }: Values, { journal: set }: Pick<Settings, "journal">): string {
-  if (typeof given === "string" && isPostgres(given) && holdsPassword(given)) {
+function placeOf({ journal: given }: JournalOptions, set: string | undefined): string {
+  if (given !== undefined && isPostgres(given) && holdsPassword(given)) {
     throw new UsageError(
-      "--journal holds a password, which other users of this machine can see: give the URL by CROSS_BORDER_JOURNAL, or a file (--config), or leave the password to ~/.pgpass",
+      "--journal has a password, which other users of this machine can see. Give the URL in CROSS_BORDER_JOURNAL or in a file (--config), or keep the password in ~/.pgpass",
     );
   }
-  const place = typeof given === "string" ? given : set;
-  if (place !== undefined && place !== "") return place;
-  throw new UsageError("journal is missing: give it by --journal, or CROSS_BORDER_JOURNAL, or a file (--config)");
+  if (set) return set;
+  throw new UsageError("journal is missing. Give it as --journal, in CROSS_BORDER_JOURNAL, or in a file (--config)");
 }
 
 function isPostgres(place: string): boolean {
@@ -124,38 +107,31 @@ function holdsPassword(url: string): boolean {
   return password !== "" || searchParams.has("password");
 }
 
-async function openJournal(place: string, { schema, table, processes }: Values): Promise<OpenJournal> {
-  if (processes !== undefined && processes !== "many" && processes !== "one") {
-    throw new UsageError("--processes is many or one");
-  }
+async function openJournal(place: string, { schema, table, processes }: JournalOptions) {
   if (isPostgres(place)) {
     if (processes !== undefined) throw new UsageError("--processes is for a SQLite file");
-    const names = {
-      ...(typeof schema === "string" && { schema }),
-      ...(typeof table === "string" && { table }),
-    };
-    const journal = await PostgresJournal.open(place, { ...names, migrate: false });
-    return { journal, close: () => journal.close() };
+    const names = { ...(schema !== undefined && { schema }), ...(table !== undefined && { table }) };
+    return PostgresJournal.open(place, { ...names, migrate: false });
   }
   if (schema !== undefined || table !== undefined) throw new UsageError("--schema and --table are for PostgreSQL");
-  await assertJournalFile(place);
-  return openSqliteFile(place, { migrate: false, ...(processes && { processes }) });
+  // SQLite would create it.
+  await access(place);
+  return SqliteJournal.open(place, { migrate: false, ...(processes && { processes }) });
 }
 
-/**
- * Opening a missing file creates it, and gives another program's database a write-ahead log.
- *
- * @throws {ConfigError} for a file that can't be a journal.
- */
-async function assertJournalFile(path: string): Promise<void> {
-  const header = Buffer.alloc(20);
-  const handle: FileHandle = await open(path, "r");
-  try {
-    await handle.read(header, 0, header.length, 0);
-  } finally {
-    await handle.close();
-  }
-  // See "The Database Header" of SQLite's file format: its 18th byte is 2 if the file has a write-ahead log, as journals do.
-  const isWithLog = header.toString("latin1", 0, 16) === "SQLite format 3\0" && header[18] === 2;
-  if (!isWithLog) throw new ConfigError(`${path} isn't a journal of flows: SqliteJournal didn't create it`);
+/** What a module of the program exports as `encrypt` and `decrypt`, or as its default. @throws {UsageError} */
+async function loadCipher(path: string): Promise<FlowCipher> {
+  const module = await import(pathToFileURL(resolve(path)).href).catch((error: unknown) => {
+    throw new UsageError(`--cipher: ${path} can't be loaded: ${String(error)}`);
+  });
+  const found = module.encrypt === undefined ? module.default : module;
+  if (typeof found?.decrypt === "function") return found;
+  throw new UsageError(`--cipher: ${path} doesn't export functions encrypt and decrypt`);
+}
+
+/** @throws {InvalidArgumentError} if there is no such flow. */
+export async function readFlow({ context }: OpenFlows, key: string): Promise<FlowDetails> {
+  const flow = await readDetails(context, key);
+  if (flow === undefined) throw new InvalidArgumentError(`there is no flow with the key ${JSON.stringify(key)}`);
+  return flow;
 }

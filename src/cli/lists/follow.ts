@@ -1,10 +1,7 @@
 import { clock } from "../../core/clock.js";
 import { Deadline } from "../../core/deadline.js";
-import { ApiError, PagingError } from "../../core/errors.js";
-import type { ClientEvents } from "../../events/events.js";
+import { PagingError } from "../../core/errors.js";
 import { retryDelayMs } from "../../reconcile/read-payments.js";
-import { isPassingStatus, isRefusedQuestion } from "../../wire/response.js";
-import type { Terminal } from "../terminal.js";
 import type { ListedRecord } from "./formats.js";
 
 /** New records, and the token that leads on behind them. */
@@ -13,9 +10,9 @@ export interface News {
   readonly after: string;
 }
 
-/** A list from a token on, in the order of its tokens, or as the service lists it by itself. */
+/** A list from a token on, in the order of its tokens. */
 export type OpenList = (
-  query: { readonly after?: string | undefined; readonly sort?: readonly ["pagingToken.asc"] },
+  query: { readonly after: string | undefined; readonly sort: readonly ["pagingToken.asc"] },
   signal: AbortSignal,
 ) => { pages(): AsyncIterable<{ readonly items: readonly ListedRecord[] }> };
 
@@ -26,6 +23,8 @@ export interface FollowOptions {
   readonly signal: AbortSignal;
   /** Only records after this paging token. */
   readonly after: string | undefined;
+  /** Told once of each outage, and without an error of its end. */
+  readonly onOutage: (error: Error | undefined) => void;
 }
 
 /** How many records before the last one are read again, since services list some records after later ones. */
@@ -38,17 +37,23 @@ const maxRemembered = 500;
  */
 export async function* follow(
   open: OpenList,
-  { name, everyMs, signal, after }: FollowOptions,
+  { name, everyMs, signal, after, onOutage }: FollowOptions,
 ): AsyncGenerator<News, void, undefined> {
   const handedOut = new Set<string>();
   let tokens = after === undefined ? [] : [after];
   let failures = 0;
+  let isAway = false;
+  const noteResponse = (): void => {
+    if (isAway) onOutage(undefined);
+    isAway = false;
+  };
   const deadline = new Deadline({ signal });
   try {
     for (;;) {
       let delayMs: number | undefined = everyMs;
       try {
         for await (const { items } of open({ sort: inOrder, after: tokens[0] }, deadline.signal).pages()) {
+          noteResponse();
           const listed = items.map((record) => ({ record, ...marksOf(record, name) }));
           const news = listed.filter(({ id }) => !handedOut.has(id));
           for (const { id } of news) handedOut.add(id);
@@ -57,11 +62,13 @@ export async function* follow(
           tokens = [...tokens.filter((token) => !latest.has(token)), ...latest].slice(-reread);
           if (news.length > 0) yield { records: news.map(({ record }) => record), after: tokens.at(-1) ?? "" };
         }
+        noteResponse();
         failures = 0;
       } catch (error) {
         delayMs = retryDelayMs(error, failures, Math.random, clock.wallMs());
-        if (delayMs === undefined)
-          throw (await isOrderRefused(error, open, deadline.signal)) ? noOrder(name, error) : error;
+        if (delayMs === undefined) throw error;
+        if (!isAway) onOutage(error as Error);
+        isAway = true;
         failures += 1;
       }
       await deadline.sleep(delayMs);
@@ -96,45 +103,4 @@ function forgetFirst(ids: Set<string>, max: number): void {
     if (ids.size <= max) return;
     ids.delete(id);
   }
-}
-
-/** Whether the service takes the same request without an order. */
-async function isOrderRefused(error: unknown, open: OpenList, signal: AbortSignal): Promise<boolean> {
-  if (!(error instanceof ApiError && isRefusedQuestion(error.status))) return false;
-  try {
-    for await (const _ of open({}, signal).pages()) return true;
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function noOrder(name: string, cause: unknown): PagingError {
-  return new PagingError(
-    `${name} can't be followed: the service refuses _sort=pagingToken.asc, and in another order nothing tells where new ones are listed`,
-    { cause },
-  );
-}
-
-/** Tells once of each outage, and of its end: a follower waits for as long as it takes. */
-export function outageReports({ stderr }: Terminal): ClientEvents {
-  let isAway = false;
-  return {
-    failure({ operation, code, status }) {
-      if (isAway || code === "aborted" || isRefusal(status)) return;
-      isAway = true;
-      const why = status === undefined ? code : `${code}, status ${status}`;
-      stderr.write(`cross-border: ${operation} failed (${why}); it is tried again for as long as that can help\n`);
-    },
-    response({ status }) {
-      if (!isAway || status >= 400) return;
-      isAway = false;
-      stderr.write("cross-border: the service is there again\n");
-    },
-  };
-}
-
-/** Whether the service refused the request for good. The error itself says what is wrong. */
-function isRefusal(status = 0): boolean {
-  return status >= 400 && status !== 403 && !isPassingStatus(status);
 }

@@ -1,32 +1,35 @@
+import { type Options, stringify } from "csv-stringify/sync";
 import type { FieldTable } from "../../api/fields.js";
-import { printable, toJson } from "../printable.js";
-import { isShown } from "../secrets.js";
-import { clipped, padded, widthOf } from "../text-width.js";
-import { spreadsheetText } from "./spreadsheet-text.js";
+import { clipped, isShown, printable, toJson } from "../text.js";
 
 export type ListedRecord = Readonly<Record<string, unknown>>;
 
+/** How records become text, page by page. */
 export interface Format {
-  /** Text before the first record. */
-  readonly head: string;
   write(records: readonly ListedRecord[]): string;
-  /** Names of fields that were not written, for a message; empty where there are none. */
+  /** Text after the last record. */
+  end?(): string;
+  /** Names of fields that were not written, for a message. */
   leftOut?(): string;
 }
 
-export const formatNames = ["table", "ndjson", "csv"] as const;
+export const formatNames = ["table", "csv", "json", "ndjson"] as const;
 export type FormatName = (typeof formatNames)[number];
 
 export interface Column {
   readonly title: string;
+  /** How wide it can become if a window cuts the table. Default: as wide as an id. */
+  readonly maxWidth?: number;
   cell(record: ListedRecord): unknown;
 }
 
-/** A column of one field, or of several beside one another. */
-export function column(title: string, ...fields: readonly string[]): Column {
-  const [field = title, ...others] = fields;
-  if (others.length === 0) return { title, cell: (record) => record[field] };
-  return { title, cell: (record) => fields.map((name) => shown(record[name])).join(" ") };
+/** Columns by the names of their fields: `id amount=amount+currency` has a column of two fields. */
+export function columnsOf(specification: string): readonly Column[] {
+  return specification.split(" ").map((text) => {
+    const [title = "", fields = title] = text.split("=");
+    const names = fields.split("+");
+    return { title, cell: (record) => names.map((name) => shown(record[name])).join(" ") };
+  });
 }
 
 export interface FormatOptions {
@@ -36,113 +39,79 @@ export interface FormatOptions {
   readonly columns: readonly Column[];
   /** The only fields to write, in this order. */
   readonly chosen: readonly string[] | undefined;
-  /** The terminal's width; `undefined` where records go elsewhere. */
+  /** The terminal's width; `undefined` if records go elsewhere. */
   readonly width: number | undefined;
-  /** Whether fields of kind `secret` are written. */
   readonly withCredentials: boolean;
-  /** Whether CSV has each value exactly as it is, for programs. */
-  readonly isRaw: boolean;
 }
 
 export function formatOf(name: FormatName, options: FormatOptions): Format {
   const { chosen, columns, width, withCredentials } = options;
-  const visible = (field: string) => isShown(field, withCredentials);
-  if (name === "ndjson") return ndjsonOf(chosen, withCredentials);
-  if (name === "csv") return csv(options, visible);
-  return table(chosen === undefined ? columns : chosen.filter(visible).map((field) => column(field)), width);
-}
-
-/** Writes every field but credentials. */
-export const ndjson: Format = ndjsonOf(undefined, false);
-
-function ndjsonOf(chosen: readonly string[] | undefined, withCredentials: boolean): Format {
-  const line = (record: ListedRecord) => `${toJson(record, { withCredentials })}\n`;
+  if (name === "csv") return csv(options);
+  if (name === "table") {
+    const fields = chosen?.filter((field) => isShown(field, withCredentials));
+    return table(fields === undefined ? columns : columnsOf(fields.join(" ")), width);
+  }
+  const line = (record: ListedRecord) =>
+    toJson(chosen === undefined ? record : Object.fromEntries(chosen.map((field) => [field, record[field]])), {
+      withCredentials,
+    });
+  if (name === "ndjson") return { write: (records) => records.map((record) => `${line(record)}\n`).join("") };
+  let separator = "[\n";
+  const next = (record: ListedRecord): string => {
+    const text = separator + line(record);
+    separator = ",\n";
+    return text;
+  };
   return {
-    head: "",
-    write: (records) =>
-      records.map((record) => line(chosen === undefined ? record : onlyFields(record, chosen))).join(""),
+    write: (records) => records.map(next).join(""),
+    end: () => (separator === "[\n" ? "[]\n" : "\n]\n"),
   };
 }
 
-function onlyFields(record: ListedRecord, names: readonly string[]): ListedRecord {
-  // What is not there, JSON leaves out.
-  return Object.fromEntries(names.map((name) => [name, record[name]]));
-}
-
-/** RFC 4180, with the fields of the description: which others there are is not known before the last record. */
-function csv({ fields, chosen, width, isRaw }: FormatOptions, visible: (field: string) => boolean): Format {
+/** CSV for spreadsheets: memos and names come from other institutions' customers, so what looks like a formula gets an apostrophe. */
+function csv({ fields, chosen, width, withCredentials }: FormatOptions): Format {
   const names = chosen ?? Object.keys(fields);
-  const line = (values: readonly string[]) => `${values.map(quoted).join(",")}\r\n`;
-  const toCell = (text: string, index: number) => (isRaw ? text : spreadsheetText(text, index === 0));
-  const cell = (value: unknown, index: number) =>
-    toCell(width === undefined ? shown(value) : printable(shown(value)), index);
-  const leftOut = new LeftOutNames();
-  const isKnown = new Set(Object.keys(fields));
+  const unknown = new Set<string>();
+  const cell = (text: string) => (width === undefined ? text : printable(text));
+  let head: readonly string[][] = [[...names]];
   return {
-    head: line(names),
-    leftOut: () => (chosen === undefined ? String(leftOut) : ""),
+    leftOut: () => [...unknown].map((name) => clipped(printable(name), 40)).join(", "),
     write(records) {
-      for (const record of records) {
-        for (const name of Object.keys(record)) if (!isKnown.has(name)) leftOut.add(name);
+      for (const record of chosen === undefined ? records : []) {
+        for (const name of Object.keys(record))
+          if (!Object.hasOwn(fields, name) && unknown.size < 10) unknown.add(name);
       }
-      return records
-        .map((record) => line(names.map((name, index) => cell(visible(name) ? record[name] : "", index))))
-        .join("");
+      const lines = records.map((record) =>
+        names.map((name) => (isShown(name, withCredentials) ? cell(shown(record[name])) : "")),
+      );
+      const text = stringify([...head, ...lines], csvStyle);
+      head = [];
+      return text;
     },
   };
 }
 
-function quoted(value: string): string {
-  return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
-}
+const csvStyle: Options = { escape_formulas: true, quoted_match: /[\r\n]/, record_delimiter: "windows" };
 
-/** The first few names that a service has made up, of which there may be any number, of any length. */
-class LeftOutNames {
-  readonly #shown = new Set<string>();
-  #hasMore = false;
-
-  add(name: string): void {
-    const shownName = /^\w{1,40}$/.test(name) ? name : toJson(clipped(name, 40));
-    if (this.#shown.has(shownName)) return;
-    if (this.#shown.size < mostNamed) this.#shown.add(shownName);
-    else this.#hasMore = true;
-  }
-
-  toString(): string {
-    return [...this.#shown].join(", ") + (this.#hasMore ? " and others" : "");
-  }
-}
-
-const mostNamed = 10;
-
-/**
- * Each column but the last is as wide as its title and its longest value so far, within bounds. What does not fit into the window is cut.
- *
- * @param width of the terminal; where there is none, nothing is cut.
- */
-export function table(columns: readonly Column[], width = Number.POSITIVE_INFINITY): Format {
+/** Columns become as wide as their values so far. A window cuts the end of a line. */
+export function table(columns: readonly Column[], width?: number): Format {
   const titles = columns.map(({ title }) => title);
-  const widths = titles.map(widthOf);
-  const last = columns.length - 1;
-  const line = (cells: readonly string[]) => {
-    const isCut = width !== Number.POSITIVE_INFINITY;
-    const room = (cell: string, index: number) => Math.max(widths[index] ?? 0, isCut ? 0 : widthOf(cell));
-    const shownCells = cells.map((cell, index) => (index === last ? cell : padded(cell, room(cell, index))));
-    return `${clipped(shownCells.join("  "), width).trimEnd()}\n`;
-  };
-  let isFirst = true;
+  const widths = titles.map(({ length }) => length);
+  const maxWidth = ({ maxWidth = widestColumn }: Column) => (width === undefined ? Number.POSITIVE_INFINITY : maxWidth);
+  let head = [titles];
   return {
-    head: "",
     write(records) {
-      const rows = records.map((record) => columns.map(({ cell }) => printable(shown(cell(record)))));
-      for (const cells of rows) {
-        for (const [index, cell] of cells.entries()) {
-          widths[index] = Math.max(widths[index] ?? 0, Math.min(widthOf(cell), widestColumn));
-        }
+      const cells = records.map((record) =>
+        columns.map((each) => clipped(printable(shown(each.cell(record))), maxWidth(each))),
+      );
+      for (const [index] of columns.entries()) {
+        for (const row of cells) widths[index] = Math.max(widths[index] ?? 0, row[index]?.length ?? 0);
       }
-      const lines = isFirst ? [titles, ...rows] : rows;
-      isFirst = false;
-      return lines.map(line).join("");
+      const lines = [...head, ...cells].map((row) =>
+        row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join("  "),
+      );
+      head = [];
+      return lines.map((line) => `${clipped(line.trimEnd(), width ?? Number.POSITIVE_INFINITY)}\n`).join("");
     },
   };
 }
@@ -150,7 +119,7 @@ export function table(columns: readonly Column[], width = Number.POSITIVE_INFINI
 /** Wide enough for a whole id. */
 const widestColumn = 36;
 
-/** The text of a value; of one with parts, JSON. */
+/** The text of a value; JSON of one with parts. */
 export function shown(value: unknown, withCredentials = false): string {
   if (value === undefined || value === null) return "";
   return typeof value === "string" ? value : toJson(value, { withCredentials });

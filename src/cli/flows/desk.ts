@@ -1,0 +1,141 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { userInfo } from "node:os";
+import type { Command } from "commander";
+import type { DeskFlow } from "../../desk/desk-options.js";
+import { instant } from "../../desk/history-texts.js";
+import { deskListener, operatorDesk } from "../../desk/index.js";
+import type { FlowContext } from "../../flows/context.js";
+import { readApproval, readProposal, readResolution } from "../../flows/operate.js";
+import { countFlows, heldFlows, readDetails } from "../../flows/status.js";
+import { action, examples } from "../help.js";
+import { print, printJson, type Terminal } from "../terminal.js";
+import { printable } from "../text.js";
+import { parsePort } from "../values.js";
+import { assertDecidesAlone, decide } from "./decide.js";
+import { addJournalOptions, type JournalOptions, neededToDecide, openFlows } from "./journal.js";
+
+interface DeskOptions extends JournalOptions {
+  readonly user?: string;
+  readonly port: number;
+  readonly json?: true;
+}
+
+export function addDesk(flows: Command, terminal: Terminal): void {
+  const command = flows
+    .command("desk")
+    .summary("serve a page on this machine for the same")
+    .description(
+      "Serves a page on loopback until Ctrl-C. Only a person who has the printed address can open it. As flows resolve does, it stores decisions and moves no money: the program that works on these flows (flow.work) does that. With people 2 in the settings, one person proposes, and another approves at a desk of their own. Requests for names and account numbers are logged on stderr.",
+    )
+    .option("--user <name>", "who uses the desk; by default the login name")
+    .option("--port <port>", "by default a free one", parsePort, 0)
+    .option("--json", "print the address as JSON, when it listens")
+    .action(action<DeskOptions>((options) => serveDesk(options, terminal)));
+  examples(addJournalOptions(command), "flows desk --journal payments.db --config gateway.json --user olga");
+}
+
+async function serveDesk(options: DeskOptions, terminal: Terminal): Promise<void> {
+  const { user: name = userInfo().username } = options;
+  const { stderr } = terminal;
+  const stopped = terminal.untilStopped();
+  await using flows = await openFlows(options, terminal, neededToDecide);
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.port, "127.0.0.1", resolve);
+  });
+  try {
+    const { port } = server.address() as AddressInfo;
+    const session = new DeskSession(port);
+    const desk = operatorDesk({
+      flow: deskFlow(flows.context, terminal),
+      origin: [`http://127.0.0.1:${port}`, `http://localhost:${port}`],
+      authenticate: (request) => (session.isOf(request.headers.get("cookie")) ? { name } : null),
+      on: {
+        shown: ({ atMs, by, key }) => {
+          const what = `saw names and account numbers of ${printable(JSON.stringify(key))}`;
+          stderr.write(`${instant(atMs)} ${printable(by)} ${what}\n`);
+        },
+        error: (error) => {
+          stderr.write(`cross-border: ${printable(error instanceof Error ? error.message : "something failed")}\n`);
+        },
+      },
+    });
+    const listener = deskListener((request) => session.opened(request) ?? desk(request));
+    server.on("request", (incoming, outgoing) => void listener(incoming, outgoing));
+    const url = `http://127.0.0.1:${port}/?key=${session.key}`;
+    if (options.json) printJson(terminal, { url, user: name, people: flows.context.people });
+    else {
+      print(terminal, `The desk of ${printable(name)} is open. Ctrl-C closes it.`, "", `  ${url}`, "");
+      print(terminal, "Anyone with this address decides in that name.");
+    }
+    await stopped;
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+/** Other users of the machine can reach its loopback. Only the printed address opens the desk, once; then a cookie does. */
+class DeskSession {
+  readonly key = randomBytes(24).toString("base64url");
+  readonly #name: string;
+  readonly #cookie = randomBytes(24).toString("base64url");
+  /** Cookies are sent to every port of a host: another user's server on this machine gets those of paths that it knows. */
+  readonly #path = `/${randomBytes(24).toString("base64url")}/`;
+
+  constructor(port: number) {
+    this.#name = `cross-border-desk-${port}`;
+  }
+
+  isOf(cookies: string | null): boolean {
+    const given = cookies?.split(/; */).find((cookie) => cookie.startsWith(`${this.#name}=`));
+    return given !== undefined && isSame(given.slice(this.#name.length + 1), this.#cookie);
+  }
+
+  /** Takes the key out of the address. */
+  opened({ url, method }: Request): Promise<Response> | undefined {
+    const key = new URL(url).searchParams.get("key");
+    if (method !== "GET" || key === null || !isSame(key, this.key)) return undefined;
+    const cookie = `${this.#name}=${this.#cookie}; HttpOnly; SameSite=Strict; Path=${this.#path}`;
+    const headers = {
+      location: this.#path,
+      "set-cookie": cookie,
+      "cache-control": "no-store",
+      "referrer-policy": "no-referrer",
+    };
+    return Promise.resolve(new Response(null, { status: 303, headers }));
+  }
+}
+
+function isSame(given: string, wanted: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(wanted)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+/** Decides as the commands do: the decision is stored, and the program carries it out. */
+function deskFlow(context: FlowContext, terminal: Terminal): DeskFlow {
+  return {
+    people: context.people,
+    held: () => heldFlows(context),
+    counts: () => countFlows(context),
+    details: (key) => readDetails(context, key),
+    async resolve(key, action, given) {
+      const { decision, revision } = readResolution("resolve", action, given);
+      assertDecidesAlone(context);
+      const seen = revision === undefined ? undefined : { revision };
+      await decide(context, "resolve", key, { step: "decide", decision, ...seen }, terminal);
+    },
+    async propose(key, action, given) {
+      await decide(context, "propose", key, readProposal(action, given), terminal);
+    },
+    async approve(key, given) {
+      await decide(context, "approve", key, readApproval("approve", given), terminal);
+    },
+    async refuse(key, given) {
+      await decide(context, "refuse", key, readApproval("refuse", given), terminal);
+    },
+  };
+}

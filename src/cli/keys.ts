@@ -1,0 +1,110 @@
+import { open, rm, stat } from "node:fs/promises";
+import type { Command } from "commander";
+import {
+  generateSigningKeyPair,
+  parsePublicKey,
+  parseSigningKey,
+  publicKeyToBase64,
+  writePem,
+} from "../signing/keys.js";
+import { fingerprintOf } from "../verification/explain-signature.js";
+import { readBytes } from "./files.js";
+import { examples } from "./help.js";
+import { withPassphrase } from "./settings.js";
+import { print, printJson, styled, type Terminal } from "./terminal.js";
+
+export function addKeys(program: Command, terminal: Terminal): void {
+  const keys = program
+    .command("keys")
+    .helpCommand(false)
+    .helpGroup("Keys")
+    .summary("generate a signing key, or show its public half");
+  const generate = keys
+    .command("generate")
+    .summary("generate a key pair for signing")
+    .description(
+      "Generates an RSA key of 2048 bits as two files. Keep the private key where only the signer can read it. Send the public key at onboarding. Existing files are never overwritten.",
+    )
+    .option("--out <name>", "writes NAME.pem and NAME.public.pem", "signing-key")
+    .option("--json", "print JSON")
+    .action(generateKeys.bind(undefined, terminal));
+  examples(generate, "keys generate", "keys generate --out /etc/gateway/signing-2027");
+  const show = keys
+    .command("show <file>")
+    .summary("show what to send at onboarding, and the fingerprint")
+    .description(
+      "FILE is a private key (PEM) or a public key (PEM, or Base64 of it). A private key itself is never shown. The passphrase of an encrypted key comes from CROSS_BORDER_KEY_PASSPHRASE or the terminal.",
+    )
+    .option("--json", "print JSON")
+    .action(showKey.bind(undefined, terminal));
+  examples(show, "keys show signing-key.pem", "keys show registered.pem --json");
+}
+
+async function generateKeys(
+  terminal: Terminal,
+  { out, json }: { readonly out: string; readonly json?: true },
+): Promise<void> {
+  const [privateFile, publicFile] = [`${out}.pem`, `${out}.public.pem`];
+  const { privateKey, publicKey, publicKeyBase64: rsaPublicKeyBase64 } = await generateSigningKeyPair();
+  await write(privateFile, privateKey, 0o600);
+  try {
+    await write(publicFile, publicKey, 0o644);
+  } catch (error) {
+    await rm(privateFile);
+    throw error;
+  }
+  const facts = { privateFile, publicFile, rsaPublicKeyBase64, fingerprint: fingerprintOf(publicKey) };
+  if (json) return printJson(terminal, facts);
+  print(terminal, `private key  ${privateFile} (mode 0600). Never send it.`, `public key   ${publicFile}`, "");
+  showPublic(facts, terminal);
+}
+
+async function showKey(terminal: Terminal, file: string, { json }: { readonly json?: true }): Promise<void> {
+  const text = Buffer.from(await readBytes(file, terminal)).toString("utf8");
+  const isPrivate = text.includes("PRIVATE KEY-----");
+  const key = isPrivate
+    ? parseSigningKey(await withPassphrase(text, file === "-" ? "stdin" : file, terminal))
+    : parsePublicKey(text);
+  const publicKey = writePem("PUBLIC KEY", key.spki());
+  const mode = isPrivate && file !== "-" ? (await stat(file)).mode & 0o777 : undefined;
+  const facts = {
+    kind: isPrivate ? "private" : "public",
+    // A public key in PEM is sent byte for byte as it is.
+    rsaPublicKeyBase64: publicKeyToBase64(!isPrivate && text.includes("-----BEGIN") ? text : publicKey),
+    fingerprint: fingerprintOf(publicKey),
+    ...(mode !== undefined && { mode: mode.toString(8).padStart(4, "0") }),
+  };
+  if (json) return printJson(terminal, facts);
+  print(terminal, `${facts.kind} key  ${file}`, "");
+  showPublic(facts, terminal);
+  if (mode === undefined || process.platform === "win32" || (mode & 0o077) === 0) return;
+  print(
+    terminal,
+    "",
+    styled(terminal, "yellow", `Others can read this private key (mode ${facts.mode}): chmod 600 ${file}`),
+  );
+}
+
+function showPublic(
+  { rsaPublicKeyBase64, fingerprint }: { readonly rsaPublicKeyBase64: string; readonly fingerprint: string },
+  terminal: Terminal,
+): void {
+  print(terminal, styled(terminal, "bold", "rsaPublicKeyBase64, to send at onboarding:"), rsaPublicKeyBase64, "");
+  print(terminal, styled(terminal, "bold", "fingerprint, SHA-256 of the public key's DER form:"), fingerprint);
+}
+
+/** Fails if the file exists. */
+async function write(file: string, text: string, mode: number): Promise<void> {
+  const handle = await open(file, "wx", mode);
+  try {
+    // Whatever the umask is.
+    await handle.chmod(mode);
+    await handle.writeFile(text);
+    await handle.sync();
+  } catch (error) {
+    await rm(file);
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}

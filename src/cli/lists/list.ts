@@ -1,0 +1,187 @@
+import { type Command, Option } from "commander";
+import { apiClientKey } from "../../api/api-client.js";
+import type { ListQuery } from "../../api/list-query.js";
+import type { Operation } from "../../api/operation.js";
+import { didYouMean, nearest } from "../../core/describe.js";
+import { equalAmounts } from "../../money.js";
+import { listRecords } from "../../paging/listing.js";
+import type { Page } from "../../paging/page.js";
+import { listPayments } from "../../reconcile/index.js";
+import { type Payment, payments } from "../../resources/payments.js";
+import { type ConnectionOptions, openClient, readSettings } from "../settings.js";
+import { beforeInterruption, interruption, type Terminal, UsageError } from "../terminal.js";
+import { printable } from "../text.js";
+import { collect, parseCount, parseDuration, parseInstant } from "../values.js";
+import { follow } from "./follow.js";
+import { type FormatName, formatNames, formatOf, type ListedRecord } from "./formats.js";
+import { ListOutput } from "./list-output.js";
+import type { RecordSource } from "./sources.js";
+
+export interface ListOptions extends ConnectionOptions {
+  readonly filter?: readonly string[];
+  readonly sort?: readonly string[];
+  readonly size?: number;
+  readonly after?: string;
+  readonly from?: Date;
+  readonly to?: Date;
+  readonly limit?: number;
+  readonly follow?: true;
+  readonly every: number;
+  readonly format?: FormatName;
+  readonly fields?: string;
+  readonly json?: true;
+  readonly out?: string;
+  readonly withCredentials?: true;
+}
+
+export function addListOptions(command: Command, { name }: RecordSource): void {
+  if (name === "payments") addPeriod(command);
+  command
+    .option("--filter <field=value>", "only records with this value; can be repeated", collect)
+    .option("--sort <field.asc|desc>", "order; can be repeated", collect)
+    .option("--size <count>", "page size", parseCount)
+    .option("--limit <count>", "stop after so many records", parseCount)
+    .option("--after <token>", "only records after this paging token")
+    .addOption(new Option("--follow", "keep running and print new records (Ctrl-C to stop)").conflicts(["sort", "out"]))
+    .addOption(
+      new Option("--every <time>", "how often --follow reads the list").argParser(parseDuration).default(10_000, "10s"),
+    )
+    .addOption(
+      new Option("--format <format>", "by default a table at a terminal, and one JSON text per line elsewhere").choices(
+        formatNames,
+      ),
+    )
+    .option("--fields <a,b>", "only these fields, in this order")
+    .option("--json", "the same as --format ndjson")
+    .option("--out <file>", "write to this file, which is there when the list is complete")
+    .option("--with-credentials", "show credentials, too");
+}
+
+function addPeriod(command: Command): void {
+  const examples = "2026-01-31, yesterday, today, or 2026-01-31T00:00:00+03:00";
+  command
+    .addOption(
+      new Option("--from <time>", `only payments created then or later: ${examples}`)
+        .argParser(parseInstant)
+        .conflicts(["sort", "after", "follow"]),
+    )
+    .addOption(new Option("--to <time>", "only payments created before; requires --from").argParser(parseInstant));
+}
+
+type Filter = Readonly<Record<string, string>>;
+
+export async function list(
+  source: RecordSource,
+  operation: Operation,
+  parents: readonly string[],
+  options: ListOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const { out, limit, size, after, from, to, withCredentials = false } = options;
+  const filter = readFilter(source, options);
+  const chosen = options.fields?.split(",").map((name) => knownField("--fields", source, name.trim()));
+  const format = options.format ?? (options.json || terminal.width === undefined || out ? "ndjson" : "table");
+  if (to !== undefined && (from === undefined || from >= to)) throw new UsageError("--to requires an earlier --from");
+  if (options.follow && format === "json") throw new UsageError("--follow has no end, which --format json needs");
+  await using client = await openClient(await readSettings(options, terminal), terminal);
+  const width = out === undefined ? terminal.width : undefined;
+  const output = new ListOutput(formatOf(format, { ...source, chosen, width, withCredentials }), terminal, out, limit);
+  const open = (query: ListQuery<ListedRecord, object>, signal?: AbortSignal) =>
+    listRecords<readonly string[], ListedRecord>(
+      client[apiClientKey],
+      operation,
+      parents,
+      { filter, size, ...query },
+      { signal },
+    );
+  try {
+    if (options.follow) {
+      using stop = interruption();
+      const { signal } = stop;
+      const onOutage = (error: Error | undefined): void => {
+        const text = error === undefined ? "the service is back" : `${printable(error.message)} Trying again.`;
+        terminal.stderr.write(`cross-border: ${text}\n`);
+      };
+      for await (const news of follow(open, { name: source.title, everyMs: options.every, signal, after, onOutage })) {
+        if (!(await output.write(news.records, news.after))) return;
+      }
+      return output.abandon();
+    }
+    using _ = beforeInterruption(() => output.abandon());
+    if (from !== undefined) {
+      for await (const records of readPeriod(
+        listPayments(client, { from, to, size }),
+        filter,
+        Math.min(size ?? 100, limit ?? 100),
+      )) {
+        if (!(await output.write(records))) break;
+      }
+    } else {
+      for await (const page of open({ sort: options.sort?.join(",") as never, after }).pages()) {
+        if (!(await output.write(page.items, tokenAfter(page)))) break;
+      }
+    }
+  } catch (error) {
+    output.abandon();
+    throw error;
+  }
+  await output.finish();
+}
+
+/** The service doesn't filter by time. The proof that nothing was left out needs every payment, so filters are compared here. */
+async function* readPeriod(
+  found: AsyncIterable<object>,
+  filter: Filter = {},
+  size: number,
+): AsyncGenerator<readonly ListedRecord[]> {
+  let records: ListedRecord[] = [];
+  for await (const payment of found) {
+    const record: ListedRecord = { ...payment };
+    if (fits(record, filter)) records.push(record);
+    if (records.length < size) continue;
+    yield records;
+    records = [];
+  }
+  yield records;
+}
+
+/** Compares amounts by value, and everything else by text. */
+export function fits(record: ListedRecord, filter: Filter): boolean {
+  return Object.entries(filter).every(([name, wanted]) =>
+    payments.list.record[name as keyof Payment] === "decimal"
+      ? equalAmounts(record[name], wanted)
+      : String(record[name]) === wanted,
+  );
+}
+
+/** The token with which `--after` continues; `undefined` if none does, as in a descending list. */
+function tokenAfter(page: Page<ListedRecord>): string | undefined {
+  try {
+    const next = page.nextQuery;
+    return next !== undefined && "after" in next ? next.after : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A service may know other filters than the description, but those of a period are compared here. */
+function readFilter(source: RecordSource, { filter, from }: ListOptions): Filter | undefined {
+  const pairs = filter?.map((pair): [string, string] => {
+    const [, name = "", value = ""] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
+    if (name === "") throw new UsageError(`--filter ${pair} is not FIELD=VALUE`);
+    const isKnown = from !== undefined || nearest(name, Object.keys(source.fields)) !== undefined;
+    return [isKnown ? knownField("--filter", source, name) : name, value];
+  });
+  if (pairs === undefined) return undefined;
+  const found = Object.fromEntries(pairs);
+  if (Object.keys(found).length === pairs.length) return found;
+  throw new UsageError("--filter: the service knows one value per field, and a field is there twice");
+}
+
+/** The description shows a paging token on payments alone; other lists may have one. */
+function knownField(option: string, { name: list, fields }: RecordSource, name: string): string {
+  if (name === "pagingToken" || Object.hasOwn(fields, name)) return name;
+  const names = Object.keys(fields);
+  const hint = didYouMean(name, names) || `; they have ${names.join(", ")}`;
+  throw new UsageError(`${option}: ${list} have no field ${name}${hint}`);
+}

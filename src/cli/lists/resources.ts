@@ -1,0 +1,118 @@
+import type { Command } from "commander";
+import { apiClientKey } from "../../api/api-client.js";
+import type { Operation } from "../../api/operation.js";
+import { action, examples } from "../help.js";
+import { type ConnectionOptions, openClient, readSettings } from "../settings.js";
+import { print, type Terminal, UsageError } from "../terminal.js";
+import { asWord, isShown, printable, rows, toJson } from "../text.js";
+import { type ListedRecord, shown } from "./formats.js";
+import { addListOptions, type ListOptions, list } from "./list.js";
+import { type RecordSource, sources } from "./sources.js";
+
+/** `list` and `show` of each resource. */
+export function addResources(program: Command, terminal: Terminal): void {
+  for (const source of sources) addResource(program, source, terminal);
+}
+
+export function addResource(program: Command, source: RecordSource, terminal: Terminal): void {
+  const { name, list: listed, get } = source;
+  const isPayments = name === "payments";
+  const group = program
+    .command(name)
+    .helpCommand(false)
+    .helpGroup(isPayments ? "Payments" : "Records");
+  if (isPayments) group.summary("list payments, by filter or period");
+  if (listed === undefined) addMissing(group, "list", () => whyNoList(source));
+  else addList(group, source, listed, terminal);
+  if (get === undefined) addMissing(group, "show", (id) => whyNoShow(source, id));
+  else addShow(group, source, get, terminal);
+}
+
+/** A command that people may look for, and that says why it isn't there. */
+function addMissing(group: Command, word: string, why: (id: string) => string): void {
+  group
+    .command(`${word} [id]`, { hidden: true })
+    .alias("get")
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action((id = "ID") => {
+      throw new UsageError(why(id));
+    });
+}
+
+function whyNoShow({ name, title }: RecordSource, id: string): string {
+  const one = title.replace(/s\b/, "");
+  return `The service has no operation that reads one ${one}. Try: cross-border ${name} list --filter id=${asWord(id)}`;
+}
+
+function whyNoList({ name, title }: RecordSource): string {
+  return `The service has no operation that lists ${title}. Try: cross-border ${name} show ID`;
+}
+
+function addList(group: Command, source: RecordSource, operation: Operation, terminal: Terminal): void {
+  const { name, title, parents } = source;
+  const command = group
+    .command("list")
+    .summary(`list ${title}`)
+    .description(
+      `Lists ${title}, to the last one. If the list can't be read completely, that is an error, and never a shorter list. An interrupted list says how to continue it.`,
+    )
+    .action(action<ListOptions>((options) => list(source, operation, parentIds(source, options), options, terminal)));
+  addParents(command, source);
+  addListOptions(command, source);
+  const line = `${name} list --config gateway.json${parents.map((parent) => ` --${parent} 42`).join("")}`;
+  examples(command, line, `${line} --format csv --out ${name}.csv`, `${line} --follow`);
+}
+
+function addParents(command: Command, { parents }: RecordSource): void {
+  for (const parent of parents) command.requiredOption(`--${parent} <id>`, "the record's owner");
+}
+
+function parentIds({ parents }: RecordSource, options: object): readonly string[] {
+  return parents.map((name) =>
+    String(
+      Reflect.get(
+        options,
+        name.replace(/-\w/g, ([, letter = ""]) => letter.toUpperCase()),
+      ),
+    ),
+  );
+}
+
+interface ShowOptions extends ConnectionOptions {
+  readonly json?: true;
+  readonly withCredentials?: true;
+}
+
+function addShow(group: Command, source: RecordSource, operation: Operation, terminal: Terminal): void {
+  const { name, title, parents } = source;
+  const command = group
+    .command("show <id>")
+    .summary(`show one of the ${title}`)
+    .description(`Shows one of the ${title}: one line per field at a terminal, JSON elsewhere.`)
+    .option("--json", "print JSON")
+    .option("--with-credentials", "show credentials, too")
+    .action(
+      action<ShowOptions>((options, id = "") =>
+        show(operation, [...parentIds(source, options), id], options, terminal),
+      ),
+    );
+  addParents(command, source);
+  examples(command, `${name} show 4711${parents.map((parent) => ` --${parent} 42`).join("")} --config gateway.json`);
+}
+
+async function show(
+  operation: Operation,
+  ids: readonly string[],
+  options: ShowOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const { withCredentials = false, json } = options;
+  await using client = await openClient(await readSettings(options, terminal), terminal);
+  const record: ListedRecord = await client[apiClientKey].call<readonly string[], never, ListedRecord>(operation, ids);
+  if (json || terminal.width === undefined) return print(terminal, toJson(record, { indent: 2, withCredentials }));
+  const pairs = Object.entries(record)
+    .filter(([name]) => isShown(name, withCredentials))
+    .map(([name, value]): [string, string] => [printable(name), printable(shown(value, withCredentials))]);
+  print(terminal, rows(pairs, terminal.width));
+}

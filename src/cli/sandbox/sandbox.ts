@@ -1,0 +1,106 @@
+import type { Command } from "commander";
+import { counted } from "../../core/describe.js";
+import { InvalidArgumentError } from "../../core/errors.js";
+import { type SandboxOptions, type SandboxServer, startSandbox } from "../../sandbox/index.js";
+import { parseObject } from "../../wire/response.js";
+import { readText } from "../files.js";
+import { examples } from "../help.js";
+import { print, styled, type Terminal } from "../terminal.js";
+import { asWord, rows, toJson } from "../text.js";
+import { parsePort } from "../values.js";
+import { type Gateways, makeGateways, type Seeded, seed } from "./seed.js";
+import { SettingsFiles } from "./settings-files.js";
+
+interface Options {
+  readonly port: number;
+  readonly folder?: string;
+  readonly options?: string;
+  readonly json?: true;
+}
+
+export function addSandbox(program: Command, terminal: Terminal): void {
+  const command = program
+    .command("sandbox")
+    .helpGroup("Sandbox")
+    .summary("run the service in memory, with a console")
+    .description(
+      "Listens on this machine alone until Ctrl-C or SIGTERM. It has two gateways, liquidity providers, rates, and payments. Settings and signing keys of the gateways are in files for --config, which only you can read, and which are removed at the end.",
+    )
+    .option("--port <port>", "by default a free one", parsePort, 0)
+    .option("--folder <folder>", "for settings and keys; by default a temporary one")
+    .option("--options <file>", "options of the sandbox as a JSON object, such as quirks (docs/sandbox.md)")
+    .option("--json", "print addresses and files as JSON on one line, when it listens")
+    .action((options: Options) => runSandbox(options, terminal));
+  examples(command, "sandbox", "sandbox --port 4400 --folder my-sandbox", "sandbox --options like-staging.json");
+}
+
+async function runSandbox({ port, folder, json, options: file }: Options, terminal: Terminal): Promise<void> {
+  const options = file === undefined ? {} : parseOptionsFile(await readText(file, terminal), file);
+  // From now on Ctrl-C waits until there is something to end.
+  const stopped = terminal.untilStopped();
+  await using files = await SettingsFiles.open(folder);
+  const clock = { agoMs: 0 };
+  const gateways = await makeGateways();
+  await using server = await startSandbox({
+    ...{ ...options, port, basePath: "/gateway/v1" },
+    console: { signingKeys: gateways.map(({ keys }) => keys.privateKey) },
+    now: () => Date.now() - clock.agoMs,
+  });
+  const seeded = await seed({ server, clock, gateways });
+  const facts = await factsOf(server, gateways, seeded, files);
+  if (json) print(terminal, toJson(facts));
+  else show(facts, terminal);
+  await stopped;
+}
+
+/** The sandbox checks each option. @throws {InvalidArgumentError} for another text, and for what the command sets itself. */
+function parseOptionsFile(text: string, file: string): SandboxOptions {
+  const options = parseObject(text);
+  if (options === undefined) throw new InvalidArgumentError(`${file} is not a JSON object of the sandbox's options`);
+  const own = ["port", "host", "basePath", "console"].find((name) => Object.hasOwn(options, name));
+  if (own !== undefined) throw new InvalidArgumentError(`${file}: the command sets ${own} itself`);
+  return options;
+}
+
+async function factsOf(server: SandboxServer, gateways: Gateways, seeded: Seeded, files: SettingsFiles) {
+  const settings: Record<string, string> = {};
+  const keys: Record<string, string> = {};
+  for (const gateway of gateways) {
+    settings[gateway.institutionId] = await files.writeGateway(gateway, server);
+    keys[gateway.institutionId] = gateway.keys.publicKey;
+  }
+  const { baseUrl, authUrl, consoleUrl, clientOptions } = server;
+  return {
+    // The process that SIGINT ends; files for --config, by gateway; the file for verify --trusted-keys.
+    ...{ baseUrl, authUrl, consoleUrl, username: clientOptions.auth.username, pid: process.pid, folder: files.folder },
+    settings,
+    trustedKeys: await files.write("trusted-keys.json", `${JSON.stringify(keys, null, 2)}\n`),
+    ...seeded,
+  };
+}
+
+function show(facts: Awaited<ReturnType<typeof factsOf>>, terminal: Terminal): void {
+  const { settings, liquidityProviderIds, payments } = facts;
+  const [config = ""] = Object.values(settings).map(asWord);
+  const places: [string, string][] = [
+    ["console", `${facts.consoleUrl} (open it in a browser; no login)`],
+    ["service", facts.baseUrl],
+    ["identity provider", facts.authUrl],
+    ["user", `${facts.username}; its password is in the settings`],
+    ["settings and keys", `${facts.folder} (removed at the end)`],
+  ];
+  print(
+    terminal,
+    styled(terminal, "green", "The sandbox is running. Ctrl-C ends it."),
+    "",
+    rows(places, terminal.width),
+    "",
+    `It has the gateways ${Object.keys(settings).join(" and ")}, ${counted(liquidityProviderIds.length, "liquidity provider")} with rates, and ${counted(payments, "payment")}.`,
+    "In another terminal:",
+    "",
+    `  cross-border doctor --config ${config}`,
+    `  cross-border payments list --config ${config}`,
+    `  cross-border payments list --config ${config} --json | cross-border verify - --trusted-keys ${asWord(facts.trustedKeys)}`,
+    `  cross-border exchange-rates list --config ${config} --liquidity-provider ${liquidityProviderIds[0]}`,
+  );
+}
