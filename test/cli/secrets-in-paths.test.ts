@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, describe, expect, it } from "vitest";
+import { readSettings } from "../../src/settings/index.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { openClosedPort } from "../wire/closed-port.js";
 import { run } from "./run.js";
@@ -45,5 +46,13 @@ describe.each(["SIGNING_KEY", "CA", "CERT", "KEY", "CONFIG", "JOURNAL"])("of %s 
       expect(code).not.toBe(0);
       expect(stdout + stderr).not.toContain(secret);
     }
+    if (name === "JOURNAL") return;
+    const error = await readSettings({ env }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "invalid_config", message: expect.stringMatching(/ENOENT|ENAMETOOLONG/) });
+    expect(
+      Object.values(Object.getOwnPropertyDescriptors(error))
+        .map(({ value }) => String(value?.stack ?? value))
+        .join(),
+    ).not.toContain(secret);
   });
 });
