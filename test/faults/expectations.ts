@@ -127,11 +127,11 @@ export const expectations = {
 
   // The status decides, and whose it is.
   refused: { ...all(refusedByStatus), login: token("login_refused", 1), refresh: token("login_refused", 2) },
-  "not there": { ...all(refusedByStatus), ...tokens(token("token_endpoint_not_found", 1)) },
   "not there, says another": {
     read: refusedByStatus,
     ...writes(openByStatus),
-    ...tokens(token("token_endpoint_not_found", 1)),
+    login: token("token_endpoint_not_found", 1),
+    refresh: token("token_endpoint_not_found", 2),
   },
   // It says nothing of the credentials. A refresh is followed by one login.
   blocked: {

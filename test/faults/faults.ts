@@ -680,8 +680,7 @@ function responses(status: number, headers: () => string = () => ""): Play {
 const refusals: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405, 410, 413, 415, 418, 422, 429, 451]);
 
 const plainStatuses: readonly (readonly [FailureClass, readonly number[]])[] = [
-  ["refused", [400, 402, 403, 410, 413, 415, 418, 422, 451]],
-  ["not there", [404, 405]],
+  ["refused", [400, 402, 403, 404, 405, 410, 413, 415, 418, 422, 451]],
   ["refused by another", provingNothing.filter((status) => status !== 409)],
   ["unauthorized", [401]],
   ["conflict", [409]],
