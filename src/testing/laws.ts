@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { docsPage } from "../core/describe.js";
+import { InvalidArgumentError } from "../core/errors.js";
+import { assertOptions, type CheckTable, isFunction, isPositiveInteger } from "../core/parse.js";
 
 /** A function or a class of yours breaks a law that it must keep. `cause` is what was found. */
 export class BrokenLawError extends Error {
@@ -16,22 +18,45 @@ export class BrokenLawError extends Error {
   }
 }
 
-/** A law, and what checks it. */
-export type Law<Fixture> = readonly [name: string, check: (fixture: Fixture) => Promise<void>];
+/** Laws by their names, each of which checks a world. */
+export type Laws<World> = Readonly<Record<string, (world: World) => Promise<void>>>;
 
-/** Laws that are checked one after the other, up to the first that is broken. */
-export class Laws {
-  readonly held: string[] = [];
-
-  async law<T>(law: string, keeps: () => Promise<T>): Promise<T> {
+/**
+ * Checks laws one after the other, up to the first that is broken.
+ *
+ * @returns their names.
+ */
+export async function checkLaws<World>(laws: Laws<World>, worldOf: (index: number) => World): Promise<string[]> {
+  for (const [index, [law, check]] of Object.entries(laws).entries()) {
     try {
-      const result = await keeps();
-      this.held.push(law);
-      return result;
+      await check(worldOf(index));
     } catch (error) {
       throw new BrokenLawError(law, error);
     }
   }
+  return Object.keys(laws);
+}
+
+/** The same laws in other worlds, in which `run` checks each. */
+export function mapLaws<World, Given>(
+  laws: Laws<World>,
+  run: (check: Laws<World>[string], given: Given) => Promise<void>,
+): Laws<Given> {
+  const entries = Object.entries(laws).map(([law, check]) => [law, (given: Given) => run(check, given)]);
+  return Object.fromEntries(entries);
+}
+
+/** What wasn't checked, since an option is missing, or ever. */
+export function notChecked(options: object, needs: Readonly<Record<string, string>>, ...rest: string[]): string[] {
+  const missing = Object.entries(needs).filter(([name]) => Reflect.get(options, name) === undefined);
+  return [...missing.map(([name, what]) => `${what}: needs ${name}`), ...rest];
+}
+
+export const aFunction = { accepts: isFunction, wanted: "a function" };
+export const aCount = { accepts: isPositiveInteger, wanted: "a whole number above 0" };
+
+export function assertGiven<Given>(verify: string, table: CheckTable<Given>, given: Given, what = "the options"): void {
+  assertOptions(table, given, what, (message) => new InvalidArgumentError(`${verify}: ${message}`));
 }
 
 /** Longer than any check takes. */
@@ -46,38 +71,49 @@ export function pick<T>(index: number, one: T, other: T): T {
 }
 
 /**
- * Calls a right implementation first (`record`), then the one to check (`compare`), which must reply the same.
- *
- * @param toComparable makes what tells a reply from one that is as right, but differs.
+ * A law's calls go to a store in memory first (`record`), then to the store to check (`compare`), which must reply the same. They go
+ * through both handles in turn. What was asked of a key is repeated through the other handle, as after a lost reply, and then the key
+ * is read.
  */
 export function comparing<Store extends object>(toComparable: () => (reply: unknown, method: string) => unknown) {
-  const replies: unknown[] = [];
-  const telling = (tell: (call: string, at: number, reply: unknown) => void) => {
+  const expected: unknown[] = [];
+  const asking = (isRight: boolean, store: Store, second: Store): Store => {
     const comparable = toComparable();
     let calls = 0;
-    const call = async (store: object, name: string, given: readonly unknown[]): Promise<unknown> => {
+    const call = async (method: string, given: readonly unknown[]): Promise<unknown> => {
       const at = calls++;
-      const reply: unknown = await Reflect.apply(Reflect.get(store, name), store, given);
-      tell(`${name}(${JSON.stringify(given).slice(1, 300)})`, at, comparable(reply, name));
+      const replies: unknown[] = [];
+      const ask = async (index: number, name: string, values: readonly unknown[]) => {
+        const handle: object = pick(index, store, second);
+        const reply: unknown = await Reflect.apply(Reflect.get(handle, name), handle, values);
+        replies.push(comparable(reply, name));
+        return reply;
+      };
+      const reply = await ask(at, method, given);
+      if (typeof given[0] === "string" && method !== "read") {
+        await ask(at + 1, method, given);
+        await ask(at, "read", given.slice(0, 1));
+      }
+      const text = `${method}(${JSON.stringify(given).slice(1, 300)})`;
+      if (isRight) expected[at] = replies;
+      else assert.deepEqual({ call: text, replies }, { call: text, replies: expected[at] });
       return reply;
     };
-    return (store: Store): Store =>
-      new Proxy(store, {
-        get: (_, name) => {
-          return (...given: readonly unknown[]) => call(store, String(name), given);
-        },
-      });
+    return new Proxy(store, {
+      get:
+        (_, method) =>
+        (...given: unknown[]) =>
+          call(String(method), given),
+    });
   };
   return {
-    record: telling((_, at, reply) => {
-      replies[at] = reply;
-    }),
-    compare: telling((call, at, reply) => assert.deepEqual({ call, reply }, { call, reply: replies[at] })),
+    record: (store: Store) => asking(true, store, store),
+    compare: (store: Store, second: Store) => asking(false, store, second),
   };
 }
 
 /** Which of many that try at once succeeds: exactly one. */
-export function onlyWinner<T>(all: readonly T[], isDone: (result: T) => boolean): number {
+export function onlyWinner<T>(all: readonly T[], isDone: (result: T) => boolean = Boolean): number {
   const winners = [...all.keys()].filter((index) => isDone(all[index] as T));
   assert.equal(winners.length, 1, `${winners.length} of ${all.length} at once succeeded`);
   return Number(winners[0]);

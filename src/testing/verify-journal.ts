@@ -2,20 +2,10 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { clock } from "../core/clock.js";
-import { InvalidArgumentError } from "../core/errors.js";
-import { assertOptions, type CheckTable, isFunction, isPositiveInteger } from "../core/parse.js";
+import type { CheckTable } from "../core/parse.js";
 import type { Journal } from "../flows/journal.js";
-import {
-  assertSame,
-  checkLikeMemory,
-  done,
-  fixtureOf,
-  type JournalWorld,
-  journalLaws,
-  open,
-  raceLaws,
-} from "./journal-laws.js";
-import { Laws } from "./laws.js";
+import { assertSame, done, fixtureOf, type JournalWorld, journalLaws, open } from "./journal-laws.js";
+import { aCount, aFunction, assertGiven, checkLaws, type Laws, notChecked } from "./laws.js";
 
 export interface VerifyJournalOptions {
   /**
@@ -25,7 +15,7 @@ export interface VerifyJournalOptions {
   readonly openSecond?: () => Promise<Journal>;
   /** Opens the same store again, after the first handle was closed. Without it, what outlives a handle is not checked. */
   readonly reopen?: () => Promise<Journal>;
-  /** The lease whose end is waited for, about twenty times, in milliseconds. It must be longer than the slowest call. Default: 250. */
+  /** The lease whose end is waited for, about ten times, in milliseconds. It must be much longer than the slowest call. Default: 250. */
   readonly shortLeaseMs?: number;
   /** Lets time pass, for a journal with a clock of its own. Default: waits. */
   readonly wait?: (ms: number) => Promise<void>;
@@ -35,8 +25,6 @@ export interface VerifyJournalOptions {
   readonly flows?: number;
 }
 
-const aFunction = { accepts: isFunction, wanted: "a function" };
-const aCount = { accepts: isPositiveInteger, wanted: "a whole number above 0" };
 const journalOptions: CheckTable<VerifyJournalOptions> = {
   openSecond: aFunction,
   reopen: aFunction,
@@ -71,14 +59,8 @@ export async function verifyJournal(
   open: () => Promise<Journal>,
   options: VerifyJournalOptions = {},
 ): Promise<JournalReport> {
-  assertOptions(
-    journalOptions,
-    options,
-    "the options",
-    (message) => new InvalidArgumentError(`verifyJournal: ${message}`),
-  );
+  assertGiven("verifyJournal", journalOptions, options);
   const { openSecond, reopen, shortLeaseMs: shortMs = 250, wait = sleep, workers = 8, flows = 50 } = options;
-  const checked = new Laws();
   const journal = await open();
   const opened = [journal];
   try {
@@ -87,40 +69,35 @@ export async function verifyJournal(
     // Keys of a later run follow those of earlier ones, so that nothing left behind by them is abandoned in this one.
     const run = `verify ${clock.wallMs().toString(36).padStart(9, "0")} ${randomBytes(4).toString("hex")}`;
     const canWaitForDays = options.wait !== undefined;
-    const world = { journal, second, key: `${run} reopen `, shortMs, wait, canWaitForDays, workers, flows };
-    for (const [index, [name, check]] of [...journalLaws, ...raceLaws].entries()) {
-      const own = { ...world, key: `${run} ${String(index).padStart(2, "0")} ` };
-      await checked.law(name, () => (index < journalLaws.length ? checkLikeMemory(check, own) : check(fixtureOf(own))));
-    }
-    if (reopen !== undefined) {
-      await checked.law("states, epochs and leases outlive their handle", () => reopened(opened, reopen, world));
-    }
+    const world = { journal, second, shortMs, wait, canWaitForDays, workers, flows };
+    const laws = { ...journalLaws, ...(reopen && reopenLaw(opened, reopen)) };
+    const held = await checkLaws(laws, (index) => ({ ...world, key: `${run} ${String(index).padStart(2, "0")} ` }));
+    return { held, notChecked: notChecked(options, needs, ...neverChecked) };
   } finally {
     for (const handle of opened) await handle.close();
   }
-  return { held: checked.held, notChecked: notChecked(options) };
 }
 
-async function reopened(opened: Journal[], reopen: () => Promise<Journal>, world: JournalWorld): Promise<void> {
-  const { journal, key, begin, lease, present } = fixtureOf(world);
-  const entry = await begin(key, open());
-  await journal.write(key, entry, open("the claim", "claimed"));
-  const before = await present(key);
-  for (const handle of opened.splice(0)) await handle.close();
-  const again = await reopen();
-  opened.push(again);
-  assertSame(await again.read(key), before);
-  assert.equal(await again.acquire(key, lease()), undefined, "the lease outlives the handle");
-  assert.equal(await again.write(key, entry, done()), false, "the revision outlives the handle");
-  assert.equal(await again.write(key, before, done()), true);
-}
+const needs = {
+  openSecond: "two handles of one store",
+  reopen: "what outlives a handle",
+  wait: "that quotes are deleted a day after their end",
+};
+const neverChecked = [
+  "what outlives a killed process or a failing disk: needs processes and disks that fail",
+  "processes that call at the same moment, and have clocks of their own: needs an openSecond that asks another process, on another machine",
+];
 
-function notChecked({ openSecond, reopen, wait }: VerifyJournalOptions): string[] {
-  return [
-    ...(openSecond === undefined ? ["two handles of one store: needs openSecond"] : []),
-    ...(reopen === undefined ? ["what outlives a handle: needs reopen"] : []),
-    ...(wait === undefined ? ["that quotes are deleted a day after their end: needs wait"] : []),
-    "what outlives a killed process or a failing disk: needs processes and disks that fail",
-    "processes that call at the same moment, and have clocks of their own: needs an openSecond that asks another process, on another machine",
-  ];
-}
+const reopenLaw = (opened: Journal[], reopen: () => Promise<Journal>): Laws<JournalWorld> => ({
+  async "states, epochs and leases outlive their handle"(world) {
+    const { journal, key, begin, lease, present } = fixtureOf(world);
+    await journal.write(key, await begin(key, open()), open("the claim", "claimed"));
+    const before = await present(key);
+    for (const handle of opened.splice(0)) await handle.close();
+    const again = await reopen();
+    opened.push(again);
+    assertSame(await again.read(key), before);
+    assert.equal(await again.acquire(key, lease()), undefined, "the lease outlives the handle");
+    assert.equal(await again.write(key, before, done()), true);
+  },
+});

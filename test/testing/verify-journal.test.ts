@@ -23,14 +23,14 @@ const otherStatement = () => new Promise((resolve) => setImmediate(resolve));
 it("holds for a journal in memory", async () => {
   const { open, options } = broken(() => ({}));
   const { held, notChecked } = await verifyJournal(open, options);
-  expect(held).toHaveLength(21);
+  expect(held).toHaveLength(15);
   expect(notChecked).toHaveLength(2);
 });
 
 it("says what could not be checked", async () => {
   const journal = new MemoryJournal();
   const { held, notChecked } = await verifyJournal(async () => journal, { shortLeaseMs: 40, flows: 5 });
-  expect(held).toHaveLength(20);
+  expect(held).toHaveLength(14);
   expect(notChecked).toHaveLength(5);
 });
 

@@ -16,7 +16,7 @@ const wait = async (ms: number): Promise<void> => {
 it("finds no law broken by the store in memory, and says what it can't check", async () => {
   const store = new MemoryTokenStore();
   const { held, notChecked } = await verifyTokenStore(store, { wait });
-  expect(held).toHaveLength(11);
+  expect(held).toHaveLength(7);
   expect(notChecked).toContain("two handles of one store: needs second");
   expect((await verifyTokenStore(store, { wait, second: store })).notChecked).toHaveLength(2);
 });
@@ -140,23 +140,7 @@ const mistakes: Readonly<Record<string, (store: MistakenStore) => Partial<TokenS
       return right.write(key, value, ttlMs, version);
     },
   }),
-};
-
-async function brokenLaw(mistake: (store: MistakenStore) => Partial<TokenStore>): Promise<string> {
-  const store = new MistakenStore();
-  const error = await verifyTokenStore(Object.assign(store, mistake(store)), { wait }).catch(
-    (thrown: unknown) => thrown,
-  );
-  expect(error).toBeInstanceOf(BrokenLawError);
-  return (error as BrokenLawError).law;
-}
-
-it.each(Object.entries(mistakes))("finds a store that %s", async (_, mistake) => {
-  expect(await brokenLaw(mistake)).not.toBe("");
-});
-
-it("finds a store whose versions are counted from 1 again once a value is gone", async () => {
-  const law = await brokenLaw(({ right }) => {
+  "counts versions from 1 again once a value is gone": ({ right }) => {
     const first = new Map<string, number>();
     const shown = (key: string, version = "") => String(Number(version) - (first.get(key) ?? 0));
     return {
@@ -172,12 +156,8 @@ it("finds a store whose versions are counted from 1 again once a value is gone",
         return isStored;
       },
     };
-  });
-  expect(law).toMatch(/version/);
-});
-
-it("finds a store that many write to where a value has ended", async () => {
-  const law = await brokenLaw(({ right }) => {
+  },
+  "lets many write where a value has ended": ({ right }) => {
     const written = new Set<string>();
     return {
       async write(key, value, ttlMs, version) {
@@ -191,12 +171,8 @@ it("finds a store that many write to where a value has ended", async () => {
         return isOver && right.write(key, value, ttlMs, await currentVersion(right, key)).then(() => true);
       },
     };
-  });
-  expect(law).toMatch(/version/);
-});
-
-it("finds a store that many lock where a lock has ended", async () => {
-  const law = await brokenLaw(({ right }) => {
+  },
+  "lets many lock where a lock has ended": ({ right }) => {
     const ends = new Map<string, number>();
     return {
       async lock(key, owner, ms) {
@@ -207,17 +183,18 @@ it("finds a store that many lock where a lock has ended", async () => {
         return true;
       },
     };
-  });
-  expect(law).toMatch(/lock/);
-});
-
-it("finds a store whose versions are numbers", async () => {
-  const law = await brokenLaw(({ right }) => ({
+  },
+  "has numbers for versions": ({ right }) => ({
     async read(key) {
       const stored = await right.read(key);
       return stored && { value: stored.value, version: Number(stored.version) as never };
     },
     write: (key, value, ttlMs, version) => right.write(key, value, ttlMs, version && String(version)),
-  }));
-  expect(law).toMatch(/write stores/);
+  }),
+};
+
+it.each(Object.entries(mistakes))("finds a store that %s", async (_, mistake) => {
+  const store = new MistakenStore();
+  const verified = verifyTokenStore(Object.assign(store, mistake(store)), { wait });
+  await expect(verified).rejects.toBeInstanceOf(BrokenLawError);
 });

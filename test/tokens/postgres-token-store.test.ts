@@ -70,8 +70,7 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     new PostgresTokenStore({ pool, encryptionKey, schema, ...options });
 
   it("keeps every law", async () => {
-    const { held } = await verifyTokenStore(storeOf(), { second: storeOf() });
-    expect(held.length).toBeGreaterThan(10);
+    await verifyTokenStore(storeOf(), { second: storeOf() });
   });
 
   it("keeps every law where the database isolates more strictly by default", async () => {
@@ -81,8 +80,7 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
       options: "-c default_transaction_isolation=serializable",
     });
     try {
-      const { held } = await verifyTokenStore(storeOf({ pool: strict }), { second: storeOf(), workers: 8 });
-      expect(held.length).toBeGreaterThan(10);
+      await verifyTokenStore(storeOf({ pool: strict }), { second: storeOf(), workers: 8 });
     } finally {
       await strict.end();
     }
@@ -118,8 +116,7 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     address.password = "only-for-this-test";
     const limited = new pg.Pool({ connectionString: address.href });
     try {
-      const { held } = await verifyTokenStore(storeOf({ pool: limited, schema: own }));
-      expect(held.length).toBeGreaterThan(10);
+      await verifyTokenStore(storeOf({ pool: limited, schema: own }));
     } finally {
       await limited.end();
       await pool.query(`DROP SCHEMA ${own} CASCADE; DROP ROLE ${role}`);

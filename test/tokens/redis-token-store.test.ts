@@ -59,8 +59,7 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
   it("keeps every law with node-redis, with ioredis, and between both", async () => {
     for (const redis of [nodeRedis, ioRedis ?? nodeRedis]) {
       const second = storeOf();
-      const { held } = await verifyTokenStore(storeOf({ redis }), { second });
-      expect(held.length).toBeGreaterThan(10);
+      await verifyTokenStore(storeOf({ redis }), { second });
     }
   });
 
