@@ -26,7 +26,7 @@ const keyBytes = 32;
 export class EncryptedTexts {
   readonly #texts: ServerTexts;
   readonly #bytes: Uint8Array<ArrayBuffer>;
-  #imported: Promise<CryptoKeyLike> | undefined;
+  #imported: ReturnType<typeof globalThis.crypto.subtle.importKey> | undefined;
 
   /**
    * @param store for messages.
@@ -58,10 +58,7 @@ export class EncryptedTexts {
     const nonce = globalThis.crypto.getRandomValues(new Uint8Array(nonceBytes));
     const bytes = new TextEncoder().encode(value);
     const sealed = await globalThis.crypto.subtle.encrypt(parametersOf(key, nonce), await this.#key(), bytes);
-    const text = new Uint8Array(nonceBytes + sealed.byteLength);
-    text.set(nonce);
-    text.set(new Uint8Array(sealed), nonceBytes);
-    return format + encodeBase64(text);
+    return format + encodeBase64(new Uint8Array([...nonce, ...new Uint8Array(sealed)]));
   }
 
   /** Undefined if the text was not made with this key, or for another place, or was changed since. */
@@ -70,22 +67,20 @@ export class EncryptedTexts {
     if (decoded === undefined) return undefined;
     const bytes = new Uint8Array(decoded);
     const parameters = parametersOf(key, bytes.slice(0, nonceBytes));
-    const imported = await this.#key();
     try {
-      const opened = await globalThis.crypto.subtle.decrypt(parameters, imported, bytes.slice(nonceBytes));
+      const opened = await globalThis.crypto.subtle.decrypt(parameters, await this.#key(), bytes.slice(nonceBytes));
       return new TextDecoder().decode(opened);
     } catch {
       return undefined;
     }
   }
 
-  #key(): Promise<CryptoKeyLike> {
+  /** Not in the constructor: some runtimes allow no such work while modules load. */
+  #key() {
     this.#imported ??= globalThis.crypto.subtle.importKey("raw", this.#bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
     return this.#imported;
   }
 }
-
-type CryptoKeyLike = Awaited<ReturnType<typeof globalThis.crypto.subtle.importKey>>;
 
 function parametersOf(key: string, iv: Uint8Array<ArrayBuffer>) {
   const additionalData = new TextEncoder().encode(`cross-border-payments token ${format}${key}`);

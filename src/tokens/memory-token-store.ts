@@ -15,7 +15,7 @@ export class MemoryTokenStore implements TokenStore {
 
   async read(key: string): Promise<StoredToken | undefined> {
     const stored = this.#stored(key);
-    return stored === undefined ? undefined : { value: stored.value, version: stored.version };
+    return stored && { value: stored.value, version: stored.version };
   }
 
   async lock(key: string, owner: string, ms: number): Promise<boolean> {
@@ -39,8 +39,6 @@ export class MemoryTokenStore implements TokenStore {
 
   #stored(key: string) {
     const stored = this.#tokens.get(key);
-    if (stored === undefined || stored.untilMs > this.#nowMs()) return stored;
-    this.#tokens.delete(key);
-    return undefined;
+    return stored && stored.untilMs > this.#nowMs() ? stored : undefined;
   }
 }

@@ -119,8 +119,7 @@ export class PostgresTokenStore implements TokenStore {
 
   async #get(key: string): Promise<string | undefined> {
     const [row] = await this.#query(this.#statements.get, [key]);
-    const value: unknown = Reflect.get(Object(row), "value");
-    return typeof value === "string" ? value : undefined;
+    return row?.value;
   }
 
   async #put(key: string, text: string, ttlMs: number, expected: string | undefined): Promise<boolean> {
@@ -135,14 +134,15 @@ export class PostgresTokenStore implements TokenStore {
     return isStored;
   }
 
-  async #query(statement: string, values: (string | number)[]): Promise<unknown[]> {
+  async #query(statement: string, values: (string | number)[]): Promise<{ readonly value?: string }[]> {
     try {
       this.#created ??= this.#create();
       await this.#created.catch((error: unknown) => {
         this.#created = undefined;
         throw error;
       });
-      return (await retrying(() => this.#pool.query(statement, values))).rows;
+      const { rows } = await retrying(() => this.#pool.query(statement, values));
+      return rows as { readonly value?: string }[];
     } catch (error) {
       throw tokenStoreFailure(error);
     }

@@ -43,10 +43,10 @@ export class RedisTokenStore implements TokenStore {
     // Of their types when the table has accepted them.
     const read = parseOptions(redisOptions, options, "the options", refuse) as unknown as RedisTokenStoreOptions;
     const { redis, encryptionKey, prefix = "cross-border-tokens:" } = read;
-    const evaluate = evaluateOn(redis);
     this.#run = async (script, key, ...values) => {
       try {
-        return await evaluate(script, prefix + key, values);
+        if ("defineCommand" in redis) return await redis.eval(script, 1, prefix + key, ...values);
+        return await redis.eval(script, { keys: [prefix + key], arguments: values });
       } catch (error) {
         const message = String(Object(error).message);
         // Redis begins its errors with a word, such as NOPERM, which the client shows as the reason.
@@ -70,11 +70,11 @@ export class RedisTokenStore implements TokenStore {
   }
 
   async lock(key: string, owner: string, ms: number): Promise<boolean> {
-    return (await this.#run(scripts.lock, lockOf(key), owner, toMs(ms))) === 1;
+    return (await this.#run(scripts.lock, `${key}:lock`, owner, toMs(ms))) === 1;
   }
 
   async unlock(key: string, owner: string): Promise<void> {
-    await this.#run(scripts.unlock, lockOf(key), owner);
+    await this.#run(scripts.unlock, `${key}:lock`, owner);
   }
 
   write(key: string, value: string, ttlMs: number, version: string | undefined): Promise<boolean> {
@@ -97,10 +97,6 @@ const scripts = {
   unlock: "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end return 1",
 };
 
-function lockOf(key: string): string {
-  return `${key}:lock`;
-}
-
 /** Redis takes whole milliseconds above 0. */
 function toMs(ms: number): string {
   return String(Math.max(1, Math.ceil(ms)));
@@ -116,14 +112,3 @@ const redisOptions: CheckTable<RedisTokenStoreOptions> = {
   encryptionKey: { accepts: () => true, wanted: "a key" },
   prefix: { accepts: (value) => typeof value === "string", wanted: "a string" },
 };
-
-type Evaluate = (script: string, key: string, values: string[]) => Promise<unknown>;
-
-function evaluateOn(redis: NodeRedisLike | IoRedisLike): Evaluate {
-  if (isIoRedis(redis)) return (script, key, values) => redis.eval(script, 1, key, ...values);
-  return (script, key, values) => redis.eval(script, { keys: [key], arguments: values });
-}
-
-function isIoRedis(redis: NodeRedisLike | IoRedisLike): redis is IoRedisLike {
-  return "defineCommand" in redis;
-}
