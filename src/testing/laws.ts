@@ -37,7 +37,7 @@ export async function checkLaws<World>(laws: Laws<World>, worldOf: (index: numbe
   return Object.keys(laws);
 }
 
-/** The same laws in other worlds, in which `run` checks each. */
+/** The same laws, each of which `run` checks in a world of another type. */
 export function mapLaws<World, Given>(
   laws: Laws<World>,
   run: (check: Laws<World>[string], given: Given) => Promise<void>,
@@ -46,7 +46,7 @@ export function mapLaws<World, Given>(
   return Object.fromEntries(entries);
 }
 
-/** What wasn't checked, since an option is missing, or ever. */
+/** What needs an option that is missing, and the rest of what wasn't checked. */
 export function notChecked(options: object, needs: Readonly<Record<string, string>>, ...rest: string[]): string[] {
   const missing = Object.entries(needs).filter(([name]) => Reflect.get(options, name) === undefined);
   return [...missing.map(([name, what]) => `${what}: needs ${name}`), ...rest];
@@ -80,7 +80,7 @@ export function comparing<Store extends object>(toComparable: () => (reply: unkn
   const asking = (isRight: boolean, store: Store, second: Store): Store => {
     const comparable = toComparable();
     let calls = 0;
-    const call = async (method: string, given: readonly unknown[]): Promise<unknown> => {
+    const call = async (method: string, ...given: unknown[]): Promise<unknown> => {
       const at = calls++;
       const replies: unknown[] = [];
       const ask = async (index: number, name: string, values: readonly unknown[]) => {
@@ -99,12 +99,8 @@ export function comparing<Store extends object>(toComparable: () => (reply: unkn
       else assert.deepEqual({ call: text, replies }, { call: text, replies: expected[at] });
       return reply;
     };
-    return new Proxy(store, {
-      get:
-        (_, method) =>
-        (...given: unknown[]) =>
-          call(String(method), given),
-    });
+    const get = (_: Store, method: string | symbol) => call.bind(undefined, String(method));
+    return new Proxy(store, { get });
   };
   return {
     record: (store: Store) => asking(true, store, store),

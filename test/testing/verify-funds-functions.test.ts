@@ -18,35 +18,33 @@ const intent: FundsFunctions["intent"] = {
   extras: null,
 };
 
-interface Mistakes {
-  readonly looksFirst?: boolean;
-  readonly oneId?: boolean;
-  readonly releasesAgain?: boolean;
-  readonly takesAgain?: boolean;
-  readonly declines?: boolean;
-  readonly returnsText?: boolean;
-  readonly saysNothing?: boolean;
-  readonly forgetsWhen?: boolean;
-  readonly tellsText?: boolean;
-  readonly alwaysFirst?: boolean;
-  readonly neverFirst?: boolean;
-  readonly takesAfterRelease?: boolean;
-  readonly returnsIdAfterRelease?: boolean;
-  readonly reconsiders?: boolean;
-  readonly neverDeclines?: boolean;
-  readonly takesNothing?: boolean;
-  readonly tellsMicroseconds?: boolean;
-  readonly tellsSeconds?: boolean;
-  readonly returnsWhetherItGave?: boolean;
-  readonly writesWhatItRead?: boolean;
-  readonly writesWhatItReadOnRelease?: boolean;
-  readonly looksBeforeItReleases?: boolean;
-  readonly declinesLate?: boolean;
-  readonly knowsIntents?: boolean;
-  readonly cutsKeys?: number;
-  readonly trimsKeys?: boolean;
-  readonly idOf?: () => string;
-}
+type Mistake =
+  | "looksFirst"
+  | "oneId"
+  | "releasesAgain"
+  | "takesAgain"
+  | "declines"
+  | "returnsText"
+  | "saysNothing"
+  | "forgetsWhen"
+  | "tellsText"
+  | "alwaysFirst"
+  | "neverFirst"
+  | "takesAfterRelease"
+  | "returnsIdAfterRelease"
+  | "reconsiders"
+  | "neverDeclines"
+  | "takesNothing"
+  | "tellsMicroseconds"
+  | "tellsSeconds"
+  | "returnsWhetherItGave"
+  | "writesWhatItRead"
+  | "writesWhatItReadOnRelease"
+  | "looksBeforeItReleases"
+  | "declinesLate"
+  | "knowsIntents"
+  | "trimsKeys";
+type Mistakes = Partial<Record<Mistake, boolean>> & { readonly cutsKeys?: number; readonly idOf?: () => string };
 
 type FundsContext = Parameters<FundsFunctions["takeFunds"]>[0];
 
