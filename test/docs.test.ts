@@ -74,6 +74,10 @@ it.runIf(isThorough)("compiles every code block of the documents", () => {
   const modules = new Map(blocks);
   expect(modules.size).toBeGreaterThan(5);
   expect(modules.size, "two blocks have the same name").toBe(blocks.length);
+  // What the pages tell readers to save next to their own files.
+  for (const name of ["postgres-ledger.ts", "statement.ts"]) {
+    modules.set(join(process.cwd(), name), readFileSync(join("examples/ledger-sql", name), "utf8"));
+  }
   expect(compile(modules)).toEqual([]);
 });
 
@@ -91,14 +95,17 @@ it("shows the recipes for workflow engines as they are tested", () => {
   const page = readFileSync("docs/workflow-engines.md", "utf8");
   const recipes = readdirSync("examples/engines");
   expect(recipes).toHaveLength(3);
-  expect(page).toContain(`\`\`\`ts\n${readFileSync("examples/engines/pg-boss.ts", "utf8")}\`\`\``);
+  const unindented = (text: string) => text.replaceAll(/^ +/gm, "");
+  const [worker] = listingsIn(page);
+  expect(unindented(readFileSync("examples/engines/pg-boss.ts", "utf8"))).toContain(unindented(worker?.code ?? ""));
   for (const recipe of recipes) expect(page).toContain(`../examples/engines/${recipe}`);
 });
 
 it("shows the ledger in SQL, and orders, as they are tested", () => {
   const file = (name: string) => readFileSync(join("examples/ledger-sql", name), "utf8");
-  expect(readFileSync("docs/ledger-in-sql.md", "utf8")).toContain(`\`\`\`ts\n${file("postgres-ledger.ts")}\`\`\``);
-  expect(readFileSync("docs/statement.md", "utf8")).toContain(`\`\`\`ts\n${file("statement.ts")}\`\`\``);
+  expect(readFileSync("docs/ledger-in-sql.md", "utf8")).toContain("](../examples/ledger-sql/postgres-ledger.ts)");
+  const [comparison] = listingsIn(readFileSync("docs/statement.md", "utf8"));
+  expect(file("statement.ts")).toContain(comparison?.code);
   const [main] = listingsIn(readFileSync("docs/orders.md", "utf8"));
   const functions = main?.code.split(/(?<=^}\n)\n/m) ?? [];
   expect(functions.length).toBeGreaterThan(1);
