@@ -20,7 +20,7 @@ describe.each(journals)("with $kind", (journal) => {
 
   it("pays nothing twice, takes nothing twice and settles everything while four processes are killed and stopped", async () => {
     const counts = { flows: 160, kills: 30, stops: 6 };
-    const result = await runKills({ ...journal, ...counts, ...bounds, troubles: 40, leaseMs: 400 });
+    const result = await runKills({ ...journal, ...counts, ...bounds, troubles: 40, leaseMs: 1000 });
     say(`${journal.kind}, seed ${seed}: ${describeKills(result)}`);
     expect(result).toMatchObject({ ...kept, ...counts });
     expect(result.atPoints).toBeGreaterThan(0);
