@@ -1,9 +1,10 @@
 import { clock, later, now, sleep, surelyLeftMs, type Timer, type Timestamp } from "../core/clock.js";
 import { InvalidArgumentError, JournalError } from "../core/errors.js";
-import { isOpenPhase, type StoredFlow, stepTo } from "./codec.js";
+import type { StoredFlow } from "./codec.js";
 import type { FlowContext } from "./context.js";
 import { next, resume, start } from "./core/next.js";
 import type { Call, Claimed, Command, Entry, Event, Flow, FundsRequested, State, Step } from "./core/state.js";
+import { isOpen, withStep } from "./core/steps.js";
 import type { FlowCall } from "./flow-call.js";
 import type { Journal, JournalEntry, LeaseId, LeaseRequest } from "./journal.js";
 import { type Happened, Outside, toFailure } from "./outside.js";
@@ -26,15 +27,16 @@ export async function askJournal<T>(ask: () => Promise<T>): Promise<T> {
       // What can't be stored at all can't be stored the next time.
       if (error instanceof InvalidArgumentError) throw error;
       const delayMs = repeatDelaysMs[tries];
-      if (delayMs === undefined) throw toJournalError(error);
-      await sleep(delayMs);
+      if (delayMs !== undefined) await sleep(delayMs);
+      else if (error instanceof JournalError) throw error;
+      else throw new JournalError("the journal failed", { stored: "unknown", cause: error });
     }
   }
 }
 
-function toJournalError(error: unknown): JournalError {
-  if (error instanceof JournalError) return error;
-  return new JournalError("the journal failed", { stored: "unknown", cause: error });
+/** A request for a lease, which the lease is known by. */
+export function newLease({ owner, leaseMs }: FlowContext): LeaseRequest {
+  return { owner, leaseMs, nonce: crypto.randomUUID() };
 }
 
 /** A lease that this process got, which it renews in the background. It is counted from before the first copy of its request. */
@@ -50,12 +52,8 @@ export class Lease {
   #timer: Timer;
   #isOver = false;
 
-  constructor(
-    journal: Journal,
-    { key, epoch, nonce, revision }: Pick<JournalEntry, "key" | "epoch" | "nonce" | "revision">,
-    leaseMs: number,
-    requestedAt: Timestamp,
-  ) {
+  constructor({ journal, leaseMs }: FlowContext, entry: JournalEntry, requestedAt: Timestamp) {
+    const { key, epoch, nonce, revision } = entry;
     this.#journal = journal;
     this.#key = key;
     this.#leaseMs = leaseMs;
@@ -206,21 +204,21 @@ export class Driver {
   }
 
   async #known(entry: JournalEntry): Promise<Entry> {
-    this.#stored = await this.#context.codec.decode(entry);
+    return this.#keep(entry, await this.#context.codec.decode(entry));
+  }
+
+  #keep(entry: JournalEntry, stored: StoredFlow): Entry {
     this.#entry = entry;
-    return { flow: this.#stored.flow, revision: entry.revision, isExpired: isExpired(entry) };
+    this.#stored = stored;
+    return { flow: stored.flow, revision: entry.revision, isExpired: isExpired(entry) };
   }
 
   async #owned(entry: JournalEntry, requestedAt: Timestamp): Promise<Entry> {
-    const { journal, leaseMs } = this.#context;
-    const lease = new Lease(journal, entry, leaseMs, requestedAt);
+    this.#lease = new Lease(this.#context, entry, requestedAt);
     try {
-      const known = await this.#known(entry);
-      this.#lease = lease;
-      return known;
+      return await this.#known(entry);
     } catch (error) {
-      lease.end();
-      await journal.release(this.#key, lease.id).catch(() => {});
+      await this.#release();
       throw error;
     }
   }
@@ -230,7 +228,7 @@ export class Driver {
     const own = { service: scope.service, gateway: flow.request.senderGatewayId };
     const stored = this.#stepTo(flow);
     const state = await codec.encode(this.#key, own, stored);
-    const lease = this.#leaseRequest();
+    const lease = newLease(this.#context);
     const requestedAt = now();
     const { entry, created } = await askJournal(() => journal.begin(this.#key, own, state, lease));
     if (!created) return this.#seen(entry);
@@ -239,11 +237,10 @@ export class Driver {
 
   async #replaceQuote(flow: Flow, inTime: boolean): Promise<Happened> {
     const { journal, codec } = this.#context;
-    const quote = this.#entry;
-    if (quote === undefined) throw new Error("there is no quote");
+    const quote = this.#ownEntry();
     const stored = this.#stepTo(flow);
     const state = await codec.encode(this.#key, quote.scope, stored);
-    const lease = this.#leaseRequest();
+    const lease = newLease(this.#context);
     const requestedAt = now();
     if (!(await askJournal(() => journal.write(this.#key, quote, state, { lease, inTime })))) return { is: "refused" };
     const written = { ...quote, epoch: quote.epoch + 1, revision: quote.revision + 1, nonce: lease.nonce };
@@ -253,20 +250,15 @@ export class Driver {
   }
 
   #becameOwner(entry: JournalEntry, stored: StoredFlow, requestedAt: Timestamp): Happened {
-    const { journal, leaseMs } = this.#context;
-    const { flow } = stored;
-    this.#steps.stored(this.#stored?.flow, flow);
-    this.#entry = entry;
-    this.#stored = stored;
-    if (isOpenPhase(flow.phase)) this.#lease = new Lease(journal, entry, leaseMs, requestedAt);
-    return { is: "owned", entry: { flow, revision: entry.revision, isExpired: isExpired(entry) } };
+    this.#steps.stored(this.#stored?.flow, stored.flow);
+    if (isOpen(stored.flow)) this.#lease = new Lease(this.#context, entry, requestedAt);
+    return { is: "owned", entry: this.#keep(entry, stored) };
   }
 
   async #acquire(): Promise<Happened> {
-    const { journal } = this.#context;
-    const lease = this.#leaseRequest();
+    const lease = newLease(this.#context);
     const requestedAt = now();
-    const entry = await askJournal(() => journal.acquire(this.#key, lease));
+    const entry = await askJournal(() => this.#context.journal.acquire(this.#key, lease));
     return entry === undefined ? { is: "busy" } : { is: "owned", entry: await this.#owned(entry, requestedAt) };
   }
 
@@ -298,12 +290,7 @@ export class Driver {
   }
 
   #stepTo(flow: Flow, by = this.#context.owner): StoredFlow {
-    return stepTo(flow, this.#stored, clock.wallMs(), by);
-  }
-
-  #leaseRequest(): LeaseRequest {
-    const { owner, leaseMs } = this.#context;
-    return { owner, leaseMs, nonce: crypto.randomUUID() };
+    return { flow, history: withStep(this.#stored?.history ?? [], flow, clock.wallMs(), by) };
   }
 
   #ownLease(): Lease {

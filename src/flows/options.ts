@@ -133,7 +133,7 @@ const maxListedWithinMs = 7 * 86_400_000;
 const milliseconds = { accepts: isWholeFrom(0, maxMs), wanted: "a whole number of milliseconds, 0 or more" };
 const hasMethods = (value: unknown, ...names: readonly string[]) =>
   names.every((name) => typeof Reflect.get(Object(value), name) === "function");
-export const journalMethods = [
+const journalMethods = [
   "begin",
   "read",
   "acquire",

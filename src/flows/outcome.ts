@@ -5,7 +5,8 @@ import type { FlowPhase } from "../events/events.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import type { Payment } from "../resources/payments.js";
 import { heldReason } from "./core/reasons.js";
-import type { Action, Decision, Fact, Held, HeldReason, Outcome, Paid, Refusal, Rejected } from "./core/state.js";
+import type { Action, Decision, Fact, HeldReason, Outcome, Paid, Refusal } from "./core/state.js";
+import { known } from "./core/steps.js";
 
 export type { HeldReason } from "./core/state.js";
 
@@ -108,69 +109,37 @@ export interface FlowRefusal {
 /** @param revision of the stored state. */
 export function toOutcome(key: string, flow: Outcome, revision: number): FlowOutcome {
   switch (flow.phase) {
-    case "paid":
-      return toPaid(key, flow);
-    case "declined":
-      return {
-        status: "declined",
-        key,
-        intent: flow.intent,
-        ...(flow.reason !== undefined && { reason: flow.reason }),
-      };
-    case "rejected":
-      return toRejected(key, flow);
-    case "held":
-      return toHeld(key, flow, revision);
+    case "paid": {
+      const { phase: status, intent, payment, isSettledBadly } = flow;
+      return { status, ...settledOf(key, flow), intent, payment, ...known({ isSettledBadly }) };
+    }
+    case "declined": {
+      const { phase: status, intent, reason } = flow;
+      return { status, key, intent, ...known({ reason }) };
+    }
+    case "rejected": {
+      const { phase: status, intent, signed } = flow;
+      const senderGatewayTransactionId = signed?.senderGatewayTransactionId;
+      const refusal = toRefusal(flow.refusal);
+      return { status, ...settledOf(key, flow), refusal, ...known({ intent, senderGatewayTransactionId }) };
+    }
+    case "held": {
+      const { phase: status, intent, signed, why, match, proposal } = flow;
+      const { senderGatewayTransactionId, ...claim } = signed;
+      const stored = { revision, intent, senderGatewayTransactionId, why, reason: heldReason(flow), claim };
+      return { status, ...settledOf(key, flow), ...stored, ...known({ match, proposal }) };
+    }
   }
 }
 
-function toPaid(key: string, flow: Paid): PaidFlow {
-  const { intent, payment, isSettledBadly } = flow;
-  return { status: "paid", key, intent, payment, ...(isSettledBadly && { isSettledBadly }), ...settledOf(flow) };
-}
-
-function toRejected(key: string, flow: Rejected): RejectedFlow {
-  const { intent, signed } = flow;
-  return {
-    status: "rejected",
-    key,
-    refusal: toRefusal(flow.refusal),
-    ...(intent && { intent }),
-    ...(signed && { senderGatewayTransactionId: signed.senderGatewayTransactionId }),
-    ...settledOf(flow),
-  };
-}
-
-export function toHeld(key: string, flow: Held, revision: number): HeldFlow {
-  const { intent, signed, why, match, proposal } = flow;
-  const { senderGatewayTransactionId, ...claim } = signed;
-  return {
-    status: "held",
-    key,
-    revision,
-    intent,
-    senderGatewayTransactionId,
-    why,
-    reason: heldReason(flow),
-    claim,
-    ...(match && { match }),
-    ...(proposal && { proposal }),
-    ...settledOf(flow),
-  };
-}
-
-function settledOf({ decisions = [], reliedOn }: Pick<Paid, "decisions" | "reliedOn">): Omit<Settled, "key"> {
-  return { decisions, ...(reliedOn && { reliedOn }) };
+function settledOf(key: string, { decisions = [], reliedOn }: Pick<Paid, "decisions" | "reliedOn">): Settled {
+  return { key, decisions, ...known({ reliedOn }) };
 }
 
 export function toRefusal({ by, status, code, message }: Refusal): FlowRefusal {
   if (by === "operator") return { by, why: message };
-  return {
-    by,
-    ...(status !== undefined && { status }),
-    ...(code !== `http_${status}` && { serviceCode: code }),
-    ...(message !== "" && { serviceMessage: message }),
-  };
+  const serviceCode = code === `http_${status}` ? undefined : code;
+  return { by, ...known({ status, serviceCode, serviceMessage: message || undefined }) };
 }
 
 /**
@@ -201,8 +170,7 @@ export class FlowPausedError extends CrossBorderError {
     const { phase, cause, retryAtMs, request } = details;
     super(describe(key, phase, cause), { code: "flow_paused", effect: "possible", cause });
     this.key = key;
-    if (phase !== undefined) this.phase = phase;
-    if (retryAtMs !== undefined) this.retryAtMs = retryAtMs;
+    Object.assign(this, known({ phase, retryAtMs }));
     // It holds account numbers.
     if (request !== undefined) hide(this, "request", request);
   }

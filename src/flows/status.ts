@@ -7,8 +7,8 @@ import type { PaymentIntent } from "../resources/payment-intents.js";
 import { allPhases, type StoredFlow } from "./codec.js";
 import type { FlowContext } from "./context.js";
 import { openReason } from "./core/reasons.js";
-import { type HistoryStep, isOutcome } from "./core/steps.js";
-import type { FlowScope, JournalEntry, PhaseCount, ScopeFilter } from "./journal.js";
+import { type HistoryStep, isOutcome, known } from "./core/steps.js";
+import { isIn, type JournalEntry } from "./journal.js";
 import { type Claim, type FlowOutcome, type HeldFlow, toOutcome } from "./outcome.js";
 
 export type { HistoryStep } from "./core/steps.js";
@@ -77,10 +77,6 @@ export function assertOwnEntry({ scope }: Pick<FlowContext, "scope">, entry: Jou
   );
 }
 
-export function isIn({ service, gateway }: ScopeFilter, scope: FlowScope): boolean {
-  return scope.service === service && (gateway ?? scope.gateway) === scope.gateway;
-}
-
 /** See `PaymentFlow.status`. */
 export async function readStatus(context: StoredFlows, key: string): Promise<FlowStatus | undefined> {
   const entry = await context.journal.read(key);
@@ -108,27 +104,20 @@ async function toItem(context: StoredFlows, entry: JournalEntry): Promise<FlowLi
 
 function prunedItem({ key, phase, createdAtMs, updatedAtMs, revision, prunedAtMs }: JournalEntry): FlowListItem {
   // What is pruned was stored in one of the final phases.
-  const known = allPhases.find((one) => one === phase) ?? "paid";
-  const times = { createdAtMs, sinceMs: updatedAtMs, revision };
-  return { key, phase: known, ...times, ...(prunedAtMs !== undefined && { prunedAtMs }) };
+  const final = allPhases.find((one) => one === phase) ?? "paid";
+  return { key, phase: final, createdAtMs, sinceMs: updatedAtMs, revision, ...known({ prunedAtMs }) };
 }
 
 function itemOf(entry: JournalEntry, { flow }: StoredFlow): FlowListItem {
   const { key, createdAtMs, updatedAtMs: sinceMs, revision, owner, leaseUntilMs, expiresAtMs } = entry;
-  const reason = openReason(flow);
-  const retryAtMs = flow.phase === "funds-requested" ? flow.notBeforeMs : undefined;
+  const { phase, intent } = flow;
+  const retryAtMs = phase === "funds-requested" ? flow.notBeforeMs : undefined;
+  const outcome = isOutcome(flow) ? toOutcome(key, flow, revision) : undefined;
   return {
-    key,
-    phase: flow.phase,
-    createdAtMs,
-    sinceMs,
-    revision,
+    ...{ key, phase, createdAtMs, sinceMs, revision },
     ...(leaseUntilMs !== undefined && { owner, leaseUntilMs }),
-    ...(flow.intent && { intent: flow.intent }),
     ...(expiresAtMs !== undefined && { expiresAtMs, isExpired: isExpired(entry) }),
-    ...(retryAtMs !== undefined && { retryAtMs }),
-    ...(reason !== undefined && { reason }),
-    ...(isOutcome(flow) && { outcome: toOutcome(key, flow, revision) }),
+    ...known({ intent, retryAtMs, reason: openReason(flow), outcome }),
   };
 }
 
@@ -151,7 +140,13 @@ export async function* listFlows(
       failures.push(error);
     }
   }
-  if (failures.length > 0) throw new AggregateError(failures, failures.map(({ message }) => message).join("\n"));
+  assertNone(failures);
+}
+
+/** @throws {AggregateError} if there are failures. */
+export function assertNone(failures: readonly unknown[]): void {
+  const messages = failures.map((error) => (error instanceof Error ? error.message : String(error)));
+  if (failures.length > 0) throw new AggregateError(failures, messages.join("\n"));
 }
 
 /** See `PaymentFlow.held`. */
@@ -162,19 +157,9 @@ export async function* heldFlows(context: StoredFlows): AsyncGenerator<HeldFlow 
 }
 
 /** See `PaymentFlow.counts`. */
-export async function countFlows({ journal, scope }: StoredFlows): Promise<FlowCounts> {
-  const { counts } = await journal.list({ scope, limit: 0, counts: true });
-  return toCounts(counts, scope);
-}
-
-export function toCounts(counts: readonly PhaseCount[], scope: ScopeFilter): FlowCounts {
-  const total = (isWanted: (count: PhaseCount) => boolean) =>
-    counts.reduce((sum, count) => sum + (isWanted(count) ? count.flows : 0), 0);
-  const phases = allPhases.map((phase) => [phase, total((count) => isIn(scope, count) && count.phase === phase)]);
-  return {
-    ...(Object.fromEntries(phases) as Record<FlowPhase, number>),
-    elsewhere: total((count) => !isIn(scope, count) && (!count.settled || count.phase === "held")),
-  };
+export async function countFlows(context: Pick<FlowContext, "journal" | "scope">): Promise<FlowCounts> {
+  const { phases, elsewhere } = await readStored(context);
+  return { ...phases, elsewhere };
 }
 
 /** The flows of one phase or of all, by key, without tombstones. */
@@ -247,13 +232,8 @@ export class GaugeReader {
   async read(): Promise<FlowGauges> {
     const stored = await this.#readInTime();
     const { circuitBreaker, client } = this.#context;
-    const { tokenHold } = client;
-    return {
-      ...stored,
-      work: this.#load(),
-      isCircuitOpen: circuitBreaker?.isOpen === true,
-      ...(tokenHold === undefined ? undefined : { tokenHold }),
-    };
+    const isCircuitOpen = circuitBreaker?.isOpen === true;
+    return { ...stored, work: this.#load(), isCircuitOpen, ...known({ tokenHold: client.tokenHold }) };
   }
 
   async #readInTime(): Promise<Pick<FlowGauges, "stored" | "error">> {
@@ -277,19 +257,20 @@ export class GaugeReader {
   }
 }
 
-async function readStored({ journal, scope }: Pick<StoredFlows, "journal" | "scope">): Promise<StoredGauges> {
+async function readStored({ journal, scope }: Pick<FlowContext, "journal" | "scope">): Promise<StoredGauges> {
   const { counts } = await journal.list({ scope, limit: 0, counts: true });
-  const own = counts.filter((count) => isIn(scope, count));
-  const { elsewhere, ...phases }: FlowCounts = toCounts(counts, scope);
+  const phases = Object.fromEntries(allPhases.map((phase) => [phase, 0])) as Record<FlowPhase, number>;
   const oldest = { "funds-requested": 0, claimed: 0, unknown: 0, refused: 0, held: 0 };
-  for (const { phase, oldestMs } of own) {
-    if (isWaiting(oldest, phase)) oldest[phase] = Math.max(oldest[phase], oldestMs);
+  let [unowned, elsewhere] = [0, 0];
+  for (const count of counts) {
+    const phase = count.phase as FlowPhase;
+    if (isIn(scope, count)) {
+      if (phase in phases) phases[phase] += count.flows;
+      unowned += count.unowned;
+      if (phase in oldest) oldest[phase as WaitingPhase] = Math.max(oldest[phase as WaitingPhase], count.oldestMs);
+    } else if (!count.settled || phase === "held") elsewhere += count.flows;
   }
-  return { phases, oldestMs: oldest, unowned: own.reduce((sum, { unowned }) => sum + unowned, 0), elsewhere };
-}
-
-function isWaiting(oldest: Record<WaitingPhase, number>, phase: string): phase is WaitingPhase {
-  return Object.hasOwn(oldest, phase);
+  return { phases, oldestMs: oldest, unowned, elsewhere };
 }
 
 function toError(error: unknown): Error {

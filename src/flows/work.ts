@@ -2,12 +2,12 @@ import { now } from "../core/clock.js";
 import { Deadline } from "../core/deadline.js";
 import { nextDelayMs } from "../core/retry.js";
 import type { FlowContext } from "./context.js";
-import { askJournal, Driver } from "./driver.js";
+import { askJournal, Driver, newLease } from "./driver.js";
 import { FlowCall, Slots } from "./flow-call.js";
 import type { JournalEntry } from "./journal.js";
 import type { FlowOutcome } from "./outcome.js";
 import { type Driven, type FlowOperation, follow, toResult } from "./reports.js";
-import { entriesOf, type WorkGauges } from "./status.js";
+import { assertNone, entriesOf, type WorkGauges } from "./status.js";
 
 /** What became of a flow that was taken over, or searched for again. */
 interface Recovered {
@@ -18,11 +18,6 @@ interface Recovered {
 type Report = (recovered: Recovered) => void;
 
 type Checks = Map<string, { readonly heldAtMs: number; readonly dueAfterMs: number }>;
-
-interface Round {
-  /** Resolves when every flow that was taken over has ended. Never rejects. */
-  readonly ended: Promise<void>;
-}
 
 /** So many flows for each slot are taken over at most. Most of them wait then. */
 const maxPerSlot = 16;
@@ -62,9 +57,9 @@ export class Work {
     const all = this.#context.openWork.run(async (stop) => {
       const slots = this.#open(concurrency);
       const limits = { concurrency, patienceMs: recoverPatienceMs };
-      const { ended } = await this.#takeOver("recover", slots, limits, report, stop);
+      const flows = await this.#takeOver("recover", slots, limits, report, stop);
       await this.#recheck(report, stop);
-      await ended;
+      await Promise.all(flows);
       this.#slots.delete(slots);
     }, signal);
     const end = (): void => {
@@ -80,7 +75,7 @@ export class Work {
       else if (!isOver) await new Promise<void>((resolve) => (wake = resolve));
     }
     await all;
-    if (failures.length > 0) throw new AggregateError(failures, failures.map(messageOf).join("\n"));
+    assertNone(failures);
   }
 
   /** See `PaymentFlow.work`. */
@@ -96,7 +91,7 @@ export class Work {
     const { reporter } = this.#context;
     const slots = this.#open(concurrency);
     const limits = { concurrency, patienceMs: Number.POSITIVE_INFINITY };
-    const running = new Set<Promise<void>>();
+    const running = new Set<Promise<unknown>>();
     let [failures, outcomes, fruitless] = [0, 0, 0];
     const report: Report = ({ outcome, error }) => {
       if (outcome !== undefined) outcomes += 1;
@@ -107,7 +102,7 @@ export class Work {
     while (!stop.aborted) {
       [failures, outcomes] = [0, 0];
       try {
-        const { ended } = await this.#takeOver("work", slots, limits, report, stop);
+        const ended = Promise.all(await this.#takeOver("work", slots, limits, report, stop));
         running.add(ended);
         void ended.then(() => running.delete(ended));
         // A round doesn't wait for flows that take long: those that come later have been left as well.
@@ -128,23 +123,19 @@ export class Work {
       if (error !== undefined) reporter.emit("error", error);
     };
     while (!stop.aborted) {
-      try {
-        await this.#recheck(report, stop);
-      } catch (error) {
-        reporter.emit("error", error);
-      }
+      await this.#recheck(report, stop).catch((error: unknown) => report({ error }));
       await pause(roundDelayMs(listHeldEveryMs, 0), stop);
     }
   }
 
-  /** Takes over every flow whose owner is gone. */
+  /** Takes over every flow whose owner is gone. Gives those that have not ended; none of them rejects. */
   async #takeOver(
     operation: "recover" | "work",
     slots: Slots,
     { concurrency, patienceMs }: { readonly concurrency: number; readonly patienceMs: number },
     report: Report,
     stop: AbortSignal,
-  ): Promise<Round> {
+  ): Promise<Iterable<Promise<void>>> {
     const running = new Set<Promise<void>>();
     let after: string | undefined;
     while (!stop.aborted) {
@@ -161,12 +152,12 @@ export class Work {
       running.add(flow);
       if (running.size >= maxPerSlot * concurrency) await Promise.race(running);
     }
-    return { ended: Promise.all(running).then(() => {}) };
+    return running;
   }
 
   async #acquire(after: string | undefined, slots: Slots): Promise<JournalEntry | undefined> {
-    const { journal, scope, owner, leaseMs } = this.#context;
-    const lease = { owner, leaseMs, nonce: crypto.randomUUID() };
+    const { journal, scope } = this.#context;
+    const lease = newLease(this.#context);
     let entry: JournalEntry | undefined;
     try {
       entry = await askJournal(() => journal.acquireAbandoned(scope, lease, after));
@@ -217,9 +208,9 @@ export class Work {
 }
 
 /** Waits for so long, or until the work ends, or the signal aborts. */
-async function pause(ms: number, signal: AbortSignal, work?: Promise<void>): Promise<void> {
+async function pause(ms: number, signal: AbortSignal, work?: Promise<unknown>): Promise<void> {
   const deadline = new Deadline({ timeoutMs: ms, signal });
-  await deadline.race(work ?? new Promise<void>(() => {})).catch(() => {});
+  await deadline.race(work ?? new Promise(() => {})).catch(() => {});
   deadline.finish();
 }
 
@@ -227,8 +218,4 @@ async function pause(ms: number, signal: AbortSignal, work?: Promise<void>): Pro
 function roundDelayMs(everyMs: number, fruitless: number): number {
   const backoff = { baseMs: everyMs / 2, capMs: everyMs * 4 };
   return Math.min(backoff.capMs, backoff.baseMs * 2 ** fruitless) + nextDelayMs(fruitless, Math.random, backoff);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

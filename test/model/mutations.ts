@@ -395,7 +395,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       [
         "owner.ts",
-        "    default:\n      return leave(owner, paused(failureOf(event)));\n  }\n}\n\nconst changed",
+        "    default:\n      return unexpected(owner, event);\n  }\n}\n\nconst changed",
         "    default:\n      return enter(owner);\n  }\n}\n\nconst changed",
       ],
     ],

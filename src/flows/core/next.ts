@@ -113,7 +113,7 @@ function isSameRequest(one: PaymentIntentRequest, other: PaymentIntentRequest): 
 }
 
 function cancel(call: Call, { request, intent }: Quoted, reason: string | undefined): Step {
-  return replaceQuote(call, { phase: "declined", request, intent, ...(reason !== undefined && { reason }) }, false);
+  return replaceQuote(call, { phase: "declined", request, intent, reason }, false);
 }
 
 function askForIntent(call: Call, request: PaymentIntentRequest, isRenewal: boolean): Step {
@@ -176,7 +176,7 @@ function afterFailure(call: Call, failure: Failure, event: Event): Step {
 }
 
 function acquire(call: Call, found?: Payment): Step {
-  return { state: { at: "acquiring", call, ...(found && { found }) }, command: { do: "acquire" } };
+  return { state: { at: "acquiring", call, found }, command: { do: "acquire" } };
 }
 
 function afterAcquire(call: Call, found: Payment | undefined, event: Event): Step {

@@ -63,7 +63,6 @@ export function enter(owner: Owner): Step {
 
 export function asOwner(owner: Owner, event: Event, config: Config): Step {
   const { flow } = owner;
-  if (event.is === "failed") return leave(owner, paused(event.failure));
   switch (flow.phase) {
     case "funds-requested":
       return inFundsRequested({ ...owner, flow }, event, config);
@@ -244,7 +243,7 @@ function inUnknown(owner: Owner<Unknown>, event: Event, config: Config): Step {
     if (singleUseIntents === true) return repeat(owner, "singleUseIntents");
   }
   const searches: Searches = { times: readBacks + 1, last: result.is };
-  return store(owner, held(flow, "not-found", { ...(flow.said && { said: flow.said }), searches }));
+  return store(owner, held(flow, "not-found", { said: flow.said, searches }));
 }
 
 function repeat(owner: Owner<Unknown>, fact: Fact): Step {
@@ -263,14 +262,14 @@ export function afterWrite({ owner, to, then }: Writer, event: Event): Step {
       if (then !== undefined) return leave(stored, then);
       // Only the owner whose claim was stored sends it, once.
       if (to.phase === "claimed") return does(stored, { do: "send", flow: to });
-      return enter({ ...stored, ...(searched && { searched }) });
+      return enter({ ...stored, searched });
     }
     case "refused":
       // Another owner has the flow.
       if (call.kind === "run" || call.kind === "confirm") return read(call);
       return done(call, call.kind === "resolve" ? paused(changed) : { nothing: true });
     default:
-      return leave(owner, paused(failureOf(event)));
+      return unexpected(owner, event);
   }
 }
 

@@ -62,19 +62,17 @@ export interface Begun {
   readonly begunAtMs: number;
   readonly tries: Tries;
   /** From the first claim on. */
-  readonly signed?: Signed;
-  readonly reliedOn?: readonly Fact[];
-  readonly decisions?: readonly Decision[];
+  readonly signed?: Signed | undefined;
+  readonly reliedOn?: readonly Fact[] | undefined;
+  readonly decisions?: readonly Decision[] | undefined;
 }
 
 export interface Sent extends Begun {
   readonly signed: Signed;
 }
 
-export interface Quoted {
+export interface Quoted extends Pick<Begun, "request" | "intent"> {
   readonly phase: "quoted";
-  readonly request: PaymentIntentRequest;
-  readonly intent: PaymentIntent;
 }
 
 export interface FundsRequested extends Begun {
@@ -94,7 +92,7 @@ export interface Claimed extends Sent {
 export interface Unknown extends Sent {
   readonly phase: "unknown";
   /** Absent if the process that sent the payment stopped. */
-  readonly said?: Words;
+  readonly said?: Words | undefined;
 }
 
 export interface Refused extends Sent {
@@ -127,7 +125,7 @@ export type HeldReason =
 export interface Held extends Sent {
   readonly phase: "held";
   readonly why: HeldReason;
-  readonly said?: Words;
+  readonly said?: Words | undefined;
   readonly searches?: Searches;
   /** The possible match. */
   readonly match?: Payment;
@@ -139,26 +137,20 @@ export interface Paid extends Begun {
   readonly phase: "paid";
   readonly payment: Payment;
   /** The record says `error` or `reverted`. */
-  readonly isSettledBadly?: true;
+  readonly isSettledBadly?: true | undefined;
 }
 
-export interface Declined {
+export interface Declined extends Pick<Begun, "request" | "intent"> {
   readonly phase: "declined";
-  readonly request: PaymentIntentRequest;
-  readonly intent: PaymentIntent;
   /** Why the quote was cancelled. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
-export interface Rejected {
+export interface Rejected extends Pick<Begun, "request" | "signed" | "reliedOn" | "decisions"> {
   readonly phase: "rejected";
-  readonly request: PaymentIntentRequest;
   readonly refusal: Refusal;
   /** Absent if the intent was refused. */
-  readonly intent?: PaymentIntent;
-  readonly signed?: Signed;
-  readonly reliedOn?: readonly Fact[];
-  readonly decisions?: readonly Decision[];
+  readonly intent?: PaymentIntent | undefined;
 }
 
 export type Outcome = Held | Paid | Declined | Rejected;
@@ -178,7 +170,7 @@ export type Phase =
 
 export type Resolution =
   /** One person decides. `revision`: of the entry that the person saw. */
-  | { readonly step: "decide"; readonly decision: Decision; readonly revision?: number }
+  | { readonly step: "decide"; readonly decision: Decision; readonly revision?: number | undefined }
   | { readonly step: "propose"; readonly decision: Decision; readonly revision: number }
   /** Another person carries out what is stored. */
   | { readonly step: "approve"; readonly by: string; readonly revision: number }
@@ -188,7 +180,7 @@ export type Resolution =
 export type Call =
   | { readonly kind: "run" | "quote"; readonly request: PaymentIntentRequest }
   | { readonly kind: "confirm"; readonly intentId: string }
-  | { readonly kind: "cancel"; readonly reason?: string }
+  | { readonly kind: "cancel"; readonly reason?: string | undefined }
   /** `work` took over an open flow: see `resume`. */
   | { readonly kind: "recover" }
   /** `work` searches again for the payment of a held flow. */
@@ -312,7 +304,7 @@ export type Result =
 /** A call that doesn't own the flow. */
 export type Visitor = { readonly call: Call } & (
   | { readonly at: "reading" | "waiting" | "rechecking" }
-  | { readonly at: "acquiring"; readonly found?: Payment }
+  | { readonly at: "acquiring"; readonly found?: Payment | undefined }
   | { readonly at: "asking"; readonly isRenewal: boolean }
   | { readonly at: "creating"; readonly to: Flow }
   /** An error is due. It may say `none` only if there is no flow. */
@@ -326,7 +318,7 @@ export interface Owner<F extends Flow = Flow> {
   /** This call created or confirmed the entry: nobody else can have taken its money. */
   readonly began: boolean;
   /** The search that the next claim needs is done. */
-  readonly searched?: boolean;
+  readonly searched?: boolean | undefined;
   readonly funds?: Funds;
   readonly signed?: Signed;
   readonly refusal?: Refusal;
@@ -342,22 +334,17 @@ export interface Writer {
   readonly owner: Owner;
   readonly to: Flow;
   /** What the call ends with then. Otherwise it continues. */
-  readonly then?: Result;
+  readonly then?: Result | undefined;
 }
 
-export interface Leaver {
-  readonly at: "leaving";
+/** `leaving`: its lease is being given back. */
+export interface Ended {
+  readonly at: "leaving" | "done";
   readonly call: Call;
   readonly result: Result;
 }
 
-export interface Done {
-  readonly at: "done";
-  readonly call: Call;
-  readonly result: Result;
-}
-
-export type State = Visitor | Owner | Writer | Leaver | Done;
+export type State = Visitor | Owner | Writer | Ended;
 
 export interface Step {
   readonly state: State;
