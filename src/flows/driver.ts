@@ -3,11 +3,11 @@ import { InvalidArgumentError, JournalError } from "../core/errors.js";
 import type { StoredFlow } from "./codec.js";
 import type { FlowContext } from "./context.js";
 import { next, resume, start } from "./core/next.js";
-import type { Call, Claimed, Command, Entry, Event, Flow, FundsRequested, State, Step } from "./core/state.js";
+import type { Call, Claimed, Command, Entry, Flow, FundsRequested, Happened, State, Step } from "./core/state.js";
 import { isOpen, withStep } from "./core/steps.js";
 import type { FlowCall } from "./flow-call.js";
-import type { Journal, JournalEntry, LeaseId, LeaseRequest } from "./journal.js";
-import { type Happened, Outside, toFailure } from "./outside.js";
+import type { JournalEntry, LeaseId, LeaseRequest } from "./journal.js";
+import { Outside, toFailure } from "./outside.js";
 import { type Driven, FlowSteps } from "./reports.js";
 import { assertOwnEntry, isExpired } from "./status.js";
 
@@ -45,18 +45,15 @@ export class Lease {
   /** Of the newest state that its owner stored, or found. */
   revision: number;
   readonly acquiredAt: Timestamp;
-  readonly #journal: Journal;
+  readonly #context: FlowContext;
   readonly #key: string;
-  readonly #leaseMs: number;
   #renewedAt: Timestamp;
   #timer: Timer;
   #isOver = false;
 
-  constructor({ journal, leaseMs }: FlowContext, entry: JournalEntry, requestedAt: Timestamp) {
-    const { key, epoch, nonce, revision } = entry;
-    this.#journal = journal;
+  constructor(context: FlowContext, { key, epoch, nonce, revision }: JournalEntry, requestedAt: Timestamp) {
+    this.#context = context;
     this.#key = key;
-    this.#leaseMs = leaseMs;
     this.id = { epoch, nonce };
     this.revision = revision;
     this.acquiredAt = now();
@@ -66,12 +63,12 @@ export class Lease {
 
   /** Nothing is sent after this time, by either local clock: a tenth of the lease is left then. */
   get sendBy(): Timestamp {
-    return later(this.#renewedAt, this.#leaseMs * 0.9);
+    return later(this.#renewedAt, this.#context.leaseMs * 0.9);
   }
 
   /** Makes sure that half of the lease is left, if the journal grants that. */
   async refresh(): Promise<void> {
-    if (surelyLeftMs(later(this.#renewedAt, this.#leaseMs / 2), now()) <= 0) await this.#renew();
+    if (surelyLeftMs(later(this.#renewedAt, this.#context.leaseMs / 2), now()) <= 0) await this.#renew();
   }
 
   /** The owner renews it no longer. */
@@ -81,15 +78,17 @@ export class Lease {
   }
 
   #wait(): void {
-    this.#timer = clock.setTimer(() => void this.#renew().then(() => !this.#isOver && this.#wait()), this.#leaseMs / 3);
+    const renew = () => void this.#renew().then(() => !this.#isOver && this.#wait());
+    this.#timer = clock.setTimer(renew, this.#context.leaseMs / 3);
     clock.unrefTimer(this.#timer);
   }
 
   /** Never rejects: who lost the lease finds that out with the next write, and before sending. */
   async #renew(): Promise<void> {
+    const { journal, leaseMs } = this.#context;
     const requestedAt = now();
     try {
-      if (await this.#journal.renew(this.#key, this.id, this.#leaseMs)) this.#renewedAt = requestedAt;
+      if (await journal.renew(this.#key, this.id, leaseMs)) this.#renewedAt = requestedAt;
     } catch {}
   }
 }
@@ -129,8 +128,8 @@ export class Driver {
   async #drive({ state, command }: Step): Promise<Driven> {
     try {
       while (command !== undefined) {
-        const event: Event = { ...(await this.#perform(command, state)), nowMs: clock.wallMs() };
-        ({ state, command } = next(state, event, this.#context.config));
+        const happened = await this.#perform(command, state);
+        ({ state, command } = next(state, { ...happened, nowMs: clock.wallMs() }, this.#context.config));
       }
       if (state.at !== "done") throw new Error(`the flow stopped in ${state.at}`);
       const { expiresAtMs = clock.wallMs() } = this.#entry ?? {};

@@ -113,18 +113,15 @@ export async function assertPayable(
   options: RequestOptions | undefined,
 ): Promise<void> {
   const input = paymentInput(intent, "to be taken");
-  assertAnswers(intent, request);
-  await client.check(payments.create, [], input, options);
-}
-
-function assertAnswers(intent: PaymentIntent, request: PaymentIntentRequest): void {
-  const { name: operation } = paymentIntents.create;
   const differing = repeated.filter((field) => !isSameField(field, intent[field], request[field]));
-  if (differing.length === 0) return;
-  throw new CrossBorderError(
-    `${operation}: the service responded with the intent of another request, which differs in ${differing.join(", ")}; no money was taken and nothing was paid`,
-    { code: "intent_mismatch", operation },
-  );
+  if (differing.length > 0) {
+    const { name: operation } = paymentIntents.create;
+    throw new CrossBorderError(
+      `${operation}: the service responded with the intent of another request, which differs in ${differing.join(", ")}; no money was taken and nothing was paid`,
+      { code: "intent_mismatch", operation },
+    );
+  }
+  await client.check(payments.create, [], input, options);
 }
 
 /** A copy, so that it doesn't matter what becomes of the caller's object. What isn't an object is refused later. */

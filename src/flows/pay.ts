@@ -70,16 +70,14 @@ async function payInSteps(
   const intent = await new PaymentIntents(client).create(request, options);
   await assertPayable(client, request, intent, options);
   const signal = options?.signal;
-  if (signal?.aborted) throw abortedBeforeTaking();
+  if (signal?.aborted) {
+    throw new AbortedError("pay: the caller's signal ended the call before the money was taken", { operation: "pay" });
+  }
   const returned: unknown = await takeFunds(structuredClone(intent), { signal });
   const funds = readFundsTaken(returned, "if the sender's money was taken, give it back");
   if (funds === null) return { status: "declined", intent };
   const payment = await createPayment(client, intent, funds, options);
   return { status: "paid", intent, payment, ...(isSettledBadly(payment) && { isSettledBadly: true }) };
-}
-
-function abortedBeforeTaking(): AbortedError {
-  return new AbortedError("pay: the caller's signal ended the call before the money was taken", { operation: "pay" });
 }
 
 async function createPayment(

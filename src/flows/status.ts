@@ -9,6 +9,7 @@ import type { FlowContext } from "./context.js";
 import { openReason } from "./core/reasons.js";
 import { type HistoryStep, isOutcome, known } from "./core/steps.js";
 import { isIn, type JournalEntry } from "./journal.js";
+import type { FlowQuery } from "./options.js";
 import { type Claim, type FlowOutcome, type HeldFlow, toOutcome } from "./outcome.js";
 
 export type { HistoryStep } from "./core/steps.js";
@@ -65,10 +66,10 @@ export interface WaitingSince {
 /** How many flows are in each phase; and `elsewhere`, how many of other services or gateways are open or held. */
 export type FlowCounts = Readonly<Record<FlowPhase | "elsewhere", number>>;
 
-export type StoredFlows = Pick<FlowContext, "journal" | "codec" | "scope">;
+type StoredFlows = Pick<FlowContext, "journal" | "codec" | "scope">;
 
 /** @throws {InvalidArgumentError} `flow_foreign` for a flow of another service or gateway. */
-export function assertOwnEntry({ scope }: Pick<FlowContext, "scope">, entry: JournalEntry): void {
+export function assertOwnEntry({ scope }: StoredFlows, entry: JournalEntry): void {
   if (isIn(scope, entry.scope)) return;
   const whose = entry.scope.service === scope.service ? "gateway" : "service";
   throw new InvalidArgumentError(
@@ -129,7 +130,7 @@ export function isExpired({ expiresAtMs, readAtMs }: JournalEntry): boolean {
 /** See `PaymentFlow.list`. One unreadable flow hides no other: what was wrong comes at the end. */
 export async function* listFlows(
   context: StoredFlows,
-  { phase, after }: { readonly phase?: FlowPhase | undefined; readonly after?: string | undefined },
+  { phase, after }: FlowQuery,
 ): AsyncGenerator<FlowListItem, void, undefined> {
   const failures: CrossBorderError[] = [];
   for await (const entry of entriesOf(context, phase, after)) {
@@ -157,14 +158,14 @@ export async function* heldFlows(context: StoredFlows): AsyncGenerator<HeldFlow 
 }
 
 /** See `PaymentFlow.counts`. */
-export async function countFlows(context: Pick<FlowContext, "journal" | "scope">): Promise<FlowCounts> {
+export async function countFlows(context: StoredFlows): Promise<FlowCounts> {
   const { phases, elsewhere } = await readStored(context);
   return { ...phases, elsewhere };
 }
 
 /** The flows of one phase or of all, by key, without tombstones. */
 export async function* entriesOf(
-  { journal, scope }: Pick<FlowContext, "journal" | "scope">,
+  { journal, scope }: StoredFlows,
   phase: string | undefined,
   from?: string,
 ): AsyncGenerator<JournalEntry, void, undefined> {
@@ -257,7 +258,7 @@ export class GaugeReader {
   }
 }
 
-async function readStored({ journal, scope }: Pick<FlowContext, "journal" | "scope">): Promise<StoredGauges> {
+async function readStored({ journal, scope }: StoredFlows): Promise<StoredGauges> {
   const { counts } = await journal.list({ scope, limit: 0, counts: true });
   const phases = Object.fromEntries(allPhases.map((phase) => [phase, 0])) as Record<FlowPhase, number>;
   const oldest = { "funds-requested": 0, claimed: 0, unknown: 0, refused: 0, held: 0 };

@@ -47,17 +47,17 @@ export class Work {
 
   /** See `PaymentFlow.recover`. */
   async *recover(concurrency: number, signal: AbortSignal | undefined): AsyncGenerator<FlowOutcome, void, undefined> {
-    const finished: Recovered[] = [];
+    const outcomes: FlowOutcome[] = [];
     const failures: unknown[] = [];
     let [isOver, wake] = [false, (): void => {}];
-    const report: Report = (recovered) => {
-      finished.push(recovered);
+    const report: Report = ({ outcome, error }) => {
+      if (outcome === undefined) failures.push(error);
+      else outcomes.push(outcome);
       wake();
     };
     const all = this.#context.openWork.run(async (stop) => {
       const slots = this.#open(concurrency);
-      const limits = { concurrency, patienceMs: recoverPatienceMs };
-      const flows = await this.#takeOver("recover", slots, limits, report, stop);
+      const flows = await this.#takeOver("recover", slots, recoverPatienceMs, report, stop);
       await this.#recheck(report, stop);
       await Promise.all(flows);
       this.#slots.delete(slots);
@@ -68,11 +68,11 @@ export class Work {
     };
     // A caller that stops reading leaves flows running.
     all.then(end, end);
-    while (!isOver || finished.length > 0) {
-      const { outcome, error } = finished.shift() ?? {};
+    for (;;) {
+      const outcome = outcomes.shift();
       if (outcome !== undefined) yield outcome;
-      else if (error !== undefined) failures.push(error);
-      else if (!isOver) await new Promise<void>((resolve) => (wake = resolve));
+      else if (isOver) break;
+      else await new Promise<void>((resolve) => (wake = resolve));
     }
     await all;
     assertNone(failures);
@@ -90,7 +90,6 @@ export class Work {
   async #recoverAlways(concurrency: number, everyMs: number, stop: AbortSignal): Promise<void> {
     const { reporter } = this.#context;
     const slots = this.#open(concurrency);
-    const limits = { concurrency, patienceMs: Number.POSITIVE_INFINITY };
     const running = new Set<Promise<unknown>>();
     let [failures, outcomes, fruitless] = [0, 0, 0];
     const report: Report = ({ outcome, error }) => {
@@ -102,7 +101,7 @@ export class Work {
     while (!stop.aborted) {
       [failures, outcomes] = [0, 0];
       try {
-        const ended = Promise.all(await this.#takeOver("work", slots, limits, report, stop));
+        const ended = Promise.all(await this.#takeOver("work", slots, Number.POSITIVE_INFINITY, report, stop));
         running.add(ended);
         void ended.then(() => running.delete(ended));
         // A round doesn't wait for flows that take long: those that come later have been left as well.
@@ -132,7 +131,7 @@ export class Work {
   async #takeOver(
     operation: "recover" | "work",
     slots: Slots,
-    { concurrency, patienceMs }: { readonly concurrency: number; readonly patienceMs: number },
+    patienceMs: number,
     report: Report,
     stop: AbortSignal,
   ): Promise<Iterable<Promise<void>>> {
@@ -150,7 +149,7 @@ export class Work {
         slots.leave();
       });
       running.add(flow);
-      if (running.size >= maxPerSlot * concurrency) await Promise.race(running);
+      if (running.size >= maxPerSlot * slots.limit) await Promise.race(running);
     }
     return running;
   }
@@ -188,10 +187,10 @@ export class Work {
   async #settle(operation: FlowOperation, key: string, drive: () => Promise<Driven>, report: Report): Promise<void> {
     this.#flows += 1;
     try {
-      const outcome = await follow(this.#context.reporter, operation, key, async () => {
-        const result = toResult(operation, key, await drive());
-        return result?.status === "quoted" ? undefined : result;
-      });
+      const { reporter } = this.#context;
+      // A quote is never taken over.
+      const work = async () => toResult(operation, key, await drive()) as FlowOutcome | undefined;
+      const outcome = await follow(reporter, operation, key, work);
       if (outcome !== undefined) report({ outcome });
     } catch (error) {
       report({ error });

@@ -5,7 +5,7 @@ import type { Payment } from "../../resources/payments.js";
 
 /** What the service, or the connection, said last. */
 export interface Words {
-  readonly status?: number;
+  readonly status?: number | undefined;
   readonly code: string;
   readonly message: string;
 }
@@ -212,7 +212,7 @@ export interface Entry {
 export interface Failure {
   readonly code: string;
   readonly effect: "none" | "possible";
-  readonly retryAtMs?: number;
+  readonly retryAtMs?: number | undefined;
   /** What was thrown: the error's `cause`. */
   readonly cause?: unknown;
 }
@@ -238,33 +238,33 @@ export type Response =
   | { readonly is: "paid"; readonly payment: Payment }
   | { readonly is: "refused"; readonly refusal: Refusal }
   /** A 401 in any form, or the service's own 429. `retryAtMs`: by `Retry-After`. */
-  | { readonly is: "unauthorized" | "throttled"; readonly said: Words; readonly retryAtMs?: number }
+  | { readonly is: "unauthorized" | "throttled"; readonly said: Words; readonly retryAtMs?: number | undefined }
   /** Certainly no byte was written. */
   | { readonly is: "notSent"; readonly failure: Failure }
   | { readonly is: "unknown"; readonly said: Words };
 
-export type Event =
+export type Happened =
   /** What `read` found, or `begin` instead of nothing. `pruned`: a tombstone. */
-  (
-    | { readonly is: "entry"; readonly entry: Entry | undefined }
-    | { readonly is: "pruned" }
-    /** The lease is this call's; or, without a lease, its quote or outcome is stored. */
-    | { readonly is: "owned"; readonly entry: Entry }
-    | { readonly is: "stored" }
-    /** Not stored, now or later: the entry is no longer as it was. */
-    | { readonly is: "refused" }
-    /** Another owner has the lease. */
-    | { readonly is: "busy" }
-    | { readonly is: "intent"; readonly intent: PaymentIntent }
-    | { readonly is: "intentRefused"; readonly refusal: Refusal; readonly failure: Failure }
-    | { readonly is: "funds"; readonly funds: Funds | null }
-    | { readonly is: "signed"; readonly signed: Signed }
-    | { readonly is: "response"; readonly response: Response }
-    | { readonly is: "searched"; readonly result: SearchResult }
-    | { readonly is: "done" }
-    /** The driver gave up. A write may be stored, not stored, or still under way. */
-    | { readonly is: "failed"; readonly failure: Failure }
-  ) & { readonly nowMs: number };
+  | { readonly is: "entry"; readonly entry: Entry | undefined }
+  | { readonly is: "pruned" }
+  /** The lease is this call's; or, without a lease, its quote or outcome is stored. */
+  | { readonly is: "owned"; readonly entry: Entry }
+  | { readonly is: "stored" }
+  /** Not stored, now or later: the entry is no longer as it was. */
+  | { readonly is: "refused" }
+  /** Another owner has the lease. */
+  | { readonly is: "busy" }
+  | { readonly is: "intent"; readonly intent: PaymentIntent }
+  | { readonly is: "intentRefused"; readonly refusal: Refusal; readonly failure: Failure }
+  | { readonly is: "funds"; readonly funds: Funds | null }
+  | { readonly is: "signed"; readonly signed: Signed }
+  | { readonly is: "response"; readonly response: Response }
+  | { readonly is: "searched"; readonly result: SearchResult }
+  | { readonly is: "done" }
+  /** The driver gave up. A write may be stored, not stored, or still under way. */
+  | { readonly is: "failed"; readonly failure: Failure };
+
+export type Event = Happened & { readonly nowMs: number };
 
 // What goes out: commands and results.
 
