@@ -4,7 +4,7 @@ import type { Payment } from "../resources/payments.js";
 import { parseJsonObject } from "../wire/response.js";
 import type { Decision, Flow, Phase, Refusal, Signed } from "./core/state.js";
 import { type HistoryStep, isOpen } from "./core/steps.js";
-import type { FlowScope, JournalEntry, JournalState } from "./journal.js";
+import { type FlowScope, isIn, type JournalEntry, type JournalState } from "./journal.js";
 
 /** Encrypts what a journal stores. Both functions may be asynchronous; `decrypt` must return exactly what `encrypt` was given. */
 export interface FlowCipher {
@@ -54,13 +54,13 @@ export class FlowCodec {
   async decode(entry: JournalEntry): Promise<StoredFlow> {
     const { key, scope, phase } = entry;
     const stored: Stored = parseJsonObject(await this.#decrypt(key, entry.data));
-    if (stored.version === earlierVersion && stored.key === key) return readEarlier(stored, entry);
-    const { flow, history } = stored;
+    const { state, flow, history } = stored;
+    if (stored.version === earlierVersion && stored.key === key && state?.phase === phase) {
+      const earlier = fromEarlier(state, entry.createdAtMs);
+      if (earlier !== undefined) return { flow: earlier, history: [] };
+    }
     const isOwn =
-      stored.version === version &&
-      stored.key === key &&
-      stored.scope?.service === scope.service &&
-      stored.scope.gateway === scope.gateway;
+      stored.version === version && stored.key === key && stored.scope !== undefined && isIn(scope, stored.scope);
     const isKnown = flow?.phase === phase && allPhases.includes(flow.phase);
     if (isOwn && isKnown && Array.isArray(history)) return { flow, history };
     throw unreadable(key);
@@ -85,12 +85,6 @@ interface Stored extends Partial<StoredFlow> {
   readonly key?: string;
   readonly scope?: FlowScope;
   readonly state?: EarlierFlow;
-}
-
-function readEarlier({ state }: Stored, { key, phase, createdAtMs }: JournalEntry): StoredFlow {
-  const flow = state?.phase === phase ? fromEarlier(state, createdAtMs) : undefined;
-  if (flow === undefined) throw unreadable(key);
-  return { flow, history: [] };
 }
 
 function unreadable(key: string, cause?: unknown): CrossBorderError {

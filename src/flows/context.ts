@@ -71,14 +71,18 @@ export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;
   /** How many outcomes in a row were unknown. */
   #unknown = 0;
-  #open: OpenCircuit | undefined;
+  /** 0 while it is closed. */
+  #pauseMs = 0;
+  /** No payment is let through before this time of the monotonic clock. */
+  #probeAtMs = 0;
+  #isProbing = false;
 
   constructor(options: CircuitBreakerOptions = {}) {
     this.#options = options;
   }
 
   get isOpen(): boolean {
-    return this.#open !== undefined;
+    return this.#pauseMs > 0;
   }
 
   /**
@@ -87,9 +91,8 @@ export class CircuitBreaker {
    * @throws {CrossBorderError} `flow_circuit_open`
    */
   assertMayBegin(): void {
-    if (this.#open === undefined) return;
-    const leftMs = this.#open.probeAtMs - clock.monotonicMs();
-    if (leftMs <= 0) return;
+    const leftMs = this.#probeAtMs - clock.monotonicMs();
+    if (!this.isOpen || leftMs <= 0) return;
     throw new CrossBorderError(
       `the last ${counted(this.#unknown, "payment")} got no definite response: no money is taken for another one before the next is tried in ${Math.ceil(leftMs / 1000)} s. Check the route to the service, and held()`,
       { code: "flow_circuit_open" },
@@ -103,36 +106,23 @@ export class CircuitBreaker {
    */
   assertClosed(): void {
     this.assertMayBegin();
-    const open = this.#open;
-    if (open === undefined) return;
     // A payment that is let through may never be sent: then another one is, a pause later.
-    open.probeAtMs = clock.monotonicMs() + open.pauseMs;
-    open.isProbing = true;
+    this.#probeAtMs = clock.monotonicMs() + this.#pauseMs;
+    this.#isProbing = true;
   }
 
   /** To be called after each request that may have been sent. @param unknown whether no definite response came. */
   note(unknown: boolean): void {
-    if (!unknown) {
-      this.#unknown = 0;
-      this.#open = undefined;
-      return;
-    }
-    this.#unknown += 1;
-    const { opensAfter = 5, pauseMs: firstPauseMs = 30_000 } = this.#options;
-    const open = this.#open;
+    const { opensAfter = 5, pauseMs = 30_000 } = this.#options;
+    this.#unknown = unknown ? this.#unknown + 1 : 0;
+    if (!unknown) this.#pauseMs = 0;
     // Those that were under way when it opened say nothing new.
-    if (open ? !open.isProbing : this.#unknown < opensAfter) return;
-    const pauseMs = open ? Math.min(longestPauseMs, 2 * open.pauseMs) : firstPauseMs;
-    this.#open = { pauseMs, probeAtMs: clock.monotonicMs() + pauseMs, isProbing: false };
+    if (this.isOpen ? !this.#isProbing : this.#unknown < opensAfter) return;
+    this.#pauseMs = this.isOpen ? Math.min(longestPauseMs, 2 * this.#pauseMs) : pauseMs;
+    this.#probeAtMs = clock.monotonicMs() + this.#pauseMs;
+    this.#isProbing = false;
   }
 }
 
 /** The longest pause, unless the first one is longer. */
 const longestPauseMs = 600_000;
-
-interface OpenCircuit {
-  readonly pauseMs: number;
-  /** No payment is let through before this time of the monotonic clock. */
-  probeAtMs: number;
-  isProbing: boolean;
-}

@@ -3,12 +3,12 @@ import { InvalidArgumentError, JournalError } from "../core/errors.js";
 import type { StoredFlow } from "./codec.js";
 import type { FlowContext } from "./context.js";
 import { next, resume, start } from "./core/next.js";
-import type { Call, Claimed, Command, Entry, Flow, FundsRequested, Happened, State, Step } from "./core/state.js";
+import type { Call, Claimed, Command, Entry, Flow, FundsRequested, Happened, Step } from "./core/state.js";
 import { isOpen, withStep } from "./core/steps.js";
 import type { FlowCall } from "./flow-call.js";
 import type { JournalEntry, LeaseId, LeaseRequest } from "./journal.js";
+import { type Driven, FlowSteps } from "./outcome.js";
 import { Outside, toFailure } from "./outside.js";
-import { type Driven, FlowSteps } from "./reports.js";
 import { assertOwnEntry, isExpired } from "./status.js";
 
 /** Waits between the copies of what a journal is asked for. */
@@ -100,6 +100,7 @@ export class Driver {
   readonly #call: FlowCall;
   readonly #outside: Outside;
   readonly #steps: FlowSteps;
+  #asked: Call = { kind: "recover" };
   /** As it was read last. */
   #entry: JournalEntry | undefined;
   /** The flow of that entry, or as it was stored since. */
@@ -117,6 +118,7 @@ export class Driver {
   }
 
   run(call: Call): Promise<Driven> {
+    this.#asked = call;
     return this.#drive(start(call));
   }
 
@@ -128,7 +130,7 @@ export class Driver {
   async #drive({ state, command }: Step): Promise<Driven> {
     try {
       while (command !== undefined) {
-        const happened = await this.#perform(command, state);
+        const happened = await this.#perform(command);
         ({ state, command } = next(state, { ...happened, nowMs: clock.wallMs() }, this.#context.config));
       }
       if (state.at !== "done") throw new Error(`the flow stopped in ${state.at}`);
@@ -140,9 +142,9 @@ export class Driver {
     }
   }
 
-  async #perform(command: Command, state: State): Promise<Happened> {
+  async #perform(command: Command): Promise<Happened> {
     try {
-      return await this.#does(command, state.at === "writing" ? state.owner.call : state.call);
+      return await this.#does(command);
     } catch (error) {
       // Nothing is known of another's flow, and nothing was done to it.
       if (error instanceof InvalidArgumentError && error.code === "flow_foreign") throw error;
@@ -152,12 +154,12 @@ export class Driver {
     }
   }
 
-  async #does(command: Command, call: Call): Promise<Happened> {
+  async #does(command: Command): Promise<Happened> {
     switch (command.do) {
       case "read":
         return this.#read();
       case "createIntent":
-        return this.#outside.createIntent(command.request, call.kind === "run");
+        return this.#outside.createIntent(command.request, this.#asked.kind === "run");
       case "begin":
         return this.#begin(command.flow);
       case "replaceQuote":
@@ -165,7 +167,7 @@ export class Driver {
       case "acquire":
         return this.#acquire();
       case "write":
-        return this.#write(command.flow, call);
+        return this.#write(command.flow);
       case "release":
         return this.#release();
       case "takeFunds":
@@ -261,8 +263,9 @@ export class Driver {
     return entry === undefined ? { is: "busy" } : { is: "owned", entry: await this.#owned(entry, requestedAt) };
   }
 
-  async #write(flow: Flow, call: Call): Promise<Happened> {
+  async #write(flow: Flow): Promise<Happened> {
     const { journal, codec, owner } = this.#context;
+    const call = this.#asked;
     const lease = this.#ownLease();
     const before = this.#stored?.flow;
     const stored = this.#stepTo(flow, call.kind === "resolve" ? personOf(call) : owner);

@@ -15,9 +15,8 @@ import {
 import type { FlowEvents, FlowPhase } from "../events/events.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 import { allPhases, type FlowCipher } from "./codec.js";
-import type { ReleaseFundsByKey, TakeFundsByKey } from "./funds.js";
+import type { PayOutcome, ReleaseFundsByKey, TakeFunds, TakeFundsByKey } from "./funds.js";
 import type { Journal } from "./journal.js";
-import type { PayOutcome, TakeFunds } from "./pay.js";
 
 /**
  * The client that a `PaymentFlow` works with: a `CrossBorderClient`, whether it was imported or required.

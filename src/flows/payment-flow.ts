@@ -24,8 +24,16 @@ import {
   type WorkOptions,
   workOptions,
 } from "./options.js";
-import type { DeclinedFlow, FlowOutcome, HeldFlow, QuotedFlow, ResolveAction } from "./outcome.js";
-import { type FlowOperation, follow, toResult } from "./reports.js";
+import {
+  type DeclinedFlow,
+  type FlowOperation,
+  type FlowOutcome,
+  follow,
+  type HeldFlow,
+  type QuotedFlow,
+  type ResolveAction,
+  toResult,
+} from "./outcome.js";
 import {
   countFlows,
   type FlowCounts,
@@ -84,7 +92,6 @@ export class PaymentFlow {
     confirmed: { readonly intentId: string },
     options: PatientOptions = {},
   ): Promise<FlowOutcome> {
-    assertFlowKey(key);
     const intentId: unknown = Reflect.get(Object(confirmed), "intentId");
     if (typeof intentId !== "string" || intentId === "") {
       throw new InvalidArgumentError(
@@ -100,7 +107,6 @@ export class PaymentFlow {
    * @throws {InvalidArgumentError} `flow_confirmed` if the money may have been taken; `flow_unknown`.
    */
   async cancel(key: string, reason?: string): Promise<DeclinedFlow> {
-    assertFlowKey(key);
     if (reason !== undefined && typeof reason !== "string") {
       throw new InvalidArgumentError(`cancel: the reason must be a string; got ${describeValue(reason)}`);
     }
@@ -207,7 +213,6 @@ export class PaymentFlow {
     resolution: FlowResolution,
     options: PatientOptions = {},
   ): Promise<FlowOutcome> {
-    assertFlowKey(key);
     const { decision, revision } = readResolution("resolve", action, resolution);
     if (this.people === 2) {
       throw new InvalidArgumentError("resolve: decisions take two people: one calls propose, and another approve", {
@@ -225,7 +230,6 @@ export class PaymentFlow {
    * @throws {FlowPausedError} if something else stops it.
    */
   async propose(key: string, action: ResolveAction, proposal: FlowResolution): Promise<HeldFlow> {
-    assertFlowKey(key);
     return this.#call("propose", key, { kind: "resolve", ...readProposal(action, proposal) });
   }
 
@@ -236,7 +240,6 @@ export class PaymentFlow {
    * @throws {FlowPausedError} if something else stops it: the flow is as before, or continues as was decided.
    */
   async approve(key: string, approval: FlowApproval, options: PatientOptions = {}): Promise<FlowOutcome> {
-    assertFlowKey(key);
     return this.#outcome("approve", key, { kind: "resolve", ...readApproval("approve", approval) }, options);
   }
 
@@ -247,7 +250,6 @@ export class PaymentFlow {
    * @throws {FlowPausedError} if something else stops it.
    */
   async refuse(key: string, refusal: FlowApproval): Promise<HeldFlow> {
-    assertFlowKey(key);
     return this.#call("refuse", key, { kind: "resolve", ...readApproval("refuse", refusal) });
   }
 
@@ -300,6 +302,7 @@ export class PaymentFlow {
   ): Promise<Result> {
     const { openWork, reporter } = this.#context;
     try {
+      assertFlowKey(key);
       return await openWork.run(
         (stop) =>
           follow(reporter, operation, key, async () => {

@@ -231,22 +231,18 @@ export class GaugeReader {
 
   /** Never rejects. */
   async read(): Promise<FlowGauges> {
-    const stored = await this.#readInTime();
+    const deadline = new Deadline({ timeoutMs });
+    const read: Pick<FlowGauges, "stored" | "error"> = await deadline.race(this.#shared()).then(
+      (stored) => ({ stored }),
+      (error: unknown) => {
+        this.#reading = undefined;
+        return { error: toError(error) };
+      },
+    );
+    deadline.finish();
     const { circuitBreaker, client } = this.#context;
     const isCircuitOpen = circuitBreaker?.isOpen === true;
-    return { ...stored, work: this.#load(), isCircuitOpen, ...known({ tokenHold: client.tokenHold }) };
-  }
-
-  async #readInTime(): Promise<Pick<FlowGauges, "stored" | "error">> {
-    const deadline = new Deadline({ timeoutMs });
-    try {
-      return { stored: await deadline.race(this.#shared()) };
-    } catch (error) {
-      this.#reading = undefined;
-      return { error: toError(error) };
-    } finally {
-      deadline.finish();
-    }
+    return { ...read, work: this.#load(), isCircuitOpen, ...known({ tokenHold: client.tokenHold }) };
   }
 
   #shared(): Promise<StoredGauges> {

@@ -5,17 +5,11 @@ import type { FlowContext } from "./context.js";
 import { askJournal, Driver, newLease } from "./driver.js";
 import { FlowCall, Slots } from "./flow-call.js";
 import type { JournalEntry } from "./journal.js";
-import type { FlowOutcome } from "./outcome.js";
-import { type Driven, type FlowOperation, follow, toResult } from "./reports.js";
+import { type Driven, type FlowOperation, type FlowOutcome, follow, toResult } from "./outcome.js";
 import { assertNone, entriesOf, type WorkGauges } from "./status.js";
 
-/** What became of a flow that was taken over, or searched for again. */
-interface Recovered {
-  readonly outcome?: FlowOutcome;
-  readonly error?: unknown;
-}
-
-type Report = (recovered: Recovered) => void;
+/** Told what became of a flow that was taken over, or searched for again: its outcome, or an error. */
+type Report = (outcome: FlowOutcome | undefined, error?: unknown) => void;
 
 type Checks = Map<string, { readonly heldAtMs: number; readonly dueAfterMs: number }>;
 
@@ -50,7 +44,7 @@ export class Work {
     const outcomes: FlowOutcome[] = [];
     const failures: unknown[] = [];
     let [isOver, wake] = [false, (): void => {}];
-    const report: Report = ({ outcome, error }) => {
+    const report: Report = (outcome, error) => {
       if (outcome === undefined) failures.push(error);
       else outcomes.push(outcome);
       wake();
@@ -92,9 +86,11 @@ export class Work {
     const slots = this.#open(concurrency);
     const running = new Set<Promise<unknown>>();
     let [failures, outcomes, fruitless] = [0, 0, 0];
-    const report: Report = ({ outcome, error }) => {
-      if (outcome !== undefined) outcomes += 1;
-      if (error === undefined) return;
+    const report: Report = (outcome, error) => {
+      if (outcome !== undefined) {
+        outcomes += 1;
+        return;
+      }
       failures += 1;
       reporter.emit("error", error);
     };
@@ -107,7 +103,7 @@ export class Work {
         // A round doesn't wait for flows that take long: those that come later have been left as well.
         await pause(everyMs, stop, ended);
       } catch (error) {
-        report({ error });
+        report(undefined, error);
       }
       fruitless = failures > 0 && outcomes === 0 ? fruitless + 1 : 0;
       await pause(roundDelayMs(everyMs, fruitless), stop);
@@ -118,11 +114,11 @@ export class Work {
 
   async #recheckAlways(stop: AbortSignal): Promise<void> {
     const { reporter } = this.#context;
-    const report: Report = ({ error }) => {
-      if (error !== undefined) reporter.emit("error", error);
+    const report: Report = (outcome, error) => {
+      if (outcome === undefined) reporter.emit("error", error);
     };
     while (!stop.aborted) {
-      await this.#recheck(report, stop).catch((error: unknown) => report({ error }));
+      await this.#recheck(report, stop).catch((error: unknown) => report(undefined, error));
       await pause(roundDelayMs(listHeldEveryMs, 0), stop);
     }
   }
@@ -191,9 +187,9 @@ export class Work {
       // A quote is never taken over.
       const work = async () => toResult(operation, key, await drive()) as FlowOutcome | undefined;
       const outcome = await follow(reporter, operation, key, work);
-      if (outcome !== undefined) report({ outcome });
+      if (outcome !== undefined) report(outcome);
     } catch (error) {
-      report({ error });
+      report(undefined, error);
     } finally {
       this.#flows -= 1;
     }

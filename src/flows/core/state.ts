@@ -136,8 +136,6 @@ export interface Held extends Sent {
 export interface Paid extends Begun {
   readonly phase: "paid";
   readonly payment: Payment;
-  /** The record says `error` or `reverted`. */
-  readonly isSettledBadly?: true | undefined;
 }
 
 export interface Declined extends Pick<Begun, "request" | "intent"> {

@@ -14,12 +14,14 @@ import type {
   Owner,
   Paid,
   Phase,
+  Quoted,
   Refused,
   Rejected,
   Result,
   SearchResult,
   Sent,
   Step,
+  Words,
 } from "./state.js";
 
 // Steps.
@@ -96,11 +98,8 @@ export function beginningOf<F extends Begun>(flow: F): Pick<F, keyof Begun> {
   return { request, intent, begunAtMs, tries, signed, reliedOn, decisions };
 }
 
-/** Rule 5. */
 export function paid(flow: Begun, payment: Payment): Paid {
-  const statuses = [payment.senderGatewayStatus, payment.receiverGatewayStatus].map((one) => String(one).toLowerCase());
-  const isSettledBadly = statuses.includes("error") || statuses.includes("reverted");
-  return { ...beginningOf(flow), phase: "paid", payment, isSettledBadly: isSettledBadly || undefined };
+  return { ...beginningOf(flow), phase: "paid", payment };
 }
 
 type HeldDetails = Pick<Held, "said" | "searches" | "match">;
@@ -114,8 +113,8 @@ export function settledBy({ is, payment }: Listed, flow: Sent): Paid | Held {
   return is === "found" ? paid(flow, payment) : held(flow, "possible-match", { match: payment });
 }
 
-export function declined({ request, intent }: Begun): Declined {
-  return { phase: "declined", request, intent };
+export function declined({ request, intent }: Quoted | Begun, reason?: string): Declined {
+  return { phase: "declined", request, intent, reason };
 }
 
 export function rejected({ request, intent, refusal, signed, reliedOn, decisions }: Refused): Rejected {
@@ -136,26 +135,16 @@ const maxSteps = 64;
 
 /** The history with a step for `flow`, which is stored with it. The oldest steps go first, but the first one stays. */
 export function withStep(history: readonly HistoryStep[], flow: Flow, atMs: number, by?: string): HistoryStep[] {
-  const why = whyOf(flow);
-  const all = [...history, { atMs, phase: flow.phase, ...known({ why, by }) }];
+  const all = [...history, { atMs, phase: flow.phase, ...known({ why: whyOf(flow), by }) }];
   return all.length > maxSteps ? [...all.slice(0, 1), ...all.slice(2)] : all;
 }
 
 function whyOf(flow: Flow): string | undefined {
-  switch (flow.phase) {
-    case "held":
-      return flow.why;
-    case "refused":
-    case "rejected":
-      return flow.refusal.code;
-    case "funds-requested":
-    case "unknown":
-      return flow.said?.code;
-    case "declined":
-      return flow.reason;
-    case "quoted":
-    case "claimed":
-    case "paid":
-      return undefined;
-  }
+  if (flow.phase === "held") return flow.why;
+  return flow.phase === "declined" ? flow.reason : wordsIn(flow)?.code;
+}
+
+/** What the service, or an operator, said. */
+export function wordsIn(flow: Flow): Words | undefined {
+  return "refusal" in flow ? flow.refusal : "said" in flow ? flow.said : undefined;
 }
