@@ -151,11 +151,6 @@ const objectOf =
     isPlainObject(given) &&
     Object.entries(given).every(([name, value]) => value === undefined || checks[name as keyof T]?.(value) === true);
 
-const areFacts = objectOf<ServiceFacts>({
-  singleUseIntents: isBoolean,
-  tokensFollowTime: isBoolean,
-  listedWithinMs: isWholeFrom(1, maxListedWithinMs),
-});
 const isBreaker = objectOf<CircuitBreakerOptions>({ opensAfter: isPositiveInteger, pauseMs: isWholeFrom(1, maxMs) });
 const areDecisions = objectOf<DecisionOptions>({ people: isWholeFrom(1, 2) });
 
@@ -234,7 +229,11 @@ export const flowOptions = {
     documentation: "how far this machine's clock and the service's can be apart",
   },
   facts: {
-    accepts: areFacts,
+    accepts: objectOf<ServiceFacts>({
+      singleUseIntents: isBoolean,
+      tokensFollowTime: isBoolean,
+      listedWithinMs: isWholeFrom(1, maxListedWithinMs),
+    }),
     wanted: "an object such as { singleUseIntents: true, listedWithinMs: 60_000 }; listedWithinMs is at most 7 days",
     default: {},
     documentedDefault: "nothing",

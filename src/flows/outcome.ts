@@ -281,20 +281,14 @@ function toPaused(key: string, { code, cause, retryAtMs }: Failure, flow: Flow |
   });
 }
 
-type RefusalCode = keyof typeof refusals;
-
-function isRefusalCode(code: string): code is RefusalCode {
-  return Object.hasOwn(refusals, code);
-}
-
 function knownCode(code: string): ErrorCode {
-  return isRefusalCode(code) ? code : "unexpected_failure";
+  return Object.hasOwn(refusals, code) ? (code as keyof typeof refusals) : "unexpected_failure";
 }
 
 /** What a flow waits for says more than the code. */
 function textOf(code: string, flow: Flow | undefined): string {
   const reason = flow?.phase === "funds-requested" ? openReason(flow) : undefined;
-  return reason ?? (isRefusalCode(code) ? refusals[code] : code);
+  return reason ?? (refusals as Readonly<Record<string, string>>)[code] ?? code;
 }
 
 /** Reports what becomes of a flow in one call. */

@@ -4,7 +4,6 @@ import { nextDelayMs } from "../core/retry.js";
 import type { FlowContext } from "./context.js";
 import { askJournal, Driver, newLease } from "./driver.js";
 import { FlowCall, Slots } from "./flow-call.js";
-import type { JournalEntry } from "./journal.js";
 import { type Driven, type FlowOperation, type FlowOutcome, follow, toResult } from "./outcome.js";
 import { assertNone, entriesOf, type WorkGauges } from "./status.js";
 
@@ -131,13 +130,21 @@ export class Work {
     report: Report,
     stop: AbortSignal,
   ): Promise<Iterable<Promise<void>>> {
+    const { journal, scope } = this.#context;
     const running = new Set<Promise<void>>();
     let after: string | undefined;
     while (!stop.aborted) {
       await slots.enter();
       const requestedAt = now();
-      const entry = await this.#acquire(after, slots);
-      if (entry === undefined) break;
+      const lease = newLease(this.#context);
+      const entry = await askJournal(() => journal.acquireAbandoned(scope, lease, after)).catch((error: unknown) => {
+        slots.leave();
+        throw error;
+      });
+      if (entry === undefined) {
+        slots.leave();
+        break;
+      }
       after = entry.key;
       const driver = new Driver(this.#context, entry.key, new FlowCall({ stop, patienceMs, slots }));
       const flow = this.#settle(operation, entry.key, () => driver.resume(entry, requestedAt), report).finally(() => {
@@ -148,18 +155,6 @@ export class Work {
       if (running.size >= maxPerSlot * slots.limit) await Promise.race(running);
     }
     return running;
-  }
-
-  async #acquire(after: string | undefined, slots: Slots): Promise<JournalEntry | undefined> {
-    const { journal, scope } = this.#context;
-    const lease = newLease(this.#context);
-    let entry: JournalEntry | undefined;
-    try {
-      entry = await askJournal(() => journal.acquireAbandoned(scope, lease, after));
-      return entry;
-    } finally {
-      if (entry === undefined) slots.leave();
-    }
   }
 
   /** Searches for the payments of the held flows that are due. */
