@@ -40,7 +40,7 @@ export function newLease({ owner, leaseMs }: FlowContext): LeaseRequest {
 }
 
 /** A lease that this process got, which it renews in the background. It is counted from before the first copy of its request. */
-export class Lease {
+class Lease {
   readonly id: LeaseId;
   /** Of the newest state that its owner stored, or found. */
   revision: number;

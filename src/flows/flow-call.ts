@@ -3,7 +3,7 @@ import { Deadline, Ended, onAbort } from "../core/deadline.js";
 import { AbortedError, CrossBorderError } from "../core/errors.js";
 import { hide } from "../core/redact.js";
 
-export interface FlowCallOptions {
+interface FlowCallOptions {
   /** Ends the waits, and the requests that move no money. */
   readonly stop: AbortSignal;
   readonly headers?: Readonly<Record<string, string>> | undefined;

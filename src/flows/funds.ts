@@ -50,7 +50,7 @@ export type ReleaseFundsByKey = (context: {
  * @param advice ends the message: what to do if the money was taken anyway.
  * @throws {InvalidArgumentError} that says what was returned, but not its value.
  */
-export function readFundsTaken(returned: unknown, advice: string): FundsTaken | null {
+function readFundsTaken(returned: unknown, advice: string): FundsTaken | null {
   if (returned === null) return null;
   const isObject = typeof returned === "object";
   const id: unknown = isObject ? Reflect.get(returned, "senderGatewayTransactionId") : undefined;

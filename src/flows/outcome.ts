@@ -306,7 +306,13 @@ export class FlowSteps {
     const isOpen = to.phase === "held" || to.phase === "unknown";
     const words = wordsIn(to);
     this.#emit({ from: from?.phase, to: to.phase, ...(isOpen && { effect: "possible" }), ...(words && shown(words)) });
-    if (to.phase === "paid" && from?.phase !== "claimed") this.#reportBadly(to);
+    if (to.phase !== "paid" || from?.phase === "claimed") return;
+    // Rule 5: a payment that is recorded, and failed. The client itself reports what responds to a claim.
+    const { name: operation, record } = payments.create;
+    for (const field of failedStatuses(record, to.payment)) {
+      const found = String(Reflect.get(to.payment, field));
+      this.#reporter.emit("mismatch", { operation, field, expected: "pending or processed", found });
+    }
   }
 
   failed(flow: Flow | undefined, { cause }: Failure): void {
@@ -333,15 +339,6 @@ export class FlowSteps {
     const durationMs = nowMs - this.#sinceMs;
     this.#sinceMs = nowMs;
     if (this.#reporter.wants("flow")) this.#reporter.emit("flow", { key: this.#key, ...event, durationMs });
-  }
-
-  /** Rule 5: a payment that is recorded, and failed. The client itself reports what responds to a claim. */
-  #reportBadly({ payment }: Paid): void {
-    const { name: operation, record } = payments.create;
-    for (const field of failedStatuses(record, payment)) {
-      const found = String(Reflect.get(payment, field));
-      this.#reporter.emit("mismatch", { operation, field, expected: "pending or processed", found });
-    }
   }
 }
 

@@ -159,7 +159,7 @@ export function toFailure(error: unknown): Failure {
 }
 
 /** What an error of the send says of the claim. */
-export function toResponse(error: unknown): Response {
+function toResponse(error: unknown): Response {
   const refusal = toServiceRefusal(error);
   const said = wordsOf(error);
   if (refusal === undefined) {
@@ -173,13 +173,13 @@ export function toResponse(error: unknown): Response {
 }
 
 /** The service's own refusal, in a response that says that nothing was done; `undefined` for any other failure. */
-export function toServiceRefusal(error: unknown): (Refusal & { readonly by: "service" }) | undefined {
+function toServiceRefusal(error: unknown): (Refusal & { readonly by: "service" }) | undefined {
   if (!(error instanceof ApiError) || error.effect !== "none" || error.status < 400 || error.status >= 500) return;
   return { by: "service", ...wordsOf(error) };
 }
 
 /** Whether the same request can succeed later: a token that isn't valid says nothing about it, nor do too many requests. */
-export function isPassing({ status }: Words): boolean {
+function isPassing({ status }: Words): boolean {
   return status === 401 || status === 429;
 }
 
