@@ -12,7 +12,7 @@ import {
 import type { TokenEvent } from "./events/events.js";
 import { defaultLogger, logListener } from "./events/log-lines.js";
 import { createReporter, openChannels, type Reporter, telemetryParts } from "./events/reporter.js";
-import { type PayOutcome, pay, type TakeFunds } from "./flows/pay.js";
+import { type PayOutcome, pay, type TakeFunds } from "./flows/funds.js";
 import { RetryBudget } from "./http/context.js";
 import type { HealthReport } from "./http/health.js";
 import { HttpClient } from "./http/http-client.js";

@@ -60,8 +60,8 @@ export type {
 } from "./events/events.js";
 export type { Logger } from "./events/log-lines.js";
 export type { Telemetry } from "./events/reporter.js";
+export type { PayOutcome, TakeFunds } from "./flows/funds.js";
 export { paymentFromIntent } from "./flows/funds.js";
-export type { PayOutcome, TakeFunds } from "./flows/pay.js";
 export type { HealthReport } from "./http/health.js";
 export type { RawRequest } from "./http/raw.js";
 export type { ValidationMode } from "./http/read.js";

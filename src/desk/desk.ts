@@ -1,6 +1,6 @@
 import { clock } from "../core/clock.js";
 import { CrossBorderError, InvalidArgumentError } from "../core/errors.js";
-import { foldedName } from "../flows/core/operators.js";
+import { foldedName } from "../flows/core/owner.js";
 import type { FlowResolution } from "../flows/operate.js";
 import { FlowPausedError } from "../flows/outcome.js";
 import type { FlowDetails } from "../flows/status.js";

@@ -1,5 +1,5 @@
 import { counted } from "../core/describe.js";
-import { isSamePerson } from "../flows/core/operators.js";
+import { isSamePerson } from "../flows/core/owner.js";
 import { decisionEffects } from "../flows/core/reasons.js";
 import { maxWhy } from "../flows/operate.js";
 import type { FlowDecision, ResolveAction } from "../flows/outcome.js";

@@ -3,8 +3,8 @@ import type { PaymentIntent, PaymentIntentRequest } from "../resources/payment-i
 import type { Payment } from "../resources/payments.js";
 import { parseJsonObject } from "../wire/response.js";
 import type { Decision, Flow, Phase, Refusal, Signed } from "./core/state.js";
-import { type HistoryStep, withStep } from "./core/steps.js";
-import type { FlowScope, JournalEntry, JournalState } from "./journal.js";
+import { type HistoryStep, isOpen } from "./core/steps.js";
+import { type FlowScope, isIn, type JournalEntry, type JournalState } from "./journal.js";
 
 /** Encrypts what a journal stores. Both functions may be asynchronous; `decrypt` must return exactly what `encrypt` was given. */
 export interface FlowCipher {
@@ -31,17 +31,6 @@ export const allPhases = [
   "rejected",
 ] as const satisfies readonly Phase[];
 
-export type OpenPhase = "funds-requested" | "claimed" | "unknown" | "refused";
-
-export function isOpenPhase(phase: string): phase is OpenPhase {
-  return phase === "funds-requested" || phase === "claimed" || phase === "unknown" || phase === "refused";
-}
-
-/** The history with the step that stores a flow. */
-export function stepTo(flow: Flow, earlier: StoredFlow | undefined, atMs: number, by: string): StoredFlow {
-  return { flow, history: withStep(earlier?.history ?? [], flow, atMs, by) };
-}
-
 /** Turns flows into what a journal stores, and back. */
 export class FlowCodec {
   readonly #cipher: FlowCipher | undefined;
@@ -57,7 +46,7 @@ export class FlowCodec {
     const { phase } = flow;
     const text = JSON.stringify({ version, key, scope: { service, gateway }, flow, history });
     const data = this.#cipher === undefined ? text : await this.#cipher.encrypt(text);
-    const stored = { phase, settled: !isOpenPhase(phase), data };
+    const stored = { phase, settled: !isOpen(flow), data };
     return phase === "quoted" ? { ...stored, quoteTtlMs: this.#quoteTtlMs } : stored;
   }
 
@@ -65,13 +54,13 @@ export class FlowCodec {
   async decode(entry: JournalEntry): Promise<StoredFlow> {
     const { key, scope, phase } = entry;
     const stored: Stored = parseJsonObject(await this.#decrypt(key, entry.data));
-    if (stored.version === earlierVersion && stored.key === key) return readEarlier(stored, entry);
-    const { flow, history } = stored;
+    const { state, flow, history } = stored;
+    if (stored.version === earlierVersion && stored.key === key && state?.phase === phase) {
+      const earlier = fromEarlier(state, entry.createdAtMs);
+      if (earlier !== undefined) return { flow: earlier, history: [] };
+    }
     const isOwn =
-      stored.version === version &&
-      stored.key === key &&
-      stored.scope?.service === scope.service &&
-      stored.scope.gateway === scope.gateway;
+      stored.version === version && stored.key === key && stored.scope !== undefined && isIn(scope, stored.scope);
     const isKnown = flow?.phase === phase && allPhases.includes(flow.phase);
     if (isOwn && isKnown && Array.isArray(history)) return { flow, history };
     throw unreadable(key);
@@ -96,12 +85,6 @@ interface Stored extends Partial<StoredFlow> {
   readonly key?: string;
   readonly scope?: FlowScope;
   readonly state?: EarlierFlow;
-}
-
-function readEarlier({ state }: Stored, { key, phase, createdAtMs }: JournalEntry): StoredFlow {
-  const flow = state?.phase === phase ? fromEarlier(state, createdAtMs) : undefined;
-  if (flow === undefined) throw unreadable(key);
-  return { flow, history: [] };
 }
 
 function unreadable(key: string, cause?: unknown): CrossBorderError {
@@ -130,10 +113,10 @@ export function fromEarlier(earlier: EarlierFlow, begunAtMs: number): Flow | und
   const { phase, request, intent, payment, refusal, reason = "", claims = [] } = earlier;
   const signed = signedOf(earlier);
   const decisions = (earlier.decisions ?? []).filter(({ step }) => step === undefined || step === "approved");
-  const kept = { ...(signed && { signed }), ...(decisions.length > 0 && { decisions }) };
-  if (phase === "rejected" && refusal) return { phase, request, refusal, ...(intent && { intent }), ...kept };
+  const kept = { signed, decisions: decisions.length > 0 ? decisions : undefined };
+  if (phase === "rejected" && refusal) return { phase, request, refusal, intent, ...kept };
   if (intent === undefined) return undefined;
-  if (phase === "declined") return { phase, request, intent, ...(reason && { reason }) };
+  if (phase === "declined") return { phase, request, intent, reason: reason || undefined };
   const tries = { open: Math.max(1, claims.length), unauthorized: 0, throttled: 0, unread: 0, repeated: 0 };
   const begun = { request, intent, begunAtMs, tries, ...kept };
   if (phase === "paid" && payment) return { ...begun, phase, payment };

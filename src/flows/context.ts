@@ -2,30 +2,26 @@ import { type ApiClient, apiClientOf } from "../api/api-client.js";
 import { clock } from "../core/clock.js";
 import { counted } from "../core/describe.js";
 import { ConfigError, CrossBorderError } from "../core/errors.js";
-import { assertOptions, withDefaults } from "../core/parse.js";
+import { assertOptions, type WithDefaults, withDefaults } from "../core/parse.js";
 import { readFlowHooks } from "../events/events.js";
 import type { Reporter } from "../events/reporter.js";
 import { payments } from "../resources/payments.js";
 import { FlowCodec } from "./codec.js";
 import { type Config, limits } from "./core/state.js";
 import { OpenWork } from "./flow-call.js";
-import type { ReleaseFundsByKey, TakeFundsByKey } from "./funds.js";
-import { type Journal, type ScopeFilter, timedJournal } from "./journal.js";
-import { type CircuitBreakerOptions, flowOptions, journalMethods, type PaymentFlowOptions } from "./options.js";
+import { type ScopeFilter, timedJournal } from "./journal.js";
+import { type CircuitBreakerOptions, flowOptions, type PaymentFlowOptions } from "./options.js";
+
+type Options = WithDefaults<PaymentFlowOptions, typeof flowOptions>;
 
 /** What the methods of a `PaymentFlow` work with. */
-export interface FlowContext {
+export interface FlowContext
+  extends Pick<Options, "takeFunds" | "releaseFunds" | "journal" | "leaseMs" | "readBackDelayMs" | "clockSkewMs"> {
   readonly client: ApiClient;
-  readonly journal: Journal;
   readonly codec: FlowCodec;
   readonly owner: string;
-  readonly leaseMs: number;
   /** The flows that may be run: those of one gateway if `gatewayId` is given, otherwise all of the service. */
   readonly scope: ScopeFilter;
-  readonly takeFunds: TakeFundsByKey;
-  readonly releaseFunds: ReleaseFundsByKey;
-  readonly readBackDelayMs: number;
-  readonly clockSkewMs: number;
   readonly tokensFollowTime: boolean;
   readonly config: Config;
   readonly people: 1 | 2;
@@ -45,27 +41,22 @@ export function toFlowContext(given: PaymentFlowOptions): FlowContext {
 /** For reading and deciding: the client needs no signing key. */
 export function toOperatorContext(given: PaymentFlowOptions): FlowContext {
   assertOptions(flowOptions, given, "the flow's options", (message) => new ConfigError(message));
-  const options = withDefaults<PaymentFlowOptions, typeof flowOptions>(flowOptions, given);
-  const { journal, owner, cipher, quoteTtlMs, gatewayId, circuitBreaker, on = {}, decisions } = options;
-  const { leaseMs, takeFunds, releaseFunds, readBackDelayMs, clockSkewMs, readBacks, bankSkewMs } = options;
+  const options: Options = withDefaults(flowOptions, given);
+  const { owner = crypto.randomUUID(), circuitBreaker, readBacks, bankSkewMs } = options;
   // Its row in the table refuses a client without it.
   const client = apiClientOf(options.client) as ApiClient;
   const { tokensFollowTime = false, ...facts } = options.facts;
-  const reporter = client.reporter.with(readFlowHooks(on));
+  const reporter = client.reporter.with(readFlowHooks(options.on ?? {}));
   return {
+    ...options,
     client,
-    journal: timedJournal(journal, journalMethods, reporter),
-    codec: new FlowCodec(cipher, quoteTtlMs),
-    owner: owner ?? crypto.randomUUID(),
-    leaseMs,
-    scope: { service: options.service ?? new URL(client.baseUrl).host, gateway: gatewayId },
-    takeFunds,
-    releaseFunds,
-    readBackDelayMs,
-    clockSkewMs,
+    journal: timedJournal(options.journal, reporter),
+    codec: new FlowCodec(options.cipher, options.quoteTtlMs),
+    owner,
+    scope: { service: options.service ?? new URL(client.baseUrl).host, gateway: options.gatewayId },
     tokensFollowTime,
     config: { readBacks, bankSkewMs, ...limits, facts },
-    people: decisions.people,
+    people: options.decisions.people,
     circuitBreaker: circuitBreaker === false ? undefined : new CircuitBreaker(circuitBreaker),
     reporter,
     openWork: new OpenWork(),
@@ -77,19 +68,21 @@ export function toOperatorContext(given: PaymentFlowOptions): FlowContext {
  * a thousand senders. After a pause one payment is let through; a definite response to any ends it.
  */
 export class CircuitBreaker {
-  readonly #opensAfter: number;
-  readonly #firstPauseMs: number;
+  readonly #options: CircuitBreakerOptions;
   /** How many outcomes in a row were unknown. */
   #unknown = 0;
-  #open: OpenCircuit | undefined;
+  /** 0 while it is closed. */
+  #pauseMs = 0;
+  /** No payment is let through before this time of the monotonic clock. */
+  #probeAtMs = 0;
+  #isProbing = false;
 
-  constructor({ opensAfter = 5, pauseMs = 30_000 }: CircuitBreakerOptions = {}) {
-    this.#opensAfter = opensAfter;
-    this.#firstPauseMs = pauseMs;
+  constructor(options: CircuitBreakerOptions = {}) {
+    this.#options = options;
   }
 
   get isOpen(): boolean {
-    return this.#open !== undefined;
+    return this.#pauseMs > 0;
   }
 
   /**
@@ -98,9 +91,12 @@ export class CircuitBreaker {
    * @throws {CrossBorderError} `flow_circuit_open`
    */
   assertMayBegin(): void {
-    if (this.#open === undefined) return;
-    const leftMs = this.#open.probeAtMs - clock.monotonicMs();
-    if (leftMs > 0) throw toOpenError(this.#unknown, leftMs);
+    const leftMs = this.#probeAtMs - clock.monotonicMs();
+    if (!this.isOpen || leftMs <= 0) return;
+    throw new CrossBorderError(
+      `the last ${counted(this.#unknown, "payment")} got no definite response: no money is taken for another one before the next is tried in ${Math.ceil(leftMs / 1000)} s. Check the route to the service, and held()`,
+      { code: "flow_circuit_open" },
+    );
   }
 
   /**
@@ -110,48 +106,23 @@ export class CircuitBreaker {
    */
   assertClosed(): void {
     this.assertMayBegin();
-    const open = this.#open;
-    if (open === undefined) return;
     // A payment that is let through may never be sent: then another one is, a pause later.
-    open.probeAtMs = clock.monotonicMs() + open.pauseMs;
-    open.isProbing = true;
+    this.#probeAtMs = clock.monotonicMs() + this.#pauseMs;
+    this.#isProbing = true;
   }
 
   /** To be called after each request that may have been sent. @param unknown whether no definite response came. */
   note(unknown: boolean): void {
-    if (!unknown) {
-      this.#unknown = 0;
-      this.#open = undefined;
-      return;
-    }
-    this.#unknown += 1;
-    if (this.#open === undefined) {
-      if (this.#unknown >= this.#opensAfter) this.#open = this.#pause(this.#firstPauseMs);
-      return;
-    }
+    const { opensAfter = 5, pauseMs = 30_000 } = this.#options;
+    this.#unknown = unknown ? this.#unknown + 1 : 0;
+    if (!unknown) this.#pauseMs = 0;
     // Those that were under way when it opened say nothing new.
-    if (this.#open.isProbing) this.#open = this.#pause(Math.min(longestPauseMs, 2 * this.#open.pauseMs));
-  }
-
-  #pause(pauseMs: number): OpenCircuit {
-    return { pauseMs, probeAtMs: clock.monotonicMs() + pauseMs, isProbing: false };
+    if (this.isOpen ? !this.#isProbing : this.#unknown < opensAfter) return;
+    this.#pauseMs = this.isOpen ? Math.min(longestPauseMs, 2 * this.#pauseMs) : pauseMs;
+    this.#probeAtMs = clock.monotonicMs() + this.#pauseMs;
+    this.#isProbing = false;
   }
 }
 
 /** The longest pause, unless the first one is longer. */
 const longestPauseMs = 600_000;
-
-interface OpenCircuit {
-  readonly pauseMs: number;
-  /** No payment is let through before this time of the monotonic clock. */
-  probeAtMs: number;
-  isProbing: boolean;
-}
-
-function toOpenError(unknown: number, leftMs: number): CrossBorderError {
-  const seconds = Math.ceil(leftMs / 1000);
-  return new CrossBorderError(
-    `the last ${counted(unknown, "payment")} got no definite response: no money is taken for another one before the next is tried in ${seconds} s. Check the route to the service, and held()`,
-    { code: "flow_circuit_open" },
-  );
-}

@@ -1,13 +1,14 @@
 import { clock, later, now, sleep, surelyLeftMs, type Timer, type Timestamp } from "../core/clock.js";
 import { InvalidArgumentError, JournalError } from "../core/errors.js";
-import { isOpenPhase, type StoredFlow, stepTo } from "./codec.js";
+import type { StoredFlow } from "./codec.js";
 import type { FlowContext } from "./context.js";
 import { next, resume, start } from "./core/next.js";
-import type { Call, Claimed, Command, Entry, Event, Flow, FundsRequested, State, Step } from "./core/state.js";
+import type { Call, Claimed, Command, Entry, Flow, FundsRequested, Happened, Step } from "./core/state.js";
+import { isOpen, withStep } from "./core/steps.js";
 import type { FlowCall } from "./flow-call.js";
-import type { Journal, JournalEntry, LeaseId, LeaseRequest } from "./journal.js";
-import { type Happened, Outside, toFailure } from "./outside.js";
-import { type Driven, FlowSteps } from "./reports.js";
+import type { JournalEntry, LeaseId, LeaseRequest } from "./journal.js";
+import { type Driven, FlowSteps } from "./outcome.js";
+import { Outside, toFailure } from "./outside.js";
 import { assertOwnEntry, isExpired } from "./status.js";
 
 /** Waits between the copies of what a journal is asked for. */
@@ -26,39 +27,33 @@ export async function askJournal<T>(ask: () => Promise<T>): Promise<T> {
       // What can't be stored at all can't be stored the next time.
       if (error instanceof InvalidArgumentError) throw error;
       const delayMs = repeatDelaysMs[tries];
-      if (delayMs === undefined) throw toJournalError(error);
-      await sleep(delayMs);
+      if (delayMs !== undefined) await sleep(delayMs);
+      else if (error instanceof JournalError) throw error;
+      else throw new JournalError("the journal failed", { stored: "unknown", cause: error });
     }
   }
 }
 
-function toJournalError(error: unknown): JournalError {
-  if (error instanceof JournalError) return error;
-  return new JournalError("the journal failed", { stored: "unknown", cause: error });
+/** A request for a lease, which the lease is known by. */
+export function newLease({ owner, leaseMs }: FlowContext): LeaseRequest {
+  return { owner, leaseMs, nonce: crypto.randomUUID() };
 }
 
 /** A lease that this process got, which it renews in the background. It is counted from before the first copy of its request. */
-export class Lease {
+class Lease {
   readonly id: LeaseId;
   /** Of the newest state that its owner stored, or found. */
   revision: number;
   readonly acquiredAt: Timestamp;
-  readonly #journal: Journal;
+  readonly #context: FlowContext;
   readonly #key: string;
-  readonly #leaseMs: number;
   #renewedAt: Timestamp;
   #timer: Timer;
   #isOver = false;
 
-  constructor(
-    journal: Journal,
-    { key, epoch, nonce, revision }: Pick<JournalEntry, "key" | "epoch" | "nonce" | "revision">,
-    leaseMs: number,
-    requestedAt: Timestamp,
-  ) {
-    this.#journal = journal;
+  constructor(context: FlowContext, { key, epoch, nonce, revision }: JournalEntry, requestedAt: Timestamp) {
+    this.#context = context;
     this.#key = key;
-    this.#leaseMs = leaseMs;
     this.id = { epoch, nonce };
     this.revision = revision;
     this.acquiredAt = now();
@@ -68,12 +63,12 @@ export class Lease {
 
   /** Nothing is sent after this time, by either local clock: a tenth of the lease is left then. */
   get sendBy(): Timestamp {
-    return later(this.#renewedAt, this.#leaseMs * 0.9);
+    return later(this.#renewedAt, this.#context.leaseMs * 0.9);
   }
 
   /** Makes sure that half of the lease is left, if the journal grants that. */
   async refresh(): Promise<void> {
-    if (surelyLeftMs(later(this.#renewedAt, this.#leaseMs / 2), now()) <= 0) await this.#renew();
+    if (surelyLeftMs(later(this.#renewedAt, this.#context.leaseMs / 2), now()) <= 0) await this.#renew();
   }
 
   /** The owner renews it no longer. */
@@ -83,15 +78,17 @@ export class Lease {
   }
 
   #wait(): void {
-    this.#timer = clock.setTimer(() => void this.#renew().then(() => !this.#isOver && this.#wait()), this.#leaseMs / 3);
+    const renew = () => void this.#renew().then(() => !this.#isOver && this.#wait());
+    this.#timer = clock.setTimer(renew, this.#context.leaseMs / 3);
     clock.unrefTimer(this.#timer);
   }
 
   /** Never rejects: who lost the lease finds that out with the next write, and before sending. */
   async #renew(): Promise<void> {
+    const { journal, leaseMs } = this.#context;
     const requestedAt = now();
     try {
-      if (await this.#journal.renew(this.#key, this.id, this.#leaseMs)) this.#renewedAt = requestedAt;
+      if (await journal.renew(this.#key, this.id, leaseMs)) this.#renewedAt = requestedAt;
     } catch {}
   }
 }
@@ -103,6 +100,7 @@ export class Driver {
   readonly #call: FlowCall;
   readonly #outside: Outside;
   readonly #steps: FlowSteps;
+  #asked: Call = { kind: "recover" };
   /** As it was read last. */
   #entry: JournalEntry | undefined;
   /** The flow of that entry, or as it was stored since. */
@@ -120,6 +118,7 @@ export class Driver {
   }
 
   run(call: Call): Promise<Driven> {
+    this.#asked = call;
     return this.#drive(start(call));
   }
 
@@ -131,8 +130,8 @@ export class Driver {
   async #drive({ state, command }: Step): Promise<Driven> {
     try {
       while (command !== undefined) {
-        const event: Event = { ...(await this.#perform(command, state)), nowMs: clock.wallMs() };
-        ({ state, command } = next(state, event, this.#context.config));
+        const happened = await this.#perform(command);
+        ({ state, command } = next(state, { ...happened, nowMs: clock.wallMs() }, this.#context.config));
       }
       if (state.at !== "done") throw new Error(`the flow stopped in ${state.at}`);
       const { expiresAtMs = clock.wallMs() } = this.#entry ?? {};
@@ -143,9 +142,9 @@ export class Driver {
     }
   }
 
-  async #perform(command: Command, state: State): Promise<Happened> {
+  async #perform(command: Command): Promise<Happened> {
     try {
-      return await this.#does(command, state.at === "writing" ? state.owner.call : state.call);
+      return await this.#does(command);
     } catch (error) {
       // Nothing is known of another's flow, and nothing was done to it.
       if (error instanceof InvalidArgumentError && error.code === "flow_foreign") throw error;
@@ -155,12 +154,12 @@ export class Driver {
     }
   }
 
-  async #does(command: Command, call: Call): Promise<Happened> {
+  async #does(command: Command): Promise<Happened> {
     switch (command.do) {
       case "read":
         return this.#read();
       case "createIntent":
-        return this.#outside.createIntent(command.request, call.kind === "run");
+        return this.#outside.createIntent(command.request, this.#asked.kind === "run");
       case "begin":
         return this.#begin(command.flow);
       case "replaceQuote":
@@ -168,7 +167,7 @@ export class Driver {
       case "acquire":
         return this.#acquire();
       case "write":
-        return this.#write(command.flow, call);
+        return this.#write(command.flow);
       case "release":
         return this.#release();
       case "takeFunds":
@@ -206,21 +205,21 @@ export class Driver {
   }
 
   async #known(entry: JournalEntry): Promise<Entry> {
-    this.#stored = await this.#context.codec.decode(entry);
+    return this.#keep(entry, await this.#context.codec.decode(entry));
+  }
+
+  #keep(entry: JournalEntry, stored: StoredFlow): Entry {
     this.#entry = entry;
-    return { flow: this.#stored.flow, revision: entry.revision, isExpired: isExpired(entry) };
+    this.#stored = stored;
+    return { flow: stored.flow, revision: entry.revision, isExpired: isExpired(entry) };
   }
 
   async #owned(entry: JournalEntry, requestedAt: Timestamp): Promise<Entry> {
-    const { journal, leaseMs } = this.#context;
-    const lease = new Lease(journal, entry, leaseMs, requestedAt);
+    this.#lease = new Lease(this.#context, entry, requestedAt);
     try {
-      const known = await this.#known(entry);
-      this.#lease = lease;
-      return known;
+      return await this.#known(entry);
     } catch (error) {
-      lease.end();
-      await journal.release(this.#key, lease.id).catch(() => {});
+      await this.#release();
       throw error;
     }
   }
@@ -230,7 +229,7 @@ export class Driver {
     const own = { service: scope.service, gateway: flow.request.senderGatewayId };
     const stored = this.#stepTo(flow);
     const state = await codec.encode(this.#key, own, stored);
-    const lease = this.#leaseRequest();
+    const lease = newLease(this.#context);
     const requestedAt = now();
     const { entry, created } = await askJournal(() => journal.begin(this.#key, own, state, lease));
     if (!created) return this.#seen(entry);
@@ -239,11 +238,10 @@ export class Driver {
 
   async #replaceQuote(flow: Flow, inTime: boolean): Promise<Happened> {
     const { journal, codec } = this.#context;
-    const quote = this.#entry;
-    if (quote === undefined) throw new Error("there is no quote");
+    const quote = this.#ownEntry();
     const stored = this.#stepTo(flow);
     const state = await codec.encode(this.#key, quote.scope, stored);
-    const lease = this.#leaseRequest();
+    const lease = newLease(this.#context);
     const requestedAt = now();
     if (!(await askJournal(() => journal.write(this.#key, quote, state, { lease, inTime })))) return { is: "refused" };
     const written = { ...quote, epoch: quote.epoch + 1, revision: quote.revision + 1, nonce: lease.nonce };
@@ -253,25 +251,21 @@ export class Driver {
   }
 
   #becameOwner(entry: JournalEntry, stored: StoredFlow, requestedAt: Timestamp): Happened {
-    const { journal, leaseMs } = this.#context;
-    const { flow } = stored;
-    this.#steps.stored(this.#stored?.flow, flow);
-    this.#entry = entry;
-    this.#stored = stored;
-    if (isOpenPhase(flow.phase)) this.#lease = new Lease(journal, entry, leaseMs, requestedAt);
-    return { is: "owned", entry: { flow, revision: entry.revision, isExpired: isExpired(entry) } };
+    this.#steps.stored(this.#stored?.flow, stored.flow);
+    if (isOpen(stored.flow)) this.#lease = new Lease(this.#context, entry, requestedAt);
+    return { is: "owned", entry: this.#keep(entry, stored) };
   }
 
   async #acquire(): Promise<Happened> {
-    const { journal } = this.#context;
-    const lease = this.#leaseRequest();
+    const lease = newLease(this.#context);
     const requestedAt = now();
-    const entry = await askJournal(() => journal.acquire(this.#key, lease));
+    const entry = await askJournal(() => this.#context.journal.acquire(this.#key, lease));
     return entry === undefined ? { is: "busy" } : { is: "owned", entry: await this.#owned(entry, requestedAt) };
   }
 
-  async #write(flow: Flow, call: Call): Promise<Happened> {
+  async #write(flow: Flow): Promise<Happened> {
     const { journal, codec, owner } = this.#context;
+    const call = this.#asked;
     const lease = this.#ownLease();
     const before = this.#stored?.flow;
     const stored = this.#stepTo(flow, call.kind === "resolve" ? personOf(call) : owner);
@@ -298,12 +292,7 @@ export class Driver {
   }
 
   #stepTo(flow: Flow, by = this.#context.owner): StoredFlow {
-    return stepTo(flow, this.#stored, clock.wallMs(), by);
-  }
-
-  #leaseRequest(): LeaseRequest {
-    const { owner, leaseMs } = this.#context;
-    return { owner, leaseMs, nonce: crypto.randomUUID() };
+    return { flow, history: withStep(this.#stored?.history ?? [], flow, clock.wallMs(), by) };
   }
 
   #ownLease(): Lease {

@@ -3,7 +3,7 @@ import { Deadline, Ended, onAbort } from "../core/deadline.js";
 import { AbortedError, CrossBorderError } from "../core/errors.js";
 import { hide } from "../core/redact.js";
 
-export interface FlowCallOptions {
+interface FlowCallOptions {
   /** Ends the waits, and the requests that move no money. */
   readonly stop: AbortSignal;
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -80,18 +80,18 @@ hide(WaitTooLong.prototype, "name", "WaitTooLong");
 export class Slots {
   /** How many flows could continue, and wait for a slot. */
   queued = 0;
-  readonly #limit: number;
+  readonly limit: number;
   #busy = 0;
   /** Those that wait for a slot, the one that has waited longest first. */
   readonly #queue: (() => void)[] = [];
 
   constructor(limit: number) {
-    this.#limit = limit;
+    this.limit = limit;
   }
 
   /** Resolves when the caller has a slot. */
   async enter(): Promise<void> {
-    if (this.#busy >= this.#limit) await new Promise<void>((resolve) => this.#queue.push(resolve));
+    if (this.#busy >= this.limit) await new Promise<void>((resolve) => this.#queue.push(resolve));
     else this.#busy += 1;
   }
 
@@ -132,21 +132,11 @@ export interface CloseReport {
 
 /** The work that a flow has been asked for and that has not ended. */
 export class OpenWork {
-  readonly #pending = new Set<Promise<unknown>>();
-  /** A controller for each work, which its caller's signal aborts too. */
-  readonly #stops = new Set<AbortController>();
+  /** With a controller for each work, which its caller's signal aborts too. */
+  readonly #pending = new Map<Promise<unknown>, AbortController>();
   /** Aborts when the time to close is almost over: a flow that still waits for a request gives it up. */
   readonly abandon = new AbortController();
   #closing: Promise<CloseReport> | undefined;
-
-  get isClosed(): boolean {
-    return this.#closing !== undefined;
-  }
-
-  /** @throws {CrossBorderError} `flow_closed` when the flow has been closed. */
-  assertOpen(): void {
-    if (this.isClosed) throw new CrossBorderError("the flow is closed", { code: "flow_closed" });
-  }
 
   /**
    * Starts the work at once.
@@ -155,18 +145,16 @@ export class OpenWork {
    * @throws {CrossBorderError} `flow_closed` when the flow has been closed.
    */
   async run<T>(work: (stop: AbortSignal) => Promise<T>, callersSignal?: AbortSignal): Promise<T> {
-    this.assertOpen();
+    if (this.#closing !== undefined) throw new CrossBorderError("the flow is closed", { code: "flow_closed" });
     const stop = new AbortController();
     if (callersSignal?.aborted) stop.abort(callersSignal.reason);
     const stopListening = callersSignal && onAbort(callersSignal, () => stop.abort(callersSignal.reason));
-    this.#stops.add(stop);
     const pending = (async () => work(stop.signal))();
-    this.#pending.add(pending);
+    this.#pending.set(pending, stop);
     try {
       return await pending;
     } finally {
       this.#pending.delete(pending);
-      this.#stops.delete(stop);
       stopListening?.();
     }
   }
@@ -178,7 +166,8 @@ export class OpenWork {
   }
 
   async #close(timeoutMs: number): Promise<CloseReport> {
-    for (const stop of this.#stops) stop.abort(new CrossBorderError("the flow was closed", { code: "flow_closed" }));
+    const reason = new CrossBorderError("the flow was closed", { code: "flow_closed" });
+    for (const stop of this.#pending.values()) stop.abort(reason);
     // What is given up still has to be stored.
     const storeMs = Math.min(1000, timeoutMs / 5);
     await this.#ended(timeoutMs - storeMs);
@@ -191,7 +180,7 @@ export class OpenWork {
   #ended(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = clock.setTimer(resolve, ms);
-      void Promise.allSettled(this.#pending).then(() => {
+      void Promise.allSettled(this.#pending.keys()).then(() => {
         clock.clearTimer(timer);
         resolve();
       });

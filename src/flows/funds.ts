@@ -1,10 +1,16 @@
 import type { ApiClient, CallInput } from "../api/api-client.js";
-import type { RequestOptions } from "../api/request-options.js";
+import { parseRequestOptions, type RequestOptions } from "../api/request-options.js";
 import { describeValue } from "../core/describe.js";
-import { CrossBorderError, type FundsTaken, InvalidArgumentError } from "../core/errors.js";
+import { AbortedError, CrossBorderError, type FundsTaken, InvalidArgumentError, traceFrom } from "../core/errors.js";
 import { isPlainObject } from "../core/parse.js";
-import { type PaymentIntent, type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
-import { type PaymentRequest, payments } from "../resources/payments.js";
+import type { Part } from "../events/reporter.js";
+import {
+  type PaymentIntent,
+  type PaymentIntentRequest,
+  PaymentIntents,
+  paymentIntents,
+} from "../resources/payment-intents.js";
+import { isSettledBadly, type Payment, type PaymentRequest, payments } from "../resources/payments.js";
 import { isSameField } from "./core/match.js";
 import type { Funds } from "./core/state.js";
 import type { FlowRefusal } from "./outcome.js";
@@ -44,7 +50,7 @@ export type ReleaseFundsByKey = (context: {
  * @param advice ends the message: what to do if the money was taken anyway.
  * @throws {InvalidArgumentError} that says what was returned, but not its value.
  */
-export function readFundsTaken(returned: unknown, advice: string): FundsTaken | null {
+function readFundsTaken(returned: unknown, advice: string): FundsTaken | null {
   if (returned === null) return null;
   const isObject = typeof returned === "object";
   const id: unknown = isObject ? Reflect.get(returned, "senderGatewayTransactionId") : undefined;
@@ -113,18 +119,15 @@ export async function assertPayable(
   options: RequestOptions | undefined,
 ): Promise<void> {
   const input = paymentInput(intent, "to be taken");
-  assertAnswers(intent, request);
-  await client.check(payments.create, [], input, options);
-}
-
-function assertAnswers(intent: PaymentIntent, request: PaymentIntentRequest): void {
-  const { name: operation } = paymentIntents.create;
   const differing = repeated.filter((field) => !isSameField(field, intent[field], request[field]));
-  if (differing.length === 0) return;
-  throw new CrossBorderError(
-    `${operation}: the service responded with the intent of another request, which differs in ${differing.join(", ")}; no money was taken and nothing was paid`,
-    { code: "intent_mismatch", operation },
-  );
+  if (differing.length > 0) {
+    const { name: operation } = paymentIntents.create;
+    throw new CrossBorderError(
+      `${operation}: the service responded with the intent of another request, which differs in ${differing.join(", ")}; no money was taken and nothing was paid`,
+      { code: "intent_mismatch", operation },
+    );
+  }
+  await client.check(payments.create, [], input, options);
 }
 
 /** A copy, so that it doesn't matter what becomes of the caller's object. What isn't an object is refused later. */
@@ -154,4 +157,89 @@ export function paymentFromIntent(intent: PaymentIntent, senderGatewayTransactio
 /** The same for a call: all unknown fields of an intent are the service's own. */
 export function paymentInput(intent: PaymentIntent, senderGatewayTransactionId: string): CallInput<PaymentRequest> {
   return { body: paymentFromIntent(intent, senderGatewayTransactionId), isFromService: true };
+}
+
+/**
+ * Shows the intent to the sender and takes the money from the sender's account; returns `null` when the sender declines.
+ *
+ * The intent is a copy: changes to it have no effect. Called at most once in a call of `pay`. What it throws is thrown to the caller
+ * of `pay` as it is, and no payment is made.
+ */
+export type TakeFunds = (
+  intent: PaymentIntent,
+  context: { readonly signal: AbortSignal | undefined },
+) => Promise<FundsTaken | null> | FundsTaken | null;
+
+/** `paid` means recorded: the service has made the payment's record. */
+export type PayOutcome =
+  | {
+      readonly status: "paid";
+      readonly intent: PaymentIntent;
+      readonly payment: Payment;
+      /** Set if a status of the payment says `error` or `reverted`. What that means for the money is for the bank to decide. */
+      readonly isSettledBadly?: true;
+    }
+  | { readonly status: "declined"; readonly intent: PaymentIntent };
+
+/** The two steps of a payment in order, as one part of the work. See `CrossBorderClient.pay`. */
+export async function pay(
+  client: ApiClient,
+  request: PaymentIntentRequest,
+  takeFunds: TakeFunds,
+  options: RequestOptions | undefined,
+): Promise<PayOutcome> {
+  try {
+    // Changes that the caller makes to these objects during the call have no effect.
+    const asked = ownRequest(request);
+    const kept = parseRequestOptions(paymentIntents.create, options);
+    return await client.reporter.follow(payPart, async ({ note }) => {
+      const outcome = await payInSteps(client, asked, takeFunds, kept);
+      note({ "cross_border.outcome": outcome.status });
+      return outcome;
+    });
+  } catch (error) {
+    throw traceFrom(error);
+  }
+}
+
+const payPart = (): Part => ({ name: "pay", kind: "internal", attributes: { "cross_border.operation": "pay" } });
+
+async function payInSteps(
+  client: ApiClient,
+  request: PaymentIntentRequest,
+  takeFunds: TakeFunds,
+  options: RequestOptions | undefined,
+): Promise<PayOutcome> {
+  if (typeof takeFunds !== "function") {
+    throw new InvalidArgumentError("pay: takeFunds must be a function of the intent");
+  }
+  // Whatever would keep the second step from being made is found before the sender's money is touched.
+  client.assertCallable(payments.create);
+  const intent = await new PaymentIntents(client).create(request, options);
+  await assertPayable(client, request, intent, options);
+  const signal = options?.signal;
+  if (signal?.aborted) {
+    throw new AbortedError("pay: the caller's signal ended the call before the money was taken", { operation: "pay" });
+  }
+  const returned: unknown = await takeFunds(structuredClone(intent), { signal });
+  const funds = readFundsTaken(returned, "if the sender's money was taken, give it back");
+  if (funds === null) return { status: "declined", intent };
+  const payment = await createPayment(client, intent, funds, options);
+  return { status: "paid", intent, payment, ...(isSettledBadly(payment) && { isSettledBadly: true }) };
+}
+
+async function createPayment(
+  client: ApiClient,
+  intent: PaymentIntent,
+  { senderGatewayTransactionId }: FundsTaken,
+  options: RequestOptions | undefined,
+): Promise<Payment> {
+  try {
+    // Now that the money is taken, only the deadline ends the call, and the caller's signal no longer does.
+    const { signal: _, ...rest } = options ?? {};
+    return await client.call(payments.create, [], paymentInput(intent, senderGatewayTransactionId), rest);
+  } catch (error) {
+    if (error instanceof CrossBorderError) error.funds = { intentId: intent.id, senderGatewayTransactionId };
+    throw error;
+  }
 }

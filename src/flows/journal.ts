@@ -1,5 +1,6 @@
 import { clock } from "../core/clock.js";
 import { CrossBorderError, InvalidArgumentError } from "../core/errors.js";
+import type { JournalEvent } from "../events/events.js";
 import type { Reporter } from "../events/reporter.js";
 
 /** Whose flow it is: flows of another service or gateway are neither run nor recovered, even over the same journal. */
@@ -14,6 +15,10 @@ export interface FlowScope {
 export interface ScopeFilter {
   readonly service: string;
   readonly gateway?: string | undefined;
+}
+
+export function isIn({ service, gateway }: ScopeFilter, scope: FlowScope): boolean {
+  return scope.service === service && (gateway ?? scope.gateway) === scope.gateway;
 }
 
 /** One ownership of a flow. Epochs repeat if a journal is restored from a backup; the nonce doesn't. */
@@ -197,15 +202,11 @@ const longestKey = 1024;
 /** @throws {InvalidArgumentError} for a text that can't be a flow's key. */
 export function assertFlowKey(key: unknown): asserts key is string {
   // Journals store keys as text: a key that UTF-8 can't hold, or that PostgreSQL refuses, must not become another key.
-  if (typeof key === "string" && key !== "" && !/[\0\p{Cs}]/u.test(key) && isShort(key)) return;
+  if (typeof key === "string" && key !== "" && !/[\0\p{Cs}]/u.test(key) && utf8.encode(key).length <= longestKey)
+    return;
   throw new InvalidArgumentError(
     `the key of a flow must be a well-formed string of 1 to ${longestKey} bytes of UTF-8, without U+0000`,
   );
-}
-
-function isShort(key: string): boolean {
-  // No UTF-16 code unit takes more than three bytes.
-  return key.length * 3 <= longestKey || utf8.encode(key).length <= longestKey;
 }
 
 const utf8 = new TextEncoder();
@@ -224,24 +225,21 @@ export function compareKeys(one: string, other: string): number {
 }
 
 /** The journal, which reports how long it takes for each thing that it is asked for, if anybody wants to know. */
-export function timedJournal(journal: Journal, methods: readonly (keyof Journal)[], reporter: Reporter): Journal {
+export function timedJournal(journal: Journal, reporter: Reporter): Journal {
   if (!reporter.wants("journal")) return journal;
-  const timed = methods.map((operation) => [
-    operation,
-    async (...given: readonly unknown[]): Promise<unknown> => {
+  const timed =
+    (_: Journal, operation: string) =>
+    async (...given: readonly unknown[]) => {
       const startedAtMs = clock.monotonicMs();
-      const durationMs = (): number => clock.monotonicMs() - startedAtMs;
+      let failed: Pick<JournalEvent, "code"> = {};
       try {
-        const result: unknown = await Reflect.apply(Reflect.get(journal, operation), journal, given);
-        reporter.emit("journal", { operation, durationMs: durationMs() });
-        return result;
+        return await Reflect.apply(Reflect.get(journal, operation), journal, given);
       } catch (error) {
-        const code = error instanceof CrossBorderError ? error.code : "_OTHER";
-        reporter.emit("journal", { operation, durationMs: durationMs(), code });
+        failed = { code: error instanceof CrossBorderError ? error.code : "_OTHER" };
         throw error;
+      } finally {
+        reporter.emit("journal", { operation, durationMs: clock.monotonicMs() - startedAtMs, ...failed });
       }
-    },
-  ]);
-  // Every method that a flow calls is in the table.
-  return Object.fromEntries(timed) as Journal;
+    };
+  return new Proxy(journal, { get: timed });
 }

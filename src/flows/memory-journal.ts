@@ -5,6 +5,7 @@ import {
   compareKeys,
   type FlowScope,
   finalPhases,
+  isIn,
   type Journal,
   type JournalEntry,
   type JournalList,
@@ -75,7 +76,7 @@ export class MemoryJournal implements Journal {
   }
 
   async acquireAbandoned(scope: ScopeFilter, lease: LeaseRequest, after: string | undefined) {
-    const [first] = this.#after(after, (flow) => isIn(scope, flow) && isOpen(flow) && this.#isFree(flow));
+    const [first] = this.#after(after, (flow) => isIn(scope, flow.scope) && isOpen(flow) && this.#isFree(flow));
     return first && this.#lend(first, lease);
   }
 
@@ -113,7 +114,7 @@ export class MemoryJournal implements Journal {
   }
 
   async list({ scope, phase, after, limit, counts = false }: JournalQuery): Promise<JournalList> {
-    const found = this.#after(after, (flow) => isIn(scope, flow) && (phase ?? flow.phase) === flow.phase);
+    const found = this.#after(after, (flow) => isIn(scope, flow.scope) && (phase ?? flow.phase) === flow.phase);
     return { entries: found.slice(0, limit).map((flow) => this.#toEntry(flow)), counts: counts ? this.#counts() : [] };
   }
 
@@ -215,8 +216,4 @@ function isOpen({ settled, phase }: Stored): boolean {
 
 function isFinal({ phase }: Stored): boolean {
   return (finalPhases as readonly string[]).includes(phase);
-}
-
-function isIn({ service, gateway }: ScopeFilter, { scope }: Stored): boolean {
-  return scope.service === service && (gateway ?? scope.gateway) === scope.gateway;
 }

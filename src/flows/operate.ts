@@ -87,15 +87,8 @@ export function readResolution(
   const { payment, withoutProof, why } = read;
   if (payment !== undefined && action !== "found") throw refuse(`payment is for "found" only, not for "${action}"`);
   if (withoutProof && action === "found") throw refuse('withoutProof is for "release" and "resend" only');
-  const decision = {
-    action,
-    by: read.by.trim(),
-    why,
-    atMs: clock.wallMs(),
-    ...(payment && { payment: structuredClone(payment) }),
-    ...(withoutProof && { withoutProof }),
-  };
-  return { decision, revision: read.revision };
+  const proof = payment ? { payment: structuredClone(payment) } : withoutProof && { withoutProof };
+  return { decision: { action, by: read.by.trim(), why, atMs: clock.wallMs(), ...proof }, revision: read.revision };
 }
 
 /** @throws {InvalidArgumentError} that names what is missing or wrong. */

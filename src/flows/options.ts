@@ -15,9 +15,8 @@ import {
 import type { FlowEvents, FlowPhase } from "../events/events.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 import { allPhases, type FlowCipher } from "./codec.js";
-import type { ReleaseFundsByKey, TakeFundsByKey } from "./funds.js";
+import type { PayOutcome, ReleaseFundsByKey, TakeFunds, TakeFundsByKey } from "./funds.js";
 import type { Journal } from "./journal.js";
-import type { PayOutcome, TakeFunds } from "./pay.js";
 
 /**
  * The client that a `PaymentFlow` works with: a `CrossBorderClient`, whether it was imported or required.
@@ -133,7 +132,7 @@ const maxListedWithinMs = 7 * 86_400_000;
 const milliseconds = { accepts: isWholeFrom(0, maxMs), wanted: "a whole number of milliseconds, 0 or more" };
 const hasMethods = (value: unknown, ...names: readonly string[]) =>
   names.every((name) => typeof Reflect.get(Object(value), name) === "function");
-export const journalMethods = [
+const journalMethods = [
   "begin",
   "read",
   "acquire",
@@ -152,11 +151,6 @@ const objectOf =
     isPlainObject(given) &&
     Object.entries(given).every(([name, value]) => value === undefined || checks[name as keyof T]?.(value) === true);
 
-const areFacts = objectOf<ServiceFacts>({
-  singleUseIntents: isBoolean,
-  tokensFollowTime: isBoolean,
-  listedWithinMs: isWholeFrom(1, maxListedWithinMs),
-});
 const isBreaker = objectOf<CircuitBreakerOptions>({ opensAfter: isPositiveInteger, pauseMs: isWholeFrom(1, maxMs) });
 const areDecisions = objectOf<DecisionOptions>({ people: isWholeFrom(1, 2) });
 
@@ -235,7 +229,11 @@ export const flowOptions = {
     documentation: "how far this machine's clock and the service's can be apart",
   },
   facts: {
-    accepts: areFacts,
+    accepts: objectOf<ServiceFacts>({
+      singleUseIntents: isBoolean,
+      tokensFollowTime: isBoolean,
+      listedWithinMs: isWholeFrom(1, maxListedWithinMs),
+    }),
     wanted: "an object such as { singleUseIntents: true, listedWithinMs: 60_000 }; listedWithinMs is at most 7 days",
     default: {},
     documentedDefault: "nothing",

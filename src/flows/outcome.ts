@@ -1,11 +1,29 @@
+import { failedStatuses } from "../api/fields.js";
+import { clock } from "../core/clock.js";
 import { describeThrown } from "../core/describe.js";
-import { CrossBorderError, type SentRequest } from "../core/errors.js";
+import { CrossBorderError, type ErrorCode, InvalidArgumentError, type SentRequest } from "../core/errors.js";
 import { hide } from "../core/redact.js";
-import type { FlowPhase } from "../events/events.js";
+import type { FlowEvent, FlowPhase } from "../events/events.js";
+import type { Reporter } from "../events/reporter.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
-import type { Payment } from "../resources/payments.js";
-import { heldReason } from "./core/reasons.js";
-import type { Action, Decision, Fact, Held, HeldReason, Outcome, Paid, Refusal, Rejected } from "./core/state.js";
+import { isSettledBadly, type Payment, payments } from "../resources/payments.js";
+import { heldReason, openReason, refusals } from "./core/reasons.js";
+import type {
+  Action,
+  Decision,
+  Fact,
+  Failure,
+  Flow,
+  Held,
+  HeldReason,
+  Outcome,
+  Paid,
+  Refusal,
+  Resolution,
+  Result,
+  Words,
+} from "./core/state.js";
+import { known, wordsIn } from "./core/steps.js";
 
 export type { HeldReason } from "./core/state.js";
 
@@ -108,69 +126,38 @@ export interface FlowRefusal {
 /** @param revision of the stored state. */
 export function toOutcome(key: string, flow: Outcome, revision: number): FlowOutcome {
   switch (flow.phase) {
-    case "paid":
-      return toPaid(key, flow);
-    case "declined":
-      return {
-        status: "declined",
-        key,
-        intent: flow.intent,
-        ...(flow.reason !== undefined && { reason: flow.reason }),
-      };
-    case "rejected":
-      return toRejected(key, flow);
-    case "held":
-      return toHeld(key, flow, revision);
+    case "paid": {
+      const { phase: status, intent, payment } = flow;
+      const badly = isSettledBadly(payment) ? { isSettledBadly: true as const } : undefined;
+      return { status, ...settledOf(key, flow), intent, payment, ...badly };
+    }
+    case "declined": {
+      const { phase: status, intent, reason } = flow;
+      return { status, key, intent, ...known({ reason }) };
+    }
+    case "rejected": {
+      const { phase: status, intent, signed } = flow;
+      const senderGatewayTransactionId = signed?.senderGatewayTransactionId;
+      const refusal = toRefusal(flow.refusal);
+      return { status, ...settledOf(key, flow), refusal, ...known({ intent, senderGatewayTransactionId }) };
+    }
+    case "held": {
+      const { phase: status, intent, signed, why, match, proposal } = flow;
+      const { senderGatewayTransactionId, ...claim } = signed;
+      const stored = { revision, intent, senderGatewayTransactionId, why, reason: heldReason(flow), claim };
+      return { status, ...settledOf(key, flow), ...stored, ...known({ match, proposal }) };
+    }
   }
 }
 
-function toPaid(key: string, flow: Paid): PaidFlow {
-  const { intent, payment, isSettledBadly } = flow;
-  return { status: "paid", key, intent, payment, ...(isSettledBadly && { isSettledBadly }), ...settledOf(flow) };
-}
-
-function toRejected(key: string, flow: Rejected): RejectedFlow {
-  const { intent, signed } = flow;
-  return {
-    status: "rejected",
-    key,
-    refusal: toRefusal(flow.refusal),
-    ...(intent && { intent }),
-    ...(signed && { senderGatewayTransactionId: signed.senderGatewayTransactionId }),
-    ...settledOf(flow),
-  };
-}
-
-export function toHeld(key: string, flow: Held, revision: number): HeldFlow {
-  const { intent, signed, why, match, proposal } = flow;
-  const { senderGatewayTransactionId, ...claim } = signed;
-  return {
-    status: "held",
-    key,
-    revision,
-    intent,
-    senderGatewayTransactionId,
-    why,
-    reason: heldReason(flow),
-    claim,
-    ...(match && { match }),
-    ...(proposal && { proposal }),
-    ...settledOf(flow),
-  };
-}
-
-function settledOf({ decisions = [], reliedOn }: Pick<Paid, "decisions" | "reliedOn">): Omit<Settled, "key"> {
-  return { decisions, ...(reliedOn && { reliedOn }) };
+function settledOf(key: string, { decisions = [], reliedOn }: Pick<Paid, "decisions" | "reliedOn">): Settled {
+  return { key, decisions, ...known({ reliedOn }) };
 }
 
 export function toRefusal({ by, status, code, message }: Refusal): FlowRefusal {
   if (by === "operator") return { by, why: message };
-  return {
-    by,
-    ...(status !== undefined && { status }),
-    ...(code !== `http_${status}` && { serviceCode: code }),
-    ...(message !== "" && { serviceMessage: message }),
-  };
+  const serviceCode = code === `http_${status}` ? undefined : code;
+  return { by, ...known({ status, serviceCode, serviceMessage: message || undefined }) };
 }
 
 /**
@@ -201,8 +188,7 @@ export class FlowPausedError extends CrossBorderError {
     const { phase, cause, retryAtMs, request } = details;
     super(describe(key, phase, cause), { code: "flow_paused", effect: "possible", cause });
     this.key = key;
-    if (phase !== undefined) this.phase = phase;
-    if (retryAtMs !== undefined) this.retryAtMs = retryAtMs;
+    Object.assign(this, known({ phase, retryAtMs }));
     // It holds account numbers.
     if (request !== undefined) hide(this, "request", request);
   }
@@ -223,4 +209,148 @@ function nameOf(cause: unknown): string {
   const { name, code } = cause instanceof CrossBorderError ? cause : describeThrown(cause);
   const { operation } = cause instanceof CrossBorderError ? cause : {};
   return [operation, name, code].filter((part) => part !== undefined).join(" ");
+}
+
+/** What became of a call. */
+export interface Driven {
+  readonly result: Result;
+  /** The newest state that the call has seen or stored. */
+  readonly flow: Flow | undefined;
+  readonly revision: number;
+  /** Of a quote. */
+  readonly expiresAtMs: number;
+}
+
+/** What a `PaymentFlow` is asked to do for a key. */
+export type FlowOperation =
+  | "run"
+  | "quote"
+  | "confirm"
+  | "cancel"
+  | "resolve"
+  | "propose"
+  | "approve"
+  | "refuse"
+  | "recover"
+  | "work"
+  | "recheck";
+
+/** Does all that one method does for one key, as one part of the work: whatever it calls and signs is a part of that. */
+export function follow<R extends { readonly status: string } | undefined>(
+  reporter: Reporter,
+  operation: FlowOperation,
+  key: string,
+  work: () => Promise<R>,
+): Promise<R> {
+  const attributes = { "cross_border.operation": `flow.${operation}`, "cross_border.flow.key": key };
+  const part = () => ({ name: "flow", kind: "internal" as const, attributes });
+  return reporter.follow(part, async ({ note }) => {
+    const result = await work();
+    if (result !== undefined) note({ "cross_border.flow.to": result.status });
+    return result;
+  });
+}
+
+/**
+ * What a call gives to its caller; `undefined` if there was nothing to do.
+ *
+ * @throws {FlowPausedError} if the flow stopped without an outcome; whatever kept the call from beginning anything.
+ */
+export function toResult(
+  operation: FlowOperation,
+  key: string,
+  { result, flow, revision, expiresAtMs }: Driven,
+): FlowOutcome | QuotedFlow | undefined {
+  if ("outcome" in result) return toOutcome(key, result.outcome, revision);
+  if ("quoted" in result) return { status: "quoted", key, intent: result.quoted.intent, expiresAtMs };
+  if ("paused" in result) throw toPaused(key, result.paused, flow);
+  if ("nothing" in result) return undefined;
+  // An error that is the client's own stays as it is.
+  const { code, effect, cause } = result.thrown;
+  const message = `${operation} failed for key ${JSON.stringify(key)}: ${textOf(code, undefined)}`;
+  throw cause ?? new InvalidArgumentError(message, { code: knownCode(code), effect });
+}
+
+function toPaused(key: string, { code, cause, retryAtMs }: Failure, flow: Flow | undefined): FlowPausedError {
+  const signed = flow !== undefined && "signed" in flow ? flow.signed : undefined;
+  return new FlowPausedError(key, {
+    phase: flow?.phase,
+    cause: cause ?? new CrossBorderError(textOf(code, flow), { code: knownCode(code), effect: "possible" }),
+    retryAtMs,
+    request: signed && { path: signed.path, body: signed.body, signature: signed.signature },
+  });
+}
+
+function knownCode(code: string): ErrorCode {
+  return Object.hasOwn(refusals, code) ? (code as keyof typeof refusals) : "unexpected_failure";
+}
+
+/** What a flow waits for says more than the code. */
+function textOf(code: string, flow: Flow | undefined): string {
+  const reason = flow?.phase === "funds-requested" ? openReason(flow) : undefined;
+  return reason ?? (refusals as Readonly<Record<string, string>>)[code] ?? code;
+}
+
+/** Reports what becomes of a flow in one call. */
+export class FlowSteps {
+  readonly #reporter: Reporter;
+  readonly #key: string;
+  #sinceMs = clock.monotonicMs();
+
+  constructor(reporter: Reporter, key: string) {
+    this.#reporter = reporter;
+    this.#key = key;
+  }
+
+  stored(from: Flow | undefined, to: Flow): void {
+    const isOpen = to.phase === "held" || to.phase === "unknown";
+    const words = wordsIn(to);
+    this.#emit({ from: from?.phase, to: to.phase, ...(isOpen && { effect: "possible" }), ...(words && shown(words)) });
+    if (to.phase !== "paid" || from?.phase === "claimed") return;
+    // Rule 5: a payment that is recorded, and failed. The client itself reports what responds to a claim.
+    const { name: operation, record } = payments.create;
+    for (const field of failedStatuses(record, to.payment)) {
+      const found = String(Reflect.get(to.payment, field));
+      this.#reporter.emit("mismatch", { operation, field, expected: "pending or processed", found });
+    }
+  }
+
+  failed(flow: Flow | undefined, { cause }: Failure): void {
+    // Without a flow nothing was begun.
+    if (flow === undefined) return;
+    const code = cause instanceof CrossBorderError ? cause.code : undefined;
+    this.#emit({ from: flow.phase, to: flow.phase, effect: "possible", ...known({ code }) });
+  }
+
+  decided(held: Held, to: Flow, resolution: Resolution): void {
+    const { step } = resolution;
+    const carriedOut = "decisions" in to ? to.decisions?.at(-1) : undefined;
+    const decision = step === "propose" ? resolution.decision : step === "refuse" ? held.proposal : carriedOut;
+    if (decision === undefined) return;
+    const { action, why, withoutProof, approvedBy, by: proposer } = decision;
+    const by = step === "refuse" ? resolution.by : (approvedBy ?? proposer);
+    const told = { key: this.#key, step: stepNames[step], action, by, why, atMs: clock.wallMs() };
+    const proposedBy = by === proposer ? undefined : proposer;
+    this.#reporter.emit("decision", { ...told, ...known({ proposedBy, withoutProof }) });
+  }
+
+  #emit(event: Omit<FlowEvent, "key" | "durationMs">): void {
+    const nowMs = clock.monotonicMs();
+    const durationMs = nowMs - this.#sinceMs;
+    this.#sinceMs = nowMs;
+    if (this.#reporter.wants("flow")) this.#reporter.emit("flow", { key: this.#key, ...event, durationMs });
+  }
+}
+
+const stepNames = { decide: "decided", propose: "proposed", approve: "approved", refuse: "refused" } as const;
+
+/** What the service said. */
+function shown({ status, code }: Words): Pick<FlowEvent, "status" | "serviceCode"> {
+  if (status === undefined) return {};
+  return { status, ...(isCode(code) && code !== `http_${status}` && { serviceCode: code }) };
+}
+
+/** A text that doesn't look like a code may be a sentence with a name or an account in it. */
+function isCode(text: string): boolean {
+  return /^(?!.*\d{5})[a-z][\w.-]{0,63}$/i.test(text);
 }

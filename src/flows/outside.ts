@@ -1,17 +1,16 @@
 import { clock, type Timestamp } from "../core/clock.js";
-import { onAbort } from "../core/deadline.js";
 import { AbortedError, ApiError, CrossBorderError, InvalidArgumentError } from "../core/errors.js";
 import { maxRetryAfterMs } from "../core/retry.js";
-import { newestFirst, type ReadingEnd } from "../paging/newest-first.js";
+import { type NewestFirstOptions, newestFirst, type ReadingEnd } from "../paging/newest-first.js";
 import { type PaymentIntentRequest, PaymentIntents } from "../resources/payment-intents.js";
 import { payments } from "../resources/payments.js";
 import type { FlowContext } from "./context.js";
 import { isAnother, matchPayment } from "./core/match.js";
 import type {
-  Event,
   Failure,
   Funds,
   FundsRequested,
+  Happened,
   Listed,
   Refusal,
   Refused,
@@ -24,10 +23,6 @@ import type {
 import { type FlowCall, WaitTooLong } from "./flow-call.js";
 import { assertPayable, paymentInput, readFlowFunds } from "./funds.js";
 import { toRefusal } from "./outcome.js";
-
-type WithoutTime<E> = E extends unknown ? Omit<E, "nowMs"> : never;
-/** What the core is told, before the time is added. */
-export type Happened = WithoutTime<Event>;
 
 /** What a flow asks of the bank and of the service. */
 export class Outside {
@@ -89,14 +84,10 @@ export class Outside {
   /** The only place that sends a payment: once, and not after the lease. */
   async send(signed: Signed, sendBy: Timestamp): Promise<Response> {
     const { client, circuitBreaker, openWork } = this.#context;
-    // What was sent isn't given up because its caller stopped waiting.
-    const end = new AbortController();
-    const abandoned = openWork.abandon.signal;
-    const stopListening = onAbort(abandoned, () => end.abort());
-    if (abandoned.aborted) end.abort();
     let response: Response;
     try {
-      const options = { headers: this.#call.requestOptions.headers, maxRetries: 0, signal: end.signal };
+      // What was sent isn't given up because its caller stopped waiting.
+      const options = { headers: this.#call.requestOptions.headers, maxRetries: 0, signal: openWork.abandon.signal };
       // The transport looks at both clocks again, right before it writes the first byte.
       const payment = await client.send(payments.create, signed, sendBy, options);
       response = isAnother(signed, payment)
@@ -104,8 +95,6 @@ export class Outside {
         : { is: "paid", payment };
     } catch (error) {
       response = toResponse(error);
-    } finally {
-      stopListening();
     }
     if (response.is !== "notSent") circuitBreaker?.note(response.is === "unknown");
     return response;
@@ -114,13 +103,9 @@ export class Outside {
   /** The search that follows a refusal isn't given up: what the service said of the payment still has to be stored. */
   async search({ signed }: Sent, since: number, isAfterRefusal: boolean): Promise<Happened> {
     const { headers, signal } = this.#call.requestOptions;
+    const options = { since, headers, signal: isAfterRefusal ? undefined : signal };
     try {
-      const result = await searchForPayment(this.#context, signed, {
-        since,
-        headers,
-        signal: isAfterRefusal ? undefined : signal,
-      });
-      return { is: "searched", result };
+      return { is: "searched", result: await searchForPayment(this.#context, signed, options) };
     } catch (error) {
       if (!isAfterRefusal) throw error;
       return { is: "searched", result: { is: "unreadable" } };
@@ -131,23 +116,17 @@ export class Outside {
 /** A search that reads by token ends after so many payments. */
 const maxRecords = 10_000;
 
-export interface SearchOptions {
-  /** Payments that were created before this time don't count. Milliseconds since 1970. */
-  readonly since: number;
-  readonly signal: AbortSignal | undefined;
-  readonly headers: Readonly<Record<string, string>> | undefined;
-}
-
 /**
  * Searches the list of payments for the payment of a claim, newest first. A record that could be the payment ends the search only if
  * no later page shows the payment itself.
  *
+ * @param options payments that were created before `since`, in milliseconds since 1970, don't count.
  * @throws {AbortedError} when the signal aborts; {InvalidArgumentError} if the client is closed.
  */
 export async function searchForPayment(
   { client, clockSkewMs, tokensFollowTime }: Pick<FlowContext, "client" | "clockSkewMs" | "tokensFollowTime">,
   signed: Signed,
-  options: SearchOptions,
+  options: Pick<NewestFirstOptions, "since" | "signal" | "headers">,
 ): Promise<SearchResult> {
   const matches = matchPayment(signed);
   const reading = newestFirst(client, payments.list, { ...options, clockSkewMs, tokensFollowTime, maxRecords });
@@ -175,35 +154,32 @@ function resultOf(end: ReadingEnd): SearchResult {
 
 export function toFailure(error: unknown): Failure {
   const code = error instanceof CrossBorderError ? error.code : "unexpected_failure";
-  const waits = error instanceof WaitTooLong ? { retryAtMs: error.retryAtMs } : undefined;
-  return { code, effect: "possible", cause: error, ...waits };
+  const retryAtMs = error instanceof WaitTooLong ? error.retryAtMs : undefined;
+  return { code, effect: "possible", cause: error, retryAtMs };
 }
 
 /** What an error of the send says of the claim. */
-export function toResponse(error: unknown): Response {
+function toResponse(error: unknown): Response {
   const refusal = toServiceRefusal(error);
+  const said = wordsOf(error);
   if (refusal === undefined) {
-    if (error instanceof CrossBorderError && error.effect === "none") {
-      return { is: "notSent", failure: toFailure(error) };
-    }
-    return { is: "unknown", said: wordsOf(error) };
+    const isNotSent = error instanceof CrossBorderError && error.effect === "none";
+    return isNotSent ? { is: "notSent", failure: toFailure(error) } : { is: "unknown", said };
   }
   if (!isPassing(refusal)) return { is: "refused", refusal };
-  const { by: _, ...said } = refusal;
-  const retryAfterMs = error instanceof ApiError ? error.retryAfterMs : undefined;
+  const { retryAfterMs } = error as ApiError;
   const retryAtMs = retryAfterMs === undefined ? undefined : clock.wallMs() + Math.min(retryAfterMs, maxRetryAfterMs);
-  const is = refusal.status === 401 ? "unauthorized" : "throttled";
-  return { is, said, ...(retryAtMs !== undefined && { retryAtMs }) };
+  return { is: refusal.status === 401 ? "unauthorized" : "throttled", said, retryAtMs };
 }
 
 /** The service's own refusal, in a response that says that nothing was done; `undefined` for any other failure. */
-export function toServiceRefusal(error: unknown): (Refusal & { readonly by: "service" }) | undefined {
+function toServiceRefusal(error: unknown): (Refusal & { readonly by: "service" }) | undefined {
   if (!(error instanceof ApiError) || error.effect !== "none" || error.status < 400 || error.status >= 500) return;
   return { by: "service", ...wordsOf(error) };
 }
 
 /** Whether the same request can succeed later: a token that isn't valid says nothing about it, nor do too many requests. */
-export function isPassing({ status }: Words): boolean {
+function isPassing({ status }: Words): boolean {
   return status === 401 || status === 429;
 }
 
@@ -214,5 +190,5 @@ function wordsOf(error: unknown): Words {
   }
   if (!(error instanceof CrossBorderError)) return { code: "unexpected_failure", message: "" };
   const status: unknown = Reflect.get(error, "status");
-  return { ...(typeof status === "number" && { status }), code: error.code, message: "" };
+  return { status: typeof status === "number" ? status : undefined, code: error.code, message: "" };
 }

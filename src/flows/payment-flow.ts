@@ -24,8 +24,16 @@ import {
   type WorkOptions,
   workOptions,
 } from "./options.js";
-import type { DeclinedFlow, FlowOutcome, HeldFlow, QuotedFlow, ResolveAction } from "./outcome.js";
-import { type FlowOperation, follow, toResult } from "./reports.js";
+import {
+  type DeclinedFlow,
+  type FlowOperation,
+  type FlowOutcome,
+  follow,
+  type HeldFlow,
+  type QuotedFlow,
+  type ResolveAction,
+  toResult,
+} from "./outcome.js";
 import {
   countFlows,
   type FlowCounts,
@@ -68,7 +76,7 @@ export class PaymentFlow {
   async quote(key: string, request: PaymentIntentRequest, options: RunOptions = {}): Promise<QuotedFlow> {
     const read = readOptions("quote", runOptions, options);
     const asked = await this.#readRequest(key, request, read);
-    return expect(await this.#call("quote", key, { kind: "quote", request: asked }, read), "quoted");
+    return this.#call("quote", key, { kind: "quote", request: asked }, read);
   }
 
   /**
@@ -84,7 +92,6 @@ export class PaymentFlow {
     confirmed: { readonly intentId: string },
     options: PatientOptions = {},
   ): Promise<FlowOutcome> {
-    assertFlowKey(key);
     const intentId: unknown = Reflect.get(Object(confirmed), "intentId");
     if (typeof intentId !== "string" || intentId === "") {
       throw new InvalidArgumentError(
@@ -100,12 +107,10 @@ export class PaymentFlow {
    * @throws {InvalidArgumentError} `flow_confirmed` if the money may have been taken; `flow_unknown`.
    */
   async cancel(key: string, reason?: string): Promise<DeclinedFlow> {
-    assertFlowKey(key);
     if (reason !== undefined && typeof reason !== "string") {
       throw new InvalidArgumentError(`cancel: the reason must be a string; got ${describeValue(reason)}`);
     }
-    const call: Call = { kind: "cancel", ...(reason !== undefined && { reason }) };
-    return expect(await this.#call("cancel", key, call, {}), "declined");
+    return this.#call("cancel", key, { kind: "cancel", reason });
   }
 
   /**
@@ -208,15 +213,13 @@ export class PaymentFlow {
     resolution: FlowResolution,
     options: PatientOptions = {},
   ): Promise<FlowOutcome> {
-    assertFlowKey(key);
     const { decision, revision } = readResolution("resolve", action, resolution);
     if (this.people === 2) {
       throw new InvalidArgumentError("resolve: decisions take two people: one calls propose, and another approve", {
         code: "flow_approval_needed",
       });
     }
-    const decide = { step: "decide", decision, ...(revision !== undefined && { revision }) } as const;
-    return this.#outcome("resolve", key, { kind: "resolve", ...decide }, options);
+    return this.#outcome("resolve", key, { kind: "resolve", step: "decide", decision, revision }, options);
   }
 
   /**
@@ -227,9 +230,7 @@ export class PaymentFlow {
    * @throws {FlowPausedError} if something else stops it.
    */
   async propose(key: string, action: ResolveAction, proposal: FlowResolution): Promise<HeldFlow> {
-    assertFlowKey(key);
-    const step = readProposal(action, proposal);
-    return expect(await this.#call("propose", key, { kind: "resolve", ...step }, {}), "held");
+    return this.#call("propose", key, { kind: "resolve", ...readProposal(action, proposal) });
   }
 
   /**
@@ -239,7 +240,6 @@ export class PaymentFlow {
    * @throws {FlowPausedError} if something else stops it: the flow is as before, or continues as was decided.
    */
   async approve(key: string, approval: FlowApproval, options: PatientOptions = {}): Promise<FlowOutcome> {
-    assertFlowKey(key);
     return this.#outcome("approve", key, { kind: "resolve", ...readApproval("approve", approval) }, options);
   }
 
@@ -250,9 +250,7 @@ export class PaymentFlow {
    * @throws {FlowPausedError} if something else stops it.
    */
   async refuse(key: string, refusal: FlowApproval): Promise<HeldFlow> {
-    assertFlowKey(key);
-    const step = readApproval("refuse", refusal);
-    return expect(await this.#call("refuse", key, { kind: "resolve", ...step }, {}), "held");
+    return this.#call("refuse", key, { kind: "resolve", ...readApproval("refuse", refusal) });
   }
 
   /** How many people a decision takes: the option `decisions`. */
@@ -292,24 +290,24 @@ export class PaymentFlow {
 
   async #outcome(operation: FlowOperation, key: string, call: Call, options: PatientOptions): Promise<FlowOutcome> {
     const { patienceMs = 30_000, ...read } = readOptions(operation, patientOptions, options);
-    const result = await this.#call(operation, key, call, { ...read, patienceMs });
-    if (result?.status === "quoted" || result === undefined) throw new Error(`${operation} gave no outcome`);
-    return result;
+    return this.#call(operation, key, call, { ...read, patienceMs });
   }
 
-  async #call(
+  /** The core gives each kind of call the results that its method promises. */
+  async #call<Result extends FlowOutcome | QuotedFlow>(
     operation: FlowOperation,
     key: string,
     call: Call,
-    { signal, headers, patienceMs = 0 }: PatientOptions,
-  ): Promise<FlowOutcome | QuotedFlow | undefined> {
+    { signal, headers, patienceMs = 0 }: PatientOptions = {},
+  ): Promise<Result> {
     const { openWork, reporter } = this.#context;
     try {
+      assertFlowKey(key);
       return await openWork.run(
         (stop) =>
           follow(reporter, operation, key, async () => {
             const driver = new Driver(this.#context, key, new FlowCall({ stop, headers, patienceMs }));
-            return toResult(operation, key, await driver.run(call));
+            return toResult(operation, key, await driver.run(call)) as Result;
           }),
         signal,
       );
@@ -317,15 +315,4 @@ export class PaymentFlow {
       throw traceFrom(error);
     }
   }
-}
-
-type Results = FlowOutcome | QuotedFlow;
-
-/** A call whose kind allows one result only. */
-function expect<Status extends Results["status"]>(
-  result: Results | undefined,
-  status: Status,
-): Extract<Results, { status: Status }> {
-  if (result?.status !== status) throw new Error(`the flow is ${result?.status}, not ${status}`);
-  return result as Extract<Results, { status: Status }>;
 }

@@ -7,8 +7,9 @@ import type { PaymentIntent } from "../resources/payment-intents.js";
 import { allPhases, type StoredFlow } from "./codec.js";
 import type { FlowContext } from "./context.js";
 import { openReason } from "./core/reasons.js";
-import { type HistoryStep, isOutcome } from "./core/steps.js";
-import type { FlowScope, JournalEntry, PhaseCount, ScopeFilter } from "./journal.js";
+import { type HistoryStep, isOutcome, known } from "./core/steps.js";
+import { isIn, type JournalEntry } from "./journal.js";
+import type { FlowQuery } from "./options.js";
 import { type Claim, type FlowOutcome, type HeldFlow, toOutcome } from "./outcome.js";
 
 export type { HistoryStep } from "./core/steps.js";
@@ -65,20 +66,16 @@ export interface WaitingSince {
 /** How many flows are in each phase; and `elsewhere`, how many of other services or gateways are open or held. */
 export type FlowCounts = Readonly<Record<FlowPhase | "elsewhere", number>>;
 
-export type StoredFlows = Pick<FlowContext, "journal" | "codec" | "scope">;
+type StoredFlows = Pick<FlowContext, "journal" | "codec" | "scope">;
 
 /** @throws {InvalidArgumentError} `flow_foreign` for a flow of another service or gateway. */
-export function assertOwnEntry({ scope }: Pick<FlowContext, "scope">, entry: JournalEntry): void {
+export function assertOwnEntry({ scope }: StoredFlows, entry: JournalEntry): void {
   if (isIn(scope, entry.scope)) return;
   const whose = entry.scope.service === scope.service ? "gateway" : "service";
   throw new InvalidArgumentError(
     `the flow of key ${JSON.stringify(entry.key)} belongs to another ${whose}, and only a PaymentFlow of that ${whose} can continue it. Check the options service and gatewayId`,
     { code: "flow_foreign", effect: "possible" },
   );
-}
-
-export function isIn({ service, gateway }: ScopeFilter, scope: FlowScope): boolean {
-  return scope.service === service && (gateway ?? scope.gateway) === scope.gateway;
 }
 
 /** See `PaymentFlow.status`. */
@@ -108,27 +105,20 @@ async function toItem(context: StoredFlows, entry: JournalEntry): Promise<FlowLi
 
 function prunedItem({ key, phase, createdAtMs, updatedAtMs, revision, prunedAtMs }: JournalEntry): FlowListItem {
   // What is pruned was stored in one of the final phases.
-  const known = allPhases.find((one) => one === phase) ?? "paid";
-  const times = { createdAtMs, sinceMs: updatedAtMs, revision };
-  return { key, phase: known, ...times, ...(prunedAtMs !== undefined && { prunedAtMs }) };
+  const final = allPhases.find((one) => one === phase) ?? "paid";
+  return { key, phase: final, createdAtMs, sinceMs: updatedAtMs, revision, ...known({ prunedAtMs }) };
 }
 
 function itemOf(entry: JournalEntry, { flow }: StoredFlow): FlowListItem {
   const { key, createdAtMs, updatedAtMs: sinceMs, revision, owner, leaseUntilMs, expiresAtMs } = entry;
-  const reason = openReason(flow);
-  const retryAtMs = flow.phase === "funds-requested" ? flow.notBeforeMs : undefined;
+  const { phase, intent } = flow;
+  const retryAtMs = phase === "funds-requested" ? flow.notBeforeMs : undefined;
+  const outcome = isOutcome(flow) ? toOutcome(key, flow, revision) : undefined;
   return {
-    key,
-    phase: flow.phase,
-    createdAtMs,
-    sinceMs,
-    revision,
+    ...{ key, phase, createdAtMs, sinceMs, revision },
     ...(leaseUntilMs !== undefined && { owner, leaseUntilMs }),
-    ...(flow.intent && { intent: flow.intent }),
     ...(expiresAtMs !== undefined && { expiresAtMs, isExpired: isExpired(entry) }),
-    ...(retryAtMs !== undefined && { retryAtMs }),
-    ...(reason !== undefined && { reason }),
-    ...(isOutcome(flow) && { outcome: toOutcome(key, flow, revision) }),
+    ...known({ intent, retryAtMs, reason: openReason(flow), outcome }),
   };
 }
 
@@ -140,7 +130,7 @@ export function isExpired({ expiresAtMs, readAtMs }: JournalEntry): boolean {
 /** See `PaymentFlow.list`. One unreadable flow hides no other: what was wrong comes at the end. */
 export async function* listFlows(
   context: StoredFlows,
-  { phase, after }: { readonly phase?: FlowPhase | undefined; readonly after?: string | undefined },
+  { phase, after }: FlowQuery,
 ): AsyncGenerator<FlowListItem, void, undefined> {
   const failures: CrossBorderError[] = [];
   for await (const entry of entriesOf(context, phase, after)) {
@@ -151,7 +141,13 @@ export async function* listFlows(
       failures.push(error);
     }
   }
-  if (failures.length > 0) throw new AggregateError(failures, failures.map(({ message }) => message).join("\n"));
+  assertNone(failures);
+}
+
+/** @throws {AggregateError} if there are failures. */
+export function assertNone(failures: readonly unknown[]): void {
+  const messages = failures.map((error) => (error instanceof Error ? error.message : String(error)));
+  if (failures.length > 0) throw new AggregateError(failures, messages.join("\n"));
 }
 
 /** See `PaymentFlow.held`. */
@@ -162,24 +158,14 @@ export async function* heldFlows(context: StoredFlows): AsyncGenerator<HeldFlow 
 }
 
 /** See `PaymentFlow.counts`. */
-export async function countFlows({ journal, scope }: StoredFlows): Promise<FlowCounts> {
-  const { counts } = await journal.list({ scope, limit: 0, counts: true });
-  return toCounts(counts, scope);
-}
-
-export function toCounts(counts: readonly PhaseCount[], scope: ScopeFilter): FlowCounts {
-  const total = (isWanted: (count: PhaseCount) => boolean) =>
-    counts.reduce((sum, count) => sum + (isWanted(count) ? count.flows : 0), 0);
-  const phases = allPhases.map((phase) => [phase, total((count) => isIn(scope, count) && count.phase === phase)]);
-  return {
-    ...(Object.fromEntries(phases) as Record<FlowPhase, number>),
-    elsewhere: total((count) => !isIn(scope, count) && (!count.settled || count.phase === "held")),
-  };
+export async function countFlows(context: StoredFlows): Promise<FlowCounts> {
+  const { phases, elsewhere } = await readStored(context);
+  return { ...phases, elsewhere };
 }
 
 /** The flows of one phase or of all, by key, without tombstones. */
 export async function* entriesOf(
-  { journal, scope }: Pick<FlowContext, "journal" | "scope">,
+  { journal, scope }: StoredFlows,
   phase: string | undefined,
   from?: string,
 ): AsyncGenerator<JournalEntry, void, undefined> {
@@ -245,27 +231,18 @@ export class GaugeReader {
 
   /** Never rejects. */
   async read(): Promise<FlowGauges> {
-    const stored = await this.#readInTime();
-    const { circuitBreaker, client } = this.#context;
-    const { tokenHold } = client;
-    return {
-      ...stored,
-      work: this.#load(),
-      isCircuitOpen: circuitBreaker?.isOpen === true,
-      ...(tokenHold === undefined ? undefined : { tokenHold }),
-    };
-  }
-
-  async #readInTime(): Promise<Pick<FlowGauges, "stored" | "error">> {
     const deadline = new Deadline({ timeoutMs });
-    try {
-      return { stored: await deadline.race(this.#shared()) };
-    } catch (error) {
-      this.#reading = undefined;
-      return { error: toError(error) };
-    } finally {
-      deadline.finish();
-    }
+    const read: Pick<FlowGauges, "stored" | "error"> = await deadline.race(this.#shared()).then(
+      (stored) => ({ stored }),
+      (error: unknown) => {
+        this.#reading = undefined;
+        return { error: toError(error) };
+      },
+    );
+    deadline.finish();
+    const { circuitBreaker, client } = this.#context;
+    const isCircuitOpen = circuitBreaker?.isOpen === true;
+    return { ...read, work: this.#load(), isCircuitOpen, ...known({ tokenHold: client.tokenHold }) };
   }
 
   #shared(): Promise<StoredGauges> {
@@ -277,19 +254,20 @@ export class GaugeReader {
   }
 }
 
-async function readStored({ journal, scope }: Pick<StoredFlows, "journal" | "scope">): Promise<StoredGauges> {
+async function readStored({ journal, scope }: StoredFlows): Promise<StoredGauges> {
   const { counts } = await journal.list({ scope, limit: 0, counts: true });
-  const own = counts.filter((count) => isIn(scope, count));
-  const { elsewhere, ...phases }: FlowCounts = toCounts(counts, scope);
+  const phases = Object.fromEntries(allPhases.map((phase) => [phase, 0])) as Record<FlowPhase, number>;
   const oldest = { "funds-requested": 0, claimed: 0, unknown: 0, refused: 0, held: 0 };
-  for (const { phase, oldestMs } of own) {
-    if (isWaiting(oldest, phase)) oldest[phase] = Math.max(oldest[phase], oldestMs);
+  let [unowned, elsewhere] = [0, 0];
+  for (const count of counts) {
+    const phase = count.phase as FlowPhase;
+    if (isIn(scope, count)) {
+      if (phase in phases) phases[phase] += count.flows;
+      unowned += count.unowned;
+      if (phase in oldest) oldest[phase as WaitingPhase] = Math.max(oldest[phase as WaitingPhase], count.oldestMs);
+    } else if (!count.settled || phase === "held") elsewhere += count.flows;
   }
-  return { phases, oldestMs: oldest, unowned: own.reduce((sum, { unowned }) => sum + unowned, 0), elsewhere };
-}
-
-function isWaiting(oldest: Record<WaitingPhase, number>, phase: string): phase is WaitingPhase {
-  return Object.hasOwn(oldest, phase);
+  return { phases, oldestMs: oldest, unowned, elsewhere };
 }
 
 function toError(error: unknown): Error {

@@ -2,27 +2,15 @@ import { now } from "../core/clock.js";
 import { Deadline } from "../core/deadline.js";
 import { nextDelayMs } from "../core/retry.js";
 import type { FlowContext } from "./context.js";
-import { askJournal, Driver } from "./driver.js";
+import { askJournal, Driver, newLease } from "./driver.js";
 import { FlowCall, Slots } from "./flow-call.js";
-import type { JournalEntry } from "./journal.js";
-import type { FlowOutcome } from "./outcome.js";
-import { type Driven, type FlowOperation, follow, toResult } from "./reports.js";
-import { entriesOf, type WorkGauges } from "./status.js";
+import { type Driven, type FlowOperation, type FlowOutcome, follow, toResult } from "./outcome.js";
+import { assertNone, entriesOf, type WorkGauges } from "./status.js";
 
-/** What became of a flow that was taken over, or searched for again. */
-interface Recovered {
-  readonly outcome?: FlowOutcome;
-  readonly error?: unknown;
-}
-
-type Report = (recovered: Recovered) => void;
+/** Told what became of a flow that was taken over, or searched for again: its outcome, or an error. */
+type Report = (outcome: FlowOutcome | undefined, error?: unknown) => void;
 
 type Checks = Map<string, { readonly heldAtMs: number; readonly dueAfterMs: number }>;
-
-interface Round {
-  /** Resolves when every flow that was taken over has ended. Never rejects. */
-  readonly ended: Promise<void>;
-}
 
 /** So many flows for each slot are taken over at most. Most of them wait then. */
 const maxPerSlot = 16;
@@ -52,19 +40,19 @@ export class Work {
 
   /** See `PaymentFlow.recover`. */
   async *recover(concurrency: number, signal: AbortSignal | undefined): AsyncGenerator<FlowOutcome, void, undefined> {
-    const finished: Recovered[] = [];
+    const outcomes: FlowOutcome[] = [];
     const failures: unknown[] = [];
     let [isOver, wake] = [false, (): void => {}];
-    const report: Report = (recovered) => {
-      finished.push(recovered);
+    const report: Report = (outcome, error) => {
+      if (outcome === undefined) failures.push(error);
+      else outcomes.push(outcome);
       wake();
     };
     const all = this.#context.openWork.run(async (stop) => {
       const slots = this.#open(concurrency);
-      const limits = { concurrency, patienceMs: recoverPatienceMs };
-      const { ended } = await this.#takeOver("recover", slots, limits, report, stop);
+      const flows = await this.#takeOver("recover", slots, recoverPatienceMs, report, stop);
       await this.#recheck(report, stop);
-      await ended;
+      await Promise.all(flows);
       this.#slots.delete(slots);
     }, signal);
     const end = (): void => {
@@ -73,14 +61,14 @@ export class Work {
     };
     // A caller that stops reading leaves flows running.
     all.then(end, end);
-    while (!isOver || finished.length > 0) {
-      const { outcome, error } = finished.shift() ?? {};
+    for (;;) {
+      const outcome = outcomes.shift();
       if (outcome !== undefined) yield outcome;
-      else if (error !== undefined) failures.push(error);
-      else if (!isOver) await new Promise<void>((resolve) => (wake = resolve));
+      else if (isOver) break;
+      else await new Promise<void>((resolve) => (wake = resolve));
     }
     await all;
-    if (failures.length > 0) throw new AggregateError(failures, failures.map(messageOf).join("\n"));
+    assertNone(failures);
   }
 
   /** See `PaymentFlow.work`. */
@@ -95,25 +83,26 @@ export class Work {
   async #recoverAlways(concurrency: number, everyMs: number, stop: AbortSignal): Promise<void> {
     const { reporter } = this.#context;
     const slots = this.#open(concurrency);
-    const limits = { concurrency, patienceMs: Number.POSITIVE_INFINITY };
-    const running = new Set<Promise<void>>();
+    const running = new Set<Promise<unknown>>();
     let [failures, outcomes, fruitless] = [0, 0, 0];
-    const report: Report = ({ outcome, error }) => {
-      if (outcome !== undefined) outcomes += 1;
-      if (error === undefined) return;
+    const report: Report = (outcome, error) => {
+      if (outcome !== undefined) {
+        outcomes += 1;
+        return;
+      }
       failures += 1;
       reporter.emit("error", error);
     };
     while (!stop.aborted) {
       [failures, outcomes] = [0, 0];
       try {
-        const { ended } = await this.#takeOver("work", slots, limits, report, stop);
+        const ended = Promise.all(await this.#takeOver("work", slots, Number.POSITIVE_INFINITY, report, stop));
         running.add(ended);
         void ended.then(() => running.delete(ended));
         // A round doesn't wait for flows that take long: those that come later have been left as well.
         await pause(everyMs, stop, ended);
       } catch (error) {
-        report({ error });
+        report(undefined, error);
       }
       fruitless = failures > 0 && outcomes === 0 ? fruitless + 1 : 0;
       await pause(roundDelayMs(everyMs, fruitless), stop);
@@ -124,34 +113,38 @@ export class Work {
 
   async #recheckAlways(stop: AbortSignal): Promise<void> {
     const { reporter } = this.#context;
-    const report: Report = ({ error }) => {
-      if (error !== undefined) reporter.emit("error", error);
+    const report: Report = (outcome, error) => {
+      if (outcome === undefined) reporter.emit("error", error);
     };
     while (!stop.aborted) {
-      try {
-        await this.#recheck(report, stop);
-      } catch (error) {
-        reporter.emit("error", error);
-      }
+      await this.#recheck(report, stop).catch((error: unknown) => report(undefined, error));
       await pause(roundDelayMs(listHeldEveryMs, 0), stop);
     }
   }
 
-  /** Takes over every flow whose owner is gone. */
+  /** Takes over every flow whose owner is gone. Gives those that have not ended; none of them rejects. */
   async #takeOver(
     operation: "recover" | "work",
     slots: Slots,
-    { concurrency, patienceMs }: { readonly concurrency: number; readonly patienceMs: number },
+    patienceMs: number,
     report: Report,
     stop: AbortSignal,
-  ): Promise<Round> {
+  ): Promise<Iterable<Promise<void>>> {
+    const { journal, scope } = this.#context;
     const running = new Set<Promise<void>>();
     let after: string | undefined;
     while (!stop.aborted) {
       await slots.enter();
       const requestedAt = now();
-      const entry = await this.#acquire(after, slots);
-      if (entry === undefined) break;
+      const lease = newLease(this.#context);
+      const entry = await askJournal(() => journal.acquireAbandoned(scope, lease, after)).catch((error: unknown) => {
+        slots.leave();
+        throw error;
+      });
+      if (entry === undefined) {
+        slots.leave();
+        break;
+      }
       after = entry.key;
       const driver = new Driver(this.#context, entry.key, new FlowCall({ stop, patienceMs, slots }));
       const flow = this.#settle(operation, entry.key, () => driver.resume(entry, requestedAt), report).finally(() => {
@@ -159,21 +152,9 @@ export class Work {
         slots.leave();
       });
       running.add(flow);
-      if (running.size >= maxPerSlot * concurrency) await Promise.race(running);
+      if (running.size >= maxPerSlot * slots.limit) await Promise.race(running);
     }
-    return { ended: Promise.all(running).then(() => {}) };
-  }
-
-  async #acquire(after: string | undefined, slots: Slots): Promise<JournalEntry | undefined> {
-    const { journal, scope, owner, leaseMs } = this.#context;
-    const lease = { owner, leaseMs, nonce: crypto.randomUUID() };
-    let entry: JournalEntry | undefined;
-    try {
-      entry = await askJournal(() => journal.acquireAbandoned(scope, lease, after));
-      return entry;
-    } finally {
-      if (entry === undefined) slots.leave();
-    }
+    return running;
   }
 
   /** Searches for the payments of the held flows that are due. */
@@ -197,13 +178,13 @@ export class Work {
   async #settle(operation: FlowOperation, key: string, drive: () => Promise<Driven>, report: Report): Promise<void> {
     this.#flows += 1;
     try {
-      const outcome = await follow(this.#context.reporter, operation, key, async () => {
-        const result = toResult(operation, key, await drive());
-        return result?.status === "quoted" ? undefined : result;
-      });
-      if (outcome !== undefined) report({ outcome });
+      const { reporter } = this.#context;
+      // A quote is never taken over.
+      const work = async () => toResult(operation, key, await drive()) as FlowOutcome | undefined;
+      const outcome = await follow(reporter, operation, key, work);
+      if (outcome !== undefined) report(outcome);
     } catch (error) {
-      report({ error });
+      report(undefined, error);
     } finally {
       this.#flows -= 1;
     }
@@ -217,9 +198,9 @@ export class Work {
 }
 
 /** Waits for so long, or until the work ends, or the signal aborts. */
-async function pause(ms: number, signal: AbortSignal, work?: Promise<void>): Promise<void> {
+async function pause(ms: number, signal: AbortSignal, work?: Promise<unknown>): Promise<void> {
   const deadline = new Deadline({ timeoutMs: ms, signal });
-  await deadline.race(work ?? new Promise<void>(() => {})).catch(() => {});
+  await deadline.race(work ?? new Promise(() => {})).catch(() => {});
   deadline.finish();
 }
 
@@ -227,8 +208,4 @@ async function pause(ms: number, signal: AbortSignal, work?: Promise<void>): Pro
 function roundDelayMs(everyMs: number, fruitless: number): number {
   const backoff = { baseMs: everyMs / 2, capMs: everyMs * 4 };
   return Math.min(backoff.capMs, backoff.baseMs * 2 ** fruitless) + nextDelayMs(fruitless, Math.random, backoff);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -10,8 +10,7 @@ import {
   OutcomeUnknownError,
   SigningError,
 } from "../../src/core/errors.js";
-import type { TakeFunds } from "../../src/flows/pay.js";
-import { pay } from "../../src/flows/pay.js";
+import { pay, type TakeFunds } from "../../src/flows/funds.js";
 import { RecordedTracing } from "../events/recorded-tracing.js";
 import { errorOf } from "../support/error-of.js";
 import { flowFixture, request } from "./flow-fixture.js";

@@ -249,7 +249,7 @@ export const mutations: readonly Mutation[] = [
     worlds: ["operator"],
     edits: [
       [
-        "operators.ts",
+        "owner.ts",
         decided,
         `return carryOut(owner, call.decision, call.decision.action === "release" ? { is: "absent" } : { is: "unreadable" });`,
       ],
@@ -260,7 +260,7 @@ export const mutations: readonly Mutation[] = [
     worlds: ["operator"],
     edits: [
       [
-        "operators.ts",
+        "owner.ts",
         decided,
         `return carryOut(owner, call.decision, call.decision.action === "resend" ? { is: "absent" } : { is: "unreadable" });`,
       ],
@@ -270,15 +270,15 @@ export const mutations: readonly Mutation[] = [
     rule: "11: a payment that was found is neither released nor sent again",
     worlds: ["operator"],
     edits: [
-      ["operators.ts", 'if (result.is === "found") return leave', 'if (result.is === "match") return leave'],
-      ["operators.ts", 'if (result.is !== "absent" &&', 'if (result.is !== "absent" && result.is !== "found" &&'],
+      ["owner.ts", 'if (result.is === "found") return leave', 'if (result.is === "match") return leave'],
+      ["owner.ts", 'if (result.is !== "absent" &&', 'if (result.is !== "absent" && result.is !== "found" &&'],
     ],
   },
   {
     rule: "11: a search that isn't complete needs withoutProof",
     worlds: ["operator"],
     edits: [
-      ["operators.ts", 'if (result.is !== "absent" && decision.withoutProof !== true)', 'if (result.is === "match")'],
+      ["owner.ts", 'if (result.is !== "absent" && decision.withoutProof !== true)', 'if (result.is === "match")'],
     ],
   },
   {
@@ -301,7 +301,7 @@ export const mutations: readonly Mutation[] = [
     rule: "11: a decision names the revision that was seen",
     worlds: ["operatorsQuiet"],
     edits: [
-      ["operators.ts", "if (call.revision !== undefined && call.revision !== revision)", "if (call.revision === -1)"],
+      ["owner.ts", "if (call.revision !== undefined && call.revision !== revision)", "if (call.revision === -1)"],
     ],
   },
   {
@@ -309,7 +309,7 @@ export const mutations: readonly Mutation[] = [
     worlds: ["pairsOfThree"],
     edits: [
       [
-        "operators.ts",
+        "owner.ts",
         "if (call.revision !== undefined && call.revision !== revision)",
         'if (call.step !== "approve" && call.revision !== undefined && call.revision !== revision)',
       ],
@@ -318,14 +318,14 @@ export const mutations: readonly Mutation[] = [
   {
     rule: "11: nobody approves a proposal of their own",
     worlds: ["pairs"],
-    edits: [["operators.ts", "if (isSamePerson(proposal.by, by))", 'if (isSamePerson(proposal.by, ""))']],
+    edits: [["owner.ts", "if (isSamePerson(proposal.by, by))", 'if (isSamePerson(proposal.by, ""))']],
   },
   {
     rule: "11: what is carried out is the stored proposal",
     worlds: ["pairs"],
     edits: [
       [
-        "operators.ts",
+        "owner.ts",
         "decision: { ...proposal, approvedBy: by }",
         "decision: { ...proposal, withoutProof: true, approvedBy: by }",
       ],
@@ -359,8 +359,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       [
         "next.ts",
-        "    default:\n      return done(call, paused(failureOf(event)));\n  }\n}\n\nfunction withoutEntry",
-        '    default:\n      return done(call, thrown("x"));\n  }\n}\n\nfunction withoutEntry',
+        "    default:\n      return done(call, paused(failureOf(event)));\n  }\n}\n\nfunction withEntry",
+        '    default:\n      return done(call, thrown("x"));\n  }\n}\n\nfunction withEntry',
       ],
     ],
   },
@@ -395,7 +395,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       [
         "owner.ts",
-        "    default:\n      return leave(owner, paused(failureOf(event)));\n  }\n}\n\nconst changed",
+        "    default:\n      return unexpected(owner, event);\n  }\n}\n\nconst changed",
         "    default:\n      return enter(owner);\n  }\n}\n\nconst changed",
       ],
     ],

@@ -7,8 +7,13 @@ import type { Flow, Resolution } from "../../flows/core/state.js";
 import { Driver } from "../../flows/driver.js";
 import { FlowCall } from "../../flows/flow-call.js";
 import { type FlowResolution, readApproval, readProposal, readResolution } from "../../flows/operate.js";
-import { type FlowDecision, FlowPausedError, type ResolveAction } from "../../flows/outcome.js";
-import { type FlowOperation, toResult } from "../../flows/reports.js";
+import {
+  type FlowDecision,
+  type FlowOperation,
+  FlowPausedError,
+  type ResolveAction,
+  toResult,
+} from "../../flows/outcome.js";
 import type { FlowDetails } from "../../flows/status.js";
 import type { Payment } from "../../resources/payments.js";
 import { parseObject } from "../../wire/response.js";

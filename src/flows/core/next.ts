@@ -1,7 +1,6 @@
 import type { PaymentIntent, PaymentIntentRequest } from "../../resources/payment-intents.js";
 import type { Payment } from "../../resources/payments.js";
-import { decide } from "./operators.js";
-import { afterWrite, asOwner, enter } from "./owner.js";
+import { afterWrite, asOwner, decide, enter } from "./owner.js";
 import type {
   Call,
   Command,
@@ -12,11 +11,23 @@ import type {
   Flow,
   FundsRequested,
   Owner,
-  Quoted,
   State,
   Step,
 } from "./state.js";
-import { done, effectOf, failureOf, isOutcome, leave, paid, paused, read, search, store, thrown } from "./steps.js";
+import {
+  declined,
+  done,
+  effectOf,
+  failureOf,
+  isOutcome,
+  leave,
+  paid,
+  paused,
+  read,
+  search,
+  store,
+  thrown,
+} from "./steps.js";
 
 // The protocol of the durable flow. The driver performs the commands, and gives the answers back as events. It keeps what belongs to
 // a lease: epoch, nonce, revision, and when the lease ends.
@@ -60,17 +71,14 @@ export function next(state: State, event: Event, config: Config): Step {
 function afterRead(call: Call, event: Event): Step {
   switch (event.is) {
     case "entry":
-      return event.entry === undefined ? withoutEntry(call) : withEntry(call, event.entry, event.nowMs);
+      if (event.entry !== undefined) return withEntry(call, event.entry, event.nowMs);
+      if (call.kind === "run" || call.kind === "quote") return askForIntent(call, call.request, false);
+      return done(call, thrown("flow_unknown"));
     case "pruned":
       return done(call, thrown("flow_pruned", "possible"));
     default:
       return done(call, paused(failureOf(event)));
   }
-}
-
-function withoutEntry(call: Call): Step {
-  if (call.kind === "run" || call.kind === "quote") return askForIntent(call, call.request, false);
-  return done(call, thrown("flow_unknown"));
 }
 
 function withEntry(call: Call, { flow, isExpired }: Entry, nowMs: number): Step {
@@ -83,7 +91,7 @@ function withEntry(call: Call, { flow, isExpired }: Entry, nowMs: number): Step 
     case "cancel":
       if (flow.phase === "declined") return done(call, { outcome: flow });
       if (flow.phase !== "quoted") return done(call, thrown("flow_confirmed", effectOf(flow)));
-      return cancel(call, flow, call.reason);
+      return replaceQuote(call, declined(flow, call.reason), false);
     case "run":
     case "confirm":
       if (isOutcome(flow)) return done(call, { outcome: flow });
@@ -110,10 +118,6 @@ function misfitOf(call: Call, flow: Flow): string | undefined {
 function isSameRequest(one: PaymentIntentRequest, other: PaymentIntentRequest): boolean {
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
   return [...names].every((name) => Reflect.get(one, name) === Reflect.get(other, name));
-}
-
-function cancel(call: Call, { request, intent }: Quoted, reason: string | undefined): Step {
-  return replaceQuote(call, { phase: "declined", request, intent, ...(reason !== undefined && { reason }) }, false);
 }
 
 function askForIntent(call: Call, request: PaymentIntentRequest, isRenewal: boolean): Step {
@@ -176,7 +180,7 @@ function afterFailure(call: Call, failure: Failure, event: Event): Step {
 }
 
 function acquire(call: Call, found?: Payment): Step {
-  return { state: { at: "acquiring", call, ...(found && { found }) }, command: { do: "acquire" } };
+  return { state: { at: "acquiring", call, found }, command: { do: "acquire" } };
 }
 
 function afterAcquire(call: Call, found: Payment | undefined, event: Event): Step {

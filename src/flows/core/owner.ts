@@ -1,15 +1,19 @@
-import { inHeld } from "./operators.js";
+import { matchPayment } from "./match.js";
 import type {
+  Begun,
   Claimed,
   Config,
+  Decision,
   Event,
   Fact,
   Failure,
   Funds,
   FundsRequested,
+  Held,
   HeldReason,
   Owner,
   Refusal,
+  Resolution,
   Response,
   Searches,
   SearchResult,
@@ -36,6 +40,7 @@ import {
   search,
   settledBy,
   store,
+  thrown,
 } from "./steps.js";
 
 /** What the owner of a flow does first in its phase. */
@@ -63,7 +68,6 @@ export function enter(owner: Owner): Step {
 
 export function asOwner(owner: Owner, event: Event, config: Config): Step {
   const { flow } = owner;
-  if (event.is === "failed") return leave(owner, paused(event.failure));
   switch (flow.phase) {
     case "funds-requested":
       return inFundsRequested({ ...owner, flow }, event, config);
@@ -244,7 +248,7 @@ function inUnknown(owner: Owner<Unknown>, event: Event, config: Config): Step {
     if (singleUseIntents === true) return repeat(owner, "singleUseIntents");
   }
   const searches: Searches = { times: readBacks + 1, last: result.is };
-  return store(owner, held(flow, "not-found", { ...(flow.said && { said: flow.said }), searches }));
+  return store(owner, held(flow, "not-found", { said: flow.said, searches }));
 }
 
 function repeat(owner: Owner<Unknown>, fact: Fact): Step {
@@ -263,14 +267,14 @@ export function afterWrite({ owner, to, then }: Writer, event: Event): Step {
       if (then !== undefined) return leave(stored, then);
       // Only the owner whose claim was stored sends it, once.
       if (to.phase === "claimed") return does(stored, { do: "send", flow: to });
-      return enter({ ...stored, ...(searched && { searched }) });
+      return enter({ ...stored, searched });
     }
     case "refused":
       // Another owner has the flow.
       if (call.kind === "run" || call.kind === "confirm") return read(call);
       return done(call, call.kind === "resolve" ? paused(changed) : { nothing: true });
     default:
-      return leave(owner, paused(failureOf(event)));
+      return unexpected(owner, event);
   }
 }
 
@@ -285,4 +289,67 @@ const waitsMs = [1_000, 3_000, 8_000, 20_000, 60_000, 150_000, 360_000, 600_000]
 
 function waitMs(tries: number): number {
   return waitsMs[tries] ?? 600_000;
+}
+
+/** Rule 11: what a person decides about a held flow. `revision`: of the entry. */
+export function decide(owner: Owner<Held>, call: Resolution, revision: number): Step {
+  const { flow } = owner;
+  if (call.revision !== undefined && call.revision !== revision) return leave(owner, thrown("flow_changed"));
+  const given = call.step === "decide" || call.step === "propose" ? call.decision.payment : undefined;
+  if (given && matchPayment(flow.signed)(given) === undefined) return leave(owner, thrown("flow_payment_not_found"));
+  switch (call.step) {
+    case "decide":
+      return does({ ...owner, decision: call.decision }, search(flow));
+    case "propose":
+      return store(owner, { ...flow, proposal: call.decision });
+    case "approve":
+      return approve(owner, call.by);
+    case "refuse":
+      return refuse(owner);
+  }
+}
+
+/** What is carried out is what was proposed. */
+function approve(owner: Owner<Held>, by: string): Step {
+  const { proposal } = owner.flow;
+  if (proposal === undefined) return leave(owner, thrown("flow_not_proposed"));
+  if (isSamePerson(proposal.by, by)) return leave(owner, thrown("flow_same_person"));
+  return does({ ...owner, decision: { ...proposal, approvedBy: by } }, search(owner.flow));
+}
+
+/** Names are typed by hand. */
+export function isSamePerson(one: string, other: string): boolean {
+  return foldedName(one) === foldedName(other);
+}
+
+export function foldedName(name: string): string {
+  return name.normalize("NFKC").trim().toLowerCase();
+}
+
+function refuse(owner: Owner<Held>): Step {
+  const { proposal, ...flow } = owner.flow;
+  return proposal === undefined ? leave(owner, thrown("flow_not_proposed")) : store(owner, flow);
+}
+
+export function inHeld(owner: Owner<Held>, event: Event): Step {
+  const { decision } = owner;
+  if (event.is !== "searched" || decision === undefined) return leave(owner, paused(failureOf(event)));
+  return carryOut(owner, decision, event.result);
+}
+
+function carryOut(owner: Owner<Held>, decision: Decision, result: SearchResult): Step {
+  const { flow } = owner;
+  const decided = { ...beginningOf(flow), decisions: [...(flow.decisions ?? []), decision] } satisfies Begun;
+  if (decision.action === "found") {
+    const payment = result.is === "found" ? result.payment : decision.payment;
+    return payment ? store(owner, paid(decided, payment)) : leave(owner, thrown("flow_payment_not_found"));
+  }
+  if (result.is === "found") return leave(owner, thrown("flow_payment_found"));
+  if (result.is !== "absent" && decision.withoutProof !== true) return leave(owner, thrown("flow_payment_unseen"));
+  if (decision.action === "release") {
+    const refusal = { by: "operator", code: "released", message: decision.why } as const;
+    return store(owner, { ...decided, phase: "refused", refusal });
+  }
+  const tries = { ...decided.tries, unauthorized: 0, throttled: 0, unread: 0 };
+  return store({ ...owner, searched: true }, { ...decided, phase: "funds-requested", tries });
 }

@@ -5,7 +5,7 @@ import type { Payment } from "../../resources/payments.js";
 
 /** What the service, or the connection, said last. */
 export interface Words {
-  readonly status?: number;
+  readonly status?: number | undefined;
   readonly code: string;
   readonly message: string;
 }
@@ -62,19 +62,17 @@ export interface Begun {
   readonly begunAtMs: number;
   readonly tries: Tries;
   /** From the first claim on. */
-  readonly signed?: Signed;
-  readonly reliedOn?: readonly Fact[];
-  readonly decisions?: readonly Decision[];
+  readonly signed?: Signed | undefined;
+  readonly reliedOn?: readonly Fact[] | undefined;
+  readonly decisions?: readonly Decision[] | undefined;
 }
 
 export interface Sent extends Begun {
   readonly signed: Signed;
 }
 
-export interface Quoted {
+export interface Quoted extends Pick<Begun, "request" | "intent"> {
   readonly phase: "quoted";
-  readonly request: PaymentIntentRequest;
-  readonly intent: PaymentIntent;
 }
 
 export interface FundsRequested extends Begun {
@@ -94,7 +92,7 @@ export interface Claimed extends Sent {
 export interface Unknown extends Sent {
   readonly phase: "unknown";
   /** Absent if the process that sent the payment stopped. */
-  readonly said?: Words;
+  readonly said?: Words | undefined;
 }
 
 export interface Refused extends Sent {
@@ -127,7 +125,7 @@ export type HeldReason =
 export interface Held extends Sent {
   readonly phase: "held";
   readonly why: HeldReason;
-  readonly said?: Words;
+  readonly said?: Words | undefined;
   readonly searches?: Searches;
   /** The possible match. */
   readonly match?: Payment;
@@ -138,27 +136,19 @@ export interface Held extends Sent {
 export interface Paid extends Begun {
   readonly phase: "paid";
   readonly payment: Payment;
-  /** The record says `error` or `reverted`. */
-  readonly isSettledBadly?: true;
 }
 
-export interface Declined {
+export interface Declined extends Pick<Begun, "request" | "intent"> {
   readonly phase: "declined";
-  readonly request: PaymentIntentRequest;
-  readonly intent: PaymentIntent;
   /** Why the quote was cancelled. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
-export interface Rejected {
+export interface Rejected extends Pick<Begun, "request" | "signed" | "reliedOn" | "decisions"> {
   readonly phase: "rejected";
-  readonly request: PaymentIntentRequest;
   readonly refusal: Refusal;
   /** Absent if the intent was refused. */
-  readonly intent?: PaymentIntent;
-  readonly signed?: Signed;
-  readonly reliedOn?: readonly Fact[];
-  readonly decisions?: readonly Decision[];
+  readonly intent?: PaymentIntent | undefined;
 }
 
 export type Outcome = Held | Paid | Declined | Rejected;
@@ -178,7 +168,7 @@ export type Phase =
 
 export type Resolution =
   /** One person decides. `revision`: of the entry that the person saw. */
-  | { readonly step: "decide"; readonly decision: Decision; readonly revision?: number }
+  | { readonly step: "decide"; readonly decision: Decision; readonly revision?: number | undefined }
   | { readonly step: "propose"; readonly decision: Decision; readonly revision: number }
   /** Another person carries out what is stored. */
   | { readonly step: "approve"; readonly by: string; readonly revision: number }
@@ -188,7 +178,7 @@ export type Resolution =
 export type Call =
   | { readonly kind: "run" | "quote"; readonly request: PaymentIntentRequest }
   | { readonly kind: "confirm"; readonly intentId: string }
-  | { readonly kind: "cancel"; readonly reason?: string }
+  | { readonly kind: "cancel"; readonly reason?: string | undefined }
   /** `work` took over an open flow: see `resume`. */
   | { readonly kind: "recover" }
   /** `work` searches again for the payment of a held flow. */
@@ -220,7 +210,7 @@ export interface Entry {
 export interface Failure {
   readonly code: string;
   readonly effect: "none" | "possible";
-  readonly retryAtMs?: number;
+  readonly retryAtMs?: number | undefined;
   /** What was thrown: the error's `cause`. */
   readonly cause?: unknown;
 }
@@ -246,33 +236,33 @@ export type Response =
   | { readonly is: "paid"; readonly payment: Payment }
   | { readonly is: "refused"; readonly refusal: Refusal }
   /** A 401 in any form, or the service's own 429. `retryAtMs`: by `Retry-After`. */
-  | { readonly is: "unauthorized" | "throttled"; readonly said: Words; readonly retryAtMs?: number }
+  | { readonly is: "unauthorized" | "throttled"; readonly said: Words; readonly retryAtMs?: number | undefined }
   /** Certainly no byte was written. */
   | { readonly is: "notSent"; readonly failure: Failure }
   | { readonly is: "unknown"; readonly said: Words };
 
-export type Event =
+export type Happened =
   /** What `read` found, or `begin` instead of nothing. `pruned`: a tombstone. */
-  (
-    | { readonly is: "entry"; readonly entry: Entry | undefined }
-    | { readonly is: "pruned" }
-    /** The lease is this call's; or, without a lease, its quote or outcome is stored. */
-    | { readonly is: "owned"; readonly entry: Entry }
-    | { readonly is: "stored" }
-    /** Not stored, now or later: the entry is no longer as it was. */
-    | { readonly is: "refused" }
-    /** Another owner has the lease. */
-    | { readonly is: "busy" }
-    | { readonly is: "intent"; readonly intent: PaymentIntent }
-    | { readonly is: "intentRefused"; readonly refusal: Refusal; readonly failure: Failure }
-    | { readonly is: "funds"; readonly funds: Funds | null }
-    | { readonly is: "signed"; readonly signed: Signed }
-    | { readonly is: "response"; readonly response: Response }
-    | { readonly is: "searched"; readonly result: SearchResult }
-    | { readonly is: "done" }
-    /** The driver gave up. A write may be stored, not stored, or still under way. */
-    | { readonly is: "failed"; readonly failure: Failure }
-  ) & { readonly nowMs: number };
+  | { readonly is: "entry"; readonly entry: Entry | undefined }
+  | { readonly is: "pruned" }
+  /** The lease is this call's; or, without a lease, its quote or outcome is stored. */
+  | { readonly is: "owned"; readonly entry: Entry }
+  | { readonly is: "stored" }
+  /** Not stored, now or later: the entry is no longer as it was. */
+  | { readonly is: "refused" }
+  /** Another owner has the lease. */
+  | { readonly is: "busy" }
+  | { readonly is: "intent"; readonly intent: PaymentIntent }
+  | { readonly is: "intentRefused"; readonly refusal: Refusal; readonly failure: Failure }
+  | { readonly is: "funds"; readonly funds: Funds | null }
+  | { readonly is: "signed"; readonly signed: Signed }
+  | { readonly is: "response"; readonly response: Response }
+  | { readonly is: "searched"; readonly result: SearchResult }
+  | { readonly is: "done" }
+  /** The driver gave up. A write may be stored, not stored, or still under way. */
+  | { readonly is: "failed"; readonly failure: Failure };
+
+export type Event = Happened & { readonly nowMs: number };
 
 // What goes out: commands and results.
 
@@ -312,7 +302,7 @@ export type Result =
 /** A call that doesn't own the flow. */
 export type Visitor = { readonly call: Call } & (
   | { readonly at: "reading" | "waiting" | "rechecking" }
-  | { readonly at: "acquiring"; readonly found?: Payment }
+  | { readonly at: "acquiring"; readonly found?: Payment | undefined }
   | { readonly at: "asking"; readonly isRenewal: boolean }
   | { readonly at: "creating"; readonly to: Flow }
   /** An error is due. It may say `none` only if there is no flow. */
@@ -326,7 +316,7 @@ export interface Owner<F extends Flow = Flow> {
   /** This call created or confirmed the entry: nobody else can have taken its money. */
   readonly began: boolean;
   /** The search that the next claim needs is done. */
-  readonly searched?: boolean;
+  readonly searched?: boolean | undefined;
   readonly funds?: Funds;
   readonly signed?: Signed;
   readonly refusal?: Refusal;
@@ -342,22 +332,17 @@ export interface Writer {
   readonly owner: Owner;
   readonly to: Flow;
   /** What the call ends with then. Otherwise it continues. */
-  readonly then?: Result;
+  readonly then?: Result | undefined;
 }
 
-export interface Leaver {
-  readonly at: "leaving";
+/** `leaving`: its lease is being given back. */
+export interface Ended {
+  readonly at: "leaving" | "done";
   readonly call: Call;
   readonly result: Result;
 }
 
-export interface Done {
-  readonly at: "done";
-  readonly call: Call;
-  readonly result: Result;
-}
-
-export type State = Visitor | Owner | Writer | Leaver | Done;
+export type State = Visitor | Owner | Writer | Ended;
 
 export interface Step {
   readonly state: State;

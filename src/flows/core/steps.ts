@@ -14,12 +14,14 @@ import type {
   Owner,
   Paid,
   Phase,
+  Quoted,
   Refused,
   Rejected,
   Result,
   SearchResult,
   Sent,
   Step,
+  Words,
 } from "./state.js";
 
 // Steps.
@@ -34,7 +36,7 @@ export function does(owner: Owner, command: Command): Step {
 
 /** It is stored before anything else happens. `then`: what the call ends with. */
 export function store(owner: Owner, to: Flow, then?: Result): Step {
-  return { state: { at: "writing", owner, to, ...(then && { then }) }, command: { do: "write", flow: to } };
+  return { state: { at: "writing", owner, to, then }, command: { do: "write", flow: to } };
 }
 
 /** Gives the lease back: the flow is free for others at once. */
@@ -65,10 +67,20 @@ export function search(flow: Sent): Command {
   return { do: "search", flow, backToMs: flow.begunAtMs };
 }
 
+/** Only what isn't `undefined`. */
+export function known<Fields extends object>(fields: Fields): { [Name in keyof Fields]?: NonNullable<Fields[Name]> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields;
+}
+
 // Flows.
 
 export function isOutcome(flow: Flow): flow is Outcome {
   return flow.phase === "paid" || flow.phase === "declined" || flow.phase === "rejected" || flow.phase === "held";
+}
+
+/** Whether something is left to do for its owner. */
+export function isOpen(flow: Flow): boolean {
+  return !isOutcome(flow) && flow.phase !== "quoted";
 }
 
 /** What an error can say about the money of a key. */
@@ -83,22 +95,11 @@ export function isListed(result: SearchResult): result is Listed {
 /** What all phases keep. */
 export function beginningOf<F extends Begun>(flow: F): Pick<F, keyof Begun> {
   const { request, intent, begunAtMs, tries, signed, reliedOn, decisions } = flow;
-  return {
-    request,
-    intent,
-    begunAtMs,
-    tries,
-    ...(signed && { signed }),
-    ...(reliedOn && { reliedOn }),
-    ...(decisions && { decisions }),
-  };
+  return { request, intent, begunAtMs, tries, signed, reliedOn, decisions };
 }
 
-/** Rule 5. */
 export function paid(flow: Begun, payment: Payment): Paid {
-  const statuses = [payment.senderGatewayStatus, payment.receiverGatewayStatus].map((one) => String(one).toLowerCase());
-  const isSettledBadly = statuses.includes("error") || statuses.includes("reverted");
-  return { ...beginningOf(flow), phase: "paid", payment, ...(isSettledBadly && { isSettledBadly }) };
+  return { ...beginningOf(flow), phase: "paid", payment };
 }
 
 type HeldDetails = Pick<Held, "said" | "searches" | "match">;
@@ -112,13 +113,12 @@ export function settledBy({ is, payment }: Listed, flow: Sent): Paid | Held {
   return is === "found" ? paid(flow, payment) : held(flow, "possible-match", { match: payment });
 }
 
-export function declined({ request, intent }: Begun): Declined {
-  return { phase: "declined", request, intent };
+export function declined({ request, intent }: Quoted | Begun, reason?: string): Declined {
+  return { phase: "declined", request, intent, reason };
 }
 
 export function rejected({ request, intent, refusal, signed, reliedOn, decisions }: Refused): Rejected {
-  const details = { ...(reliedOn && { reliedOn }), ...(decisions && { decisions }) };
-  return { phase: "rejected", request, intent, refusal, signed, ...details };
+  return { phase: "rejected", request, intent, refusal, signed, reliedOn, decisions };
 }
 
 /** One stored phase of a flow. */
@@ -135,32 +135,16 @@ const maxSteps = 64;
 
 /** The history with a step for `flow`, which is stored with it. The oldest steps go first, but the first one stays. */
 export function withStep(history: readonly HistoryStep[], flow: Flow, atMs: number, by?: string): HistoryStep[] {
-  const why = whyOf(flow);
-  const step: HistoryStep = {
-    atMs,
-    phase: flow.phase,
-    ...(why !== undefined && { why }),
-    ...(by !== undefined && { by }),
-  };
-  const all = [...history, step];
+  const all = [...history, { atMs, phase: flow.phase, ...known({ why: whyOf(flow), by }) }];
   return all.length > maxSteps ? [...all.slice(0, 1), ...all.slice(2)] : all;
 }
 
 function whyOf(flow: Flow): string | undefined {
-  switch (flow.phase) {
-    case "held":
-      return flow.why;
-    case "refused":
-    case "rejected":
-      return flow.refusal.code;
-    case "funds-requested":
-    case "unknown":
-      return flow.said?.code;
-    case "declined":
-      return flow.reason;
-    case "quoted":
-    case "claimed":
-    case "paid":
-      return undefined;
-  }
+  if (flow.phase === "held") return flow.why;
+  return flow.phase === "declined" ? flow.reason : wordsIn(flow)?.code;
+}
+
+/** What the service, or an operator, said. */
+export function wordsIn(flow: Flow): Words | undefined {
+  return "refusal" in flow ? flow.refusal : "said" in flow ? flow.said : undefined;
 }

@@ -81,7 +81,6 @@ const events = {
   "replayed, older": replayed(1_000),
   signed: { is: "signed", signed },
   "201": response({ is: "paid", payment }),
-  "201 reverted": response({ is: "paid", payment: { ...payment, receiverGatewayStatus: "reverted" } }),
   "400": response({ is: "refused", refusal }),
   "401": response({ is: "unauthorized", said }),
   "429": response({ is: "throttled", said, retryAtMs: 12_345 }),
@@ -384,7 +383,6 @@ const table: readonly Row[] = [
     owning(claimed),
     {
       "201": "write paid",
-      "201 reverted": "write paid, settled badly",
       "400": "search",
       "401": "write funds-requested, waits",
       "429": "write funds-requested, waits",
@@ -397,7 +395,6 @@ const table: readonly Row[] = [
     owning(claimedAgain, { refusal }),
     {
       "201": "write paid",
-      "201 reverted": "write paid, settled badly",
       "400": "search",
       "401": "write held unauthorized",
       "429": "write funds-requested, waits",
@@ -415,7 +412,6 @@ const table: readonly Row[] = [
     owning(claimed, { refusal }),
     {
       "201": "write paid",
-      "201 reverted": "write paid, settled badly",
       "400": "search",
       "401": "write funds-requested, waits",
       "429": "write funds-requested, waits",
@@ -562,7 +558,7 @@ function flowOf(flow: Flow): string {
     case "claimed":
       return `claimed, ${flow.tries.open} open`;
     case "paid":
-      return flow.isSettledBadly ? "paid, settled badly" : "paid";
+      return "paid";
     case "funds-requested":
       return flow.notBeforeMs === undefined ? flow.phase : "funds-requested, waits";
     default:
