@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
@@ -13,15 +13,14 @@ import { command } from "../support/program.js";
 const url = process.env.CBP_POSTGRES_URL ?? "";
 const skipped = url === "" ? " (skipped: CBP_POSTGRES_URL is not set)" : "";
 
-/** Saves the listings that name their file, as a reader does, and compiles what is started. */
+/** Saves the listings that name their file, and the ledger of the examples, as a reader does, and compiles what is started. */
 async function saveListings(): Promise<string> {
   // Below the project, so that the package's own name leads to its sources.
   const folder = mkdtempSync(join("test", "back-end-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  for (const page of ["back-end", "ledger-in-sql"]) {
-    const blocks = readFileSync(`docs/${page}.md`, "utf8").matchAll(/^```ts\n\/\/ ([\w-]+\.ts)\n([\s\S]*?)^```/gm);
-    for (const [, name = "", code = ""] of blocks) writeFileSync(join(folder, name), code);
-  }
+  const blocks = readFileSync("docs/back-end.md", "utf8").matchAll(/^```ts\n\/\/ ([\w-]+\.ts)\n([\s\S]*?)^```/gm);
+  for (const [, name = "", code = ""] of blocks) writeFileSync(join(folder, name), code);
+  copyFileSync("examples/ledger-sql/postgres-ledger.ts", join(folder, "postgres-ledger.ts"));
   await compilePrograms([join(folder, "tables.ts"), join(folder, "start.ts")], folder);
   return folder;
 }
