@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { isBuiltin } from "node:module";
 import { setImmediate } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
@@ -101,7 +102,8 @@ export function openHandle(database: SqliteDatabase, options: OpenOptions): Sqli
 
 /** A file in a thread of its own: what waits for the disk, or for another process's lock, never blocks the event loop. */
 export async function openThread(path: string, options: OpenOptions): Promise<SqlitePlace> {
-  if (process.getBuiltinModule("node:sqlite") === undefined) {
+  // Loading it on this thread would print Node's warning that it's experimental.
+  if (!isBuiltin("node:sqlite")) {
     throw new ConfigError(
       `SqliteJournal: Node ${process.versions.node} has no node:sqlite. Use Node 22.22.3, 24.15 or newer, ` +
         "pass an open better-sqlite3 database in place of the path, or use PostgresJournal.",

@@ -93,7 +93,7 @@ export const importTable: ImportTable = {
     "node:dns": ["cli/doctor"],
     "node:events": ["cli/lists"],
     "node:http": ["sandbox/server.ts", "cli/flows"],
-    "node:module": ["cli/cli.ts"],
+    "node:module": ["journals/sqlite-store.ts", "cli/cli.ts"],
     "node:net": ["sandbox/server.ts", "settings/connection.ts", "cli/doctor", "cli/flows"],
     "node:os": ["settings", "cli/sandbox", "cli/flows"],
     "node:path": ["settings", "cli"],
