@@ -86,7 +86,7 @@ export const worlds = {
 
 export type WorldName = keyof typeof worlds;
 
-/** Worlds that `threat-model.md` puts outside: a law breaks in each. So the search does see it. */
+/** Worlds that `docs/security-model.md` puts outside: a law breaks in each. So the search does see it. */
 export const outside = {
   "a backup is restored while processes run": { ...runs, restore: "running" },
   "a backup is restored before the list shows what was sent": { ...runs, restore: "lagging" },
