@@ -257,8 +257,7 @@ const sayings: Readonly<Record<string, string | undefined>> = Object.assign(Obje
 
 function paymentOf(text: string): Payment {
   try {
-    // A record that is too deep to be copied can't be stored.
-    const payment: unknown = structuredClone(JSON.parse(text));
+    const payment: unknown = JSON.parse(text);
     if (typeof payment === "object" && payment !== null) return payment as Payment;
   } catch {
     // It says the same.

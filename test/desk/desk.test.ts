@@ -290,14 +290,6 @@ describe("attacks on the desk", () => {
     expect(await proposalOf()).toBeUndefined();
   });
 
-  it("are refused: a record that is nested more deeply than the stack", async () => {
-    const { ask, target, fieldsOf, proposalOf } = await deskFixture();
-    const payment = `{"id":"p","extra":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
-    const form = { ...(await fieldsOf("s-olga", "propose")), action: "found", why, payment };
-    expect((await ask("s-olga", target, { form })).status).toBe(400);
-    expect(await proposalOf()).toBeUndefined();
-  });
-
   it("come to nothing: markup in keys, memos and grounds", async () => {
     const { ask, target, fieldsOf, memo } = await deskFixture();
     const evil = `"><img src=x onerror=alert(1)>`;
