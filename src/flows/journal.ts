@@ -224,11 +224,23 @@ export function compareKeys(one: string, other: string): number {
   return others.next().done === true ? 0 : -1;
 }
 
+export const journalMethods = [
+  "begin",
+  "read",
+  "acquire",
+  "acquireAbandoned",
+  "renew",
+  "write",
+  "release",
+  "list",
+  "prune",
+] as const satisfies readonly (keyof Journal)[];
+
 /** The journal, which reports how long it takes for each thing that it is asked for, if anybody wants to know. */
 export function timedJournal(journal: Journal, reporter: Reporter): Journal {
   if (!reporter.wants("journal")) return journal;
   const timed =
-    (_: Journal, operation: string) =>
+    (operation: keyof Journal) =>
     async (...given: readonly unknown[]) => {
       const startedAtMs = clock.monotonicMs();
       let failed: Pick<JournalEvent, "code"> = {};
@@ -241,5 +253,7 @@ export function timedJournal(journal: Journal, reporter: Reporter): Journal {
         reporter.emit("journal", { operation, durationMs: clock.monotonicMs() - startedAtMs, ...failed });
       }
     };
-  return new Proxy(journal, { get: timed });
+  // Only its methods: something with a `then` would be taken for a promise.
+  const wrapped: Journal = Object.create(journal);
+  return Object.assign(wrapped, Object.fromEntries(journalMethods.map((name) => [name, timed(name)])));
 }

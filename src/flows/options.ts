@@ -16,7 +16,7 @@ import type { FlowEvents, FlowPhase } from "../events/events.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 import { allPhases, type FlowCipher } from "./codec.js";
 import type { PayOutcome, ReleaseFundsByKey, TakeFunds, TakeFundsByKey } from "./funds.js";
-import type { Journal } from "./journal.js";
+import { type Journal, journalMethods } from "./journal.js";
 
 /**
  * The client that a `PaymentFlow` works with: a `CrossBorderClient`, whether it was imported or required.
@@ -132,17 +132,6 @@ const maxListedWithinMs = 7 * 86_400_000;
 const milliseconds = { accepts: isWholeFrom(0, maxMs), wanted: "a whole number of milliseconds, 0 or more" };
 const hasMethods = (value: unknown, ...names: readonly string[]) =>
   names.every((name) => typeof Reflect.get(Object(value), name) === "function");
-const journalMethods = [
-  "begin",
-  "read",
-  "acquire",
-  "acquireAbandoned",
-  "renew",
-  "write",
-  "release",
-  "list",
-  "prune",
-] as const satisfies readonly (keyof Journal)[];
 
 /** Accepts an object with some of these fields, and no others. */
 const objectOf =
