@@ -12,6 +12,18 @@ export async function begin(journal: Journal, key: string, data = "{}"): Promise
   return entry;
 }
 
+/** Writes all entries at once, of which the database refuses `k7`: that write fails alone. */
+export async function expectLoneRefusal(journal: Journal, entries: readonly JournalEntry[]): Promise<void> {
+  const written = await Promise.allSettled(
+    entries.map((entry) => journal.write(entry.key, entry, { ...state, data: "changed" })),
+  );
+  for (const [index, result] of written.entries()) {
+    if (index === 7) expect(result).toMatchObject({ reason: { name: "JournalError", stored: "nothing" } });
+    else expect(result).toEqual({ status: "fulfilled", value: true });
+    expect((await journal.read(`k${index}`))?.data).toBe(index === 7 ? "{}" : "changed");
+  }
+}
+
 /** The reason why a promise is rejected. */
 export const failure = (work: Promise<unknown>): Promise<unknown> =>
   work.then(

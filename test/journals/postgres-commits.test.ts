@@ -5,7 +5,7 @@ import pg from "pg";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { eventually } from "../support/eventually.js";
 import { expectOneAfterAnother } from "./group-commit-model.js";
-import { begin, newLease, scope, state } from "./journal-fixture.js";
+import { begin, expectLoneRefusal, newLease, scope, state } from "./journal-fixture.js";
 import { type Change, openPostgresWire } from "./postgres-wire.js";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";
@@ -67,14 +67,7 @@ describe.skipIf(url === "")("with a server", () => {
     await admin.query(`
       CREATE FUNCTION ${schema}.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
       CREATE TRIGGER refuses BEFORE UPDATE ON ${flows} FOR EACH ROW WHEN (new.key = 'k7') EXECUTE FUNCTION ${schema}.refuse()`);
-    const written = await Promise.allSettled(
-      entries.map((entry) => journal.write(entry.key, entry, { ...state, data: "changed" })),
-    );
-    for (const [index, result] of written.entries()) {
-      if (index === 7) expect(result).toMatchObject({ reason: { name: "JournalError", stored: "nothing" } });
-      else expect(result).toEqual({ status: "fulfilled", value: true });
-      expect((await journal.read(`k${index}`))?.data).toBe(index === 7 ? "{}" : "changed");
-    }
+    await expectLoneRefusal(journal, entries);
   });
 
   it("lets nobody wait for flows that somebody else has locked", async () => {

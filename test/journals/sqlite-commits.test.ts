@@ -3,7 +3,7 @@ import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { eventually } from "../support/eventually.js";
 import { expectOneAfterAnother } from "./group-commit-model.js";
-import { begin, failure, scope, state } from "./journal-fixture.js";
+import { begin, expectLoneRefusal, failure, scope } from "./journal-fixture.js";
 import { likeBetterSqlite3, newFile, nodeSqlite, openHandle, openSqliteJournal } from "./sqlite-fixture.js";
 
 const keys = Array.from({ length: 40 }, (_, index) => `k${index}`);
@@ -22,14 +22,7 @@ describe.skipIf(nodeSqlite === undefined).each([
     const entries = await Promise.all(keys.map((key) => begin(journal, key)));
     openHandle(file).exec(`CREATE TRIGGER refuses AFTER UPDATE ON flows WHEN new.key = 'k7'
       BEGIN SELECT raise(ABORT, 'refused'); END`);
-    const written = await Promise.allSettled(
-      entries.map((entry) => journal.write(entry.key, entry, { ...state, data: "changed" })),
-    );
-    for (const [index, result] of written.entries()) {
-      if (index === 7) expect(result).toMatchObject({ reason: { name: "JournalError", stored: "nothing" } });
-      else expect(result).toEqual({ status: "fulfilled", value: true });
-      expect((await journal.read(`k${index}`))?.data).toBe(index === 7 ? "{}" : "changed");
-    }
+    await expectLoneRefusal(journal, entries);
   });
 
   it("fails all that wait for the same lock at once, and stores nothing of them", async () => {
