@@ -32,26 +32,6 @@ export const bareContenders = {
         (await fetch(url, { method: "POST", headers: { ...postHeaders, ...extra }, body })).json(),
     }),
 
-  axios: async (origin) => {
-    const { default: axios } = await import("axios");
-    const { Agent } = await import("node:http");
-    const client = axios.create({ httpAgent: new Agent({ keepAlive: true }), headers: getHeaders });
-    return calls(origin, {
-      get: async (url) => (await client.get(url)).data,
-      post: async (url, body) => (await client.post(url, body, { headers: postHeaders })).data,
-    });
-  },
-
-  got: async (origin) => {
-    const { default: got } = await import("got");
-    const { Agent } = await import("node:http");
-    const client = got.extend({ agent: { http: new Agent({ keepAlive: true }) }, headers: getHeaders });
-    return calls(origin, {
-      get: (url) => client.get(url).json(),
-      post: (url, body) => client.post(url, { body, headers: postHeaders }).json(),
-    });
-  },
-
   ky: async (origin) => {
     const { default: ky } = await import("ky");
     const client = ky.create({ headers: getHeaders });

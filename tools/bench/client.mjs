@@ -13,11 +13,8 @@ export async function openClient(origin, options = {}, load = importClient) {
   });
 }
 
-/** The release before, with the same done by it: its hook of a response has another name. */
-export const releaseBeforeContender = (origin) => {
-  const on = { answer() {}, failure() {}, retry() {}, mismatch() {}, token() {} };
-  return clientContender(origin, { on }, importReleaseBefore);
-};
+/** The release before, which does the same. */
+export const releaseBeforeContender = (origin) => clientContender(origin, {}, importReleaseBefore);
 
 /** @param options of its clients, in place of those that `openClient` chooses. */
 export async function clientContender(origin, options = {}, load = importClient) {

@@ -7,7 +7,7 @@ import { sdkContenders } from "./sdks.mjs";
 export const client = "cross-border-payments";
 
 /** Its loss shows in the next run. */
-export const releaseBefore = `the release before (${commitBefore})`;
+export const releaseBefore = `0.3.0 (${commitBefore})`;
 
 /** All ratios are to this one. */
 export const yardstick = "undici.request";

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { openClient } from "./client.mjs";
 import { makeSigningKey } from "./crypto.mjs";
 import { clientFolder } from "./packages.mjs";
@@ -21,16 +20,12 @@ export async function openJournal(place) {
   return (await load("journal/postgres")).PostgresJournal.open(url.href, { schema });
 }
 
-/**
- * A gateway's process over a journal, with a bank that answers at once.
- *
- * @param flowOptions such as another `takeFunds`.
- */
-export async function openFlow(origin, journal, flowOptions = {}) {
+/** A gateway's process over a journal, with a bank that responds at once. */
+export async function openFlow(origin, journal) {
   const { PaymentFlow } = await load("flow");
   const client = await openClient(origin, { signingKey: makeSigningKey() });
   const takeFunds = ({ key }) => ({ senderGatewayTransactionId: `TX-${key}`, replayed: false });
-  const flow = new PaymentFlow({ client, journal, gatewayId, takeFunds, releaseFunds() {}, ...flowOptions });
+  const flow = new PaymentFlow({ client, journal, gatewayId, takeFunds, releaseFunds() {} });
   return { client, flow };
 }
 
@@ -47,12 +42,6 @@ export const payPlainly = (client) =>
   assertPaid(client.pay(intentRequest, () => ({ senderGatewayTransactionId: `TX-${newKey()}` })));
 
 export const runFlow = (flow) => assertPaid(flow.run(newKey(), intentRequest));
-
-export async function quoteAndConfirm(flow) {
-  const key = newKey();
-  const { intent } = await flow.quote(key, intentRequest);
-  await assertPaid(flow.confirm(key, { intentId: intent.id }));
-}
 
 /** Does something, `atOnce` times side by side, for so long: how much a second, at which CPU each, and how long they took. */
 export async function timed(work, atOnce, budgetMs) {
@@ -75,18 +64,6 @@ export async function timed(work, atOnce, budgetMs) {
     cpuUs: (user + system) / tookMs.length,
     p99Ms: tookMs[Math.floor(tookMs.length * 0.99)],
   };
-}
-
-/** How many commits the write-ahead log of a SQLite file holds, by its frames: the last one of a commit says how large the file is. */
-export function commitsInLog(file) {
-  const log = readFileSync(`${file}-wal`);
-  const pageSize = log.readUInt32BE(8);
-  const salt = log.toString("hex", 16, 24);
-  let commits = 0;
-  for (let at = 32; at + 24 + pageSize <= log.length; at += 24 + pageSize) {
-    if (log.toString("hex", at + 8, at + 16) === salt && log.readUInt32BE(at + 4) !== 0) commits += 1;
-  }
-  return commits;
 }
 
 export const print = (result) => process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit());

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 
 export const usage = `npm run bench -- [options]
   --quick        about a minute: few and short rounds, smaller work
-  --only ROW     only rows whose id begins so (get, create-64, page, signatures, memory, observers, flows, ...); may be given again.
+  --only ROW     only rows whose id begins so (get, create-64, page, memory, flows, ...); may be given again.
                  Nothing is written then.
   --node NODE    a path, or a major version that is fetched from npm; default 24
   --rounds N     interleaved rounds in each of two processes, in one when quick; default 4
@@ -16,18 +16,9 @@ const full = {
   warmUpMs: 1500,
   records: 100_000,
   starts: 21,
-  pairs: 400,
   calls: 1_000_000,
   millionRecords: 1_000_000,
-  signSeconds: 3,
-  prefetchPages: 40,
-  linkRuns: 5,
-  pausedPayments: 30,
-  observerTurns: 12,
   flowBudgetMs: 4000,
-  settledFlows: 100_000,
-  quotedFlows: 1000,
-  abandonedFlows: 1000,
 };
 
 const quick = {
@@ -38,18 +29,9 @@ const quick = {
   warmUpMs: 300,
   records: undefined,
   starts: 5,
-  pairs: 40,
   calls: 20_000,
   millionRecords: 100_000,
-  signSeconds: 1,
-  prefetchPages: 10,
-  linkRuns: 2,
-  pausedPayments: 5,
-  observerTurns: 5,
   flowBudgetMs: 1000,
-  settledFlows: 10_000,
-  quotedFlows: 1000,
-  abandonedFlows: 300,
 };
 
 /** What is to be measured, and how thoroughly. */

@@ -15,8 +15,8 @@ export const importUndici = () => import(undiciName);
 
 export const importClient = () => import(new URL("dist/index.js", clientFolder).href);
 
-/** The commit of the release before, which the library is not to fall behind. */
-export const commitBefore = "76ee5d2";
+/** The commit of release 0.3.0. The client must not be slower. */
+export const commitBefore = "564773c6";
 
 const folderBefore = join(tmpdir(), "cross-border-payments-bench", commitBefore);
 /** Where that release is packed, and a folder whose programs find it. */

@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,13 +35,4 @@ function openPostgres() {
   const started = spawnSync("bash", [script, "start", folder], { encoding: "utf8" });
   if (started.status !== 0) return { stop() {} };
   return { url: started.stdout.trim(), stop: () => void spawnSync("bash", [script, "stop", folder]) };
-}
-
-/** A library that makes each flush to the disk take 10 ms longer; `undefined` where it can't be compiled. */
-export function slowFsync({ folder }) {
-  if (process.platform !== "linux" || spawnSync("cc", ["--version"]).error !== undefined) return undefined;
-  const library = join(folder, "slow-fsync.so");
-  const source = fileURLToPath(new URL("slow-fsync.c", import.meta.url));
-  execFileSync("cc", ["-shared", "-fPIC", "-O2", "-o", library, source, "-ldl"]);
-  return library;
 }

@@ -28,11 +28,6 @@ export async function startServer(node) {
   };
 }
 
-/** Puts a link of so many megabits a second and so long a round trip before the server. */
-export function startLink(node, origin, megabits, roundTripMs) {
-  return startListener(node, ["link-proxy.mjs", new URL(origin).port, String(megabits), String(roundTripMs)]);
-}
-
 async function startListener(node, script) {
   const [command, ...args] = pinned(serverCore, [node, ...script]);
   const child = spawn(command, args, { cwd: bench, stdio: ["pipe", "pipe", "inherit"] });

@@ -50,38 +50,6 @@ export const record = (number) => ({
   channel: "api",
 });
 
-/**
- * A payment as large as a real one, with keys and a signature of real length: 3.9 kB, of which gzip leaves 0.46. What can't be
- * compressed follows from the number alone.
- */
-export function fullRecord(number) {
-  const key = publicKeyOf(number % 3);
-  const body = { ...paymentRequest, senderGatewayTransactionId: noise(number, 36), extras: { purpose: "services" } };
-  return {
-    ...record(number),
-    senderGatewayTransactionId: body.senderGatewayTransactionId,
-    receiverGatewayTransactionId: noise(number + 1e6, 36),
-    senderGatewayPublicKey: key,
-    receiverGatewayPublicKey: publicKeyOf(3),
-    senderGatewaySignature: noise(number + 5e6, 88),
-    blockchainTransactionId: noise(number + 2e6, 24),
-    creationRequestBody: JSON.stringify(body),
-    creationRequestPublicKeyBase64: key,
-    creationRequestSignatureBase64: noise(number + 3e6, 344),
-  };
-}
-
-const publicKeyOf = (gateway) => noise(4e6 + gateway, 600);
-
-/** Base64 that looks random. */
-function noise(seed, length) {
-  let state = seed + 1;
-  return Array.from({ length }, () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"[state >>> 26];
-  }).join("");
-}
-
 /** The fields of an answer to a creation that the caller did not send. */
 export const added = Object.fromEntries(Object.entries(record(1)).filter(([name]) => !(name in paymentRequest)));
 

@@ -1,5 +1,4 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { client, contenders, secondYardstick, yardstick } from "./contenders.mjs";
 import { versionOf } from "./packages.mjs";
@@ -15,17 +14,10 @@ export function toMarkdown(run) {
     ...(run.failures.size === 0
       ? []
       : ["## Not measured", list([...run.failures].map(([who, why]) => `${who}: ${why}`))]),
-    ...findings(),
     "## Versions",
     versions(),
     "",
   ].join("\n\n");
-}
-
-/** What profiles say of the goals that are not met: written by hand, kept from run to run. */
-function findings() {
-  const file = new URL("findings.md", import.meta.url);
-  return existsSync(file) ? ["## What takes the rest", readFileSync(file, "utf8").trim()] : [];
 }
 
 function machine({ node, canPin, minutes }) {
@@ -73,22 +65,11 @@ function versions() {
     "zod",
     "openid-client",
     "stripe",
-    "modern-treasury",
-    "increase",
     "openai",
-    "pino",
+    "@interledger/open-payments",
+    "ky",
   ];
-  return list(
-    [
-      ...names,
-      "@opentelemetry/api",
-      "@opentelemetry/sdk-trace-base",
-      "@interledger/open-payments",
-      "axios",
-      "got",
-      "ky",
-    ].map((name) => `${name} ${versionOf(name)}`),
-  );
+  return list(names.map((name) => `${name} ${versionOf(name)}`));
 }
 
 function table(head, lines) {

@@ -14,30 +14,6 @@ export const sdkContenders = {
     };
   },
 
-  "modern-treasury": async (origin) => {
-    const { default: ModernTreasury } = await import("modern-treasury");
-    const client = new ModernTreasury({
-      organizationID: "bench",
-      apiKey: "bench",
-      baseURL: `${origin}/modern-treasury`,
-    });
-    return {
-      get: () => client.counterparties.retrieve(token(1)),
-      create: () => client.counterparties.create({ name: "bench", metadata: intentRequest }),
-      records: (size, take) => eachOf(client.counterparties.list({ per_page: size }), take),
-    };
-  },
-
-  increase: async (origin) => {
-    const { default: Increase } = await import("increase");
-    const client = new Increase({ apiKey: "bench", baseURL: `${origin}/increase` });
-    return {
-      get: () => client.accounts.retrieve(token(1)),
-      create: () => client.accounts.create({ name: "bench", ...intentRequest }),
-      records: (limit, take) => eachOf(client.accounts.list({ limit }), take),
-    };
-  },
-
   openai: async (origin) => {
     const { default: OpenAI } = await import("openai");
     const client = new OpenAI({ apiKey: "bench", baseURL: `${origin}/openai` });

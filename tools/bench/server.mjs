@@ -1,13 +1,11 @@
 import { createServer } from "node:net";
-import { gzipSync } from "node:zlib";
-import { added, addedToIntent, fullRecord, intent, record, token, tokenDigits } from "./record.mjs";
+import { added, addedToIntent, intent, record, token, tokenDigits } from "./record.mjs";
 
 /**
  * The server that every contender talks to: canned bytes over raw sockets, so that it is never the slower side.
  * `node server.mjs` prints its port, and stops when its parent does.
  *
- * `/of/<n>/…` limits a list to n records, `/after/<ms>/…` delays the answers. `/full/…` before them makes the records of a list as
- * large as real ones, and `/full/gzip/…` compresses them for who accepts that.
+ * `/of/<n>/…` limits a list to n records.
  */
 const lists = {
   "/payments": { after: "_after", size: "_size", head: "[", tail: "]" },
@@ -18,14 +16,6 @@ const lists = {
     tail: "]}",
   },
   "/openai/batches": { after: "after", size: "limit", head: '{"object":"list","has_more":true,"data":[', tail: "]}" },
-  "/increase/accounts": { after: "cursor", size: "limit", head: `{"next_cursor":"${token(0)}","data":[`, tail: "]}" },
-  "/modern-treasury/api/counterparties": {
-    after: "after_cursor",
-    size: "per_page",
-    headers: `x-after-cursor: ${token(0)}\r\n`,
-    head: "[",
-    tail: "]",
-  },
   "/open-payments/incoming-payments": {
     after: "cursor",
     size: "first",
@@ -57,8 +47,8 @@ const login = answer(
 );
 const templates = new Map();
 
-function answer(body, headers = "") {
-  const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n`;
+function answer(body) {
+  const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n`;
   return Buffer.concat([Buffer.from(head), Buffer.from(body)]);
 }
 
@@ -77,15 +67,12 @@ function template(path, size) {
   const key = `${path} ${size}`;
   const known = templates.get(key);
   if (known !== undefined) return known;
-  const { head, tail, headers } = lists[path];
-  const bytes = answer(head + Array.from({ length: size }, () => JSON.stringify(record(0))).join(",") + tail, headers);
+  const { head, tail } = lists[path];
+  const bytes = answer(head + Array.from({ length: size }, () => JSON.stringify(record(0))).join(",") + tail);
   const zero = Buffer.from(`"${token(0)}"`);
   const slots = [];
   for (let at = bytes.indexOf(zero); at >= 0; at = bytes.indexOf(zero, at + 1)) slots.push(at + tokenDigits);
-  const cursors =
-    headers === undefined
-      ? slots.splice(0, head.includes(token(0)) ? 1 : 0)
-      : [bytes.indexOf(token(0)) + tokenDigits - 1];
+  const cursors = slots.splice(0, head.includes(token(0)) ? 1 : 0);
   const made = { bytes, cursors, slots };
   templates.set(key, made);
   return made;
@@ -113,43 +100,10 @@ function stamp(bytes, lastDigit, number) {
   }
 }
 
-const fullPages = new Map();
-
-/** Made once: the time that compression takes is not what is measured. */
-function fullPage(path, search, total, isGzipped) {
-  const key = `${path}?${search} ${total} ${isGzipped}`;
-  const known = fullPages.get(key);
-  if (known !== undefined) return known;
-  const query = new URLSearchParams(search);
-  const { after, size, head, tail, headers = "" } = lists[path];
-  const from = Number(query.get(after) ?? 0);
-  const numbers = Array.from(
-    { length: Math.max(0, Math.min(Number(query.get(size)), total - from)) },
-    (_, index) => from + 1 + index,
-  );
-  const last = token(from + numbers.length);
-  const text =
-    head.replace(token(0), last) + numbers.map((number) => JSON.stringify(fullRecord(number))).join(",") + tail;
-  const made = isGzipped
-    ? answer(gzipSync(text), `${headers.replace(token(0), last)}content-encoding: gzip\r\n`)
-    : answer(text, headers.replace(token(0), last));
-  fullPages.set(key, made);
-  return made;
-}
-
-/** Answers to lists and creations, by `METHOD target`, as they are asked for again and again. */
-function respond({ method, target, signature, body, acceptsGzip }) {
-  const { full, delayMs, total, path, query } = readTarget(target);
-  if (full !== undefined && lists[path] !== undefined) {
-    return { delayMs, bytes: fullPage(path, query, total, full === "/full/gzip" && acceptsGzip) };
-  }
-  return { delayMs, bytes: bytesFor(method, path, query, total, signature, body) };
-}
-
-function readTarget(target) {
-  const [, full, ofTotal, ms, path, search] =
-    /^(\/full(?:\/gzip)?)?(?:\/of\/(\d+))?(?:\/after\/(\d+))?([^?]*)\??(.*)$/.exec(target);
-  return { full, delayMs: Number(ms ?? 0), total: Number(ofTotal ?? 1e12), path, query: search };
+/** Answers to lists and creations, which every contender repeats. */
+function respond({ method, target, signature, body }) {
+  const [, ofTotal, path, search] = /^(?:\/of\/(\d+))?([^?]*)\??(.*)$/.exec(target);
+  return bytesFor(method, path, search, Number(ofTotal ?? 1e12), signature, body);
 }
 
 function bytesFor(method, path, search, total, signature, body) {
@@ -169,10 +123,7 @@ function readRequest(text) {
   if (headEnd < 0) return undefined;
   const lineEnd = text.indexOf("\r\n");
   const [method, target] = text.slice(0, lineEnd).split(" ");
-  if (method === "GET") {
-    const acceptsGzip = target.startsWith("/full") && /\r\naccept-encoding:[^\r]*gzip/i.test(text.slice(0, headEnd));
-    return { method, target, body: "", acceptsGzip, end: headEnd + 4 };
-  }
+  if (method === "GET") return { method, target, body: "", end: headEnd + 4 };
   const signature = /\r\nx-service-signature-base64: *([^\r]*)/i.exec(text.slice(0, headEnd))?.[1];
   const length = /\r\ncontent-length: *(\d+)/i.exec(text)?.[1];
   if (length !== undefined) {
@@ -203,9 +154,7 @@ const server = createServer({ noDelay: true }, (socket) => {
     pending += chunk.latin1Slice();
     for (let request = readRequest(pending); request !== undefined; request = readRequest(pending)) {
       pending = pending.slice(request.end);
-      const { delayMs, bytes } = respond(request);
-      if (delayMs === 0) socket.write(bytes);
-      else setTimeout(() => socket.write(bytes), delayMs);
+      socket.write(respond(request));
     }
   });
   socket.on("error", () => socket.destroy());
