@@ -2,11 +2,10 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { patienceMs } from "./test/support/patience.js";
-import { isThorough } from "./test/support/thorough.js";
 
 const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
 
-/** The package's own entry points, as its tests import them. */
+/** The package's entry points, which its tests import by name. */
 const entries = {
   "": "index.ts",
   "/sandbox": "sandbox/index.ts",
@@ -30,70 +29,42 @@ export const alias = [
   })),
 ];
 
-/** For `npm run test:all` alone: hours of traffic, flows at every fault, connections that lie idle, what large responses and lists cost, what bundlers make of the package, and scripts that no source uses. */
-const onlyThorough = [
-  "test/faults/{flow-matrix,idle-connections,retry-budget,token-renewal}.test.ts",
-  "test/sandbox/remembered.test.ts",
-  "test/package/bundle*.test.ts",
-  "test/release/**/*.test.ts",
-];
-const leftOut = isThorough ? [] : onlyThorough;
-
-/** Tests of the sources that start processes, or make thousands of trials. */
-const system = [
-  "test/faults/**/*.test.ts",
-  "test/examples.test.ts",
-  "test/executed-blocks.test.ts",
-  "test/opentelemetry/set-up.test.ts",
-  "test/observability/prometheus.test.ts",
-  "test/examples/**/*.test.ts",
-];
-/** Tests that count timers, or whose world's clock everybody has: beside no test that leaves some, such as those of sockets. */
-const timers = [
-  "test/auth/{end-session,shared-session,store-entry,token-endpoint,token-manager}.test.ts",
-  "test/http/{call,check-health,http-client-endings,http-client-methods}.test.ts",
-  "test/core/deadline.test.ts",
-  "test/simulation/*.test.ts",
-];
-/** Tests that measure the memory of their process, which they need for themselves. */
-const alone = ["test/sandbox/login.test.ts", "test/wire/{body-chunks,compression}.test.ts"];
-/** Tests against a real Keycloak, which `npm run test:keycloak` starts. */
-const keycloak = "test/keycloak/**/*.test.ts";
-/** Recipes of the guide in real workflow engines, whose servers `npm run test:engines` starts. */
-const engines = "test/engines/**/*.test.ts";
-/** Tests of the built package; `test:crash`, `test:fleet`, `test:frameworks`, `test:guard` and `test:matrix` need `npm run build` first. */
-const built = {
-  package: "test/package/**/*.test.ts",
-  crash: "test/crash/**/*.test.ts",
-  guard: "test/guard/**/*.test.ts",
-  fleet: "test/fleet/**/*.test.ts",
-  pages: "test/pages/**/*.test.ts",
-  matrix: "test/matrix/**/*.test.ts",
-  frameworks: "test/frameworks/**/*.test.ts",
+/** Folders of `test/` for each project. The project `unit` has all others. */
+const folders = {
+  /** Real databases, Redis, Keycloak, Chromium, Prometheus, and workflow engines. */
+  integration: [
+    "journals",
+    "tokens",
+    "keycloak",
+    "pages",
+    "look",
+    "engines",
+    "openapi",
+    "fleet",
+    "examples",
+    "observability",
+  ],
+  /** The packed tarball: runtimes, bundlers, compilers, frameworks, and what a release makes of it. */
+  package: ["package", "matrix", "frameworks", "guard", "release"],
+  /** Processes that are killed, the model of the flow's protocol, and the simulator. */
+  long: ["crash", "model", "simulation"],
 };
-/** What other programs make of `openapi.json`: `npm run test:openapi`. */
-const openapi = "test/openapi/**/*.test.ts";
+const testsOf = (project: keyof typeof folders) => folders[project].map((folder) => `test/${folder}/**/*.test.ts`);
 
-/** The documentation's site in Chromium, which `npm run site` builds first: `npm run test:site`. */
-const look = "test/look/**/*.test.ts";
-
-/** Compiles what these tests start as processes. */
-const programs = "test/support/build-programs.ts";
-
-const hasSqlite = process.getBuiltinModule("node:sqlite") !== undefined;
-
-/** On a busy CI machine a test may run again. Each one that needed it is named at the end of the run. */
+/** On a busy CI machine a test may run again. The end of the run names each test that did. */
 const onCi = process.env.CI !== undefined;
-const retry = onCi ? 2 : 0;
-
-/** Only what hangs may meet it: on a busy machine a test takes ten times as long, and some take half a minute on a quiet one. */
+/** Only a test that hangs may reach it: on a busy machine a test takes ten times as long. */
 const testTimeout = 600_000;
-
-/** More than there are cores: most of these tests wait for processes, sockets and timers. */
+/** More than there are cores: most tests wait for processes, sockets, and timers. */
 const maxWorkers = availableParallelism() + 3;
-
-/** Of all projects whose tests may run again. */
-const patient = { testTimeout, hookTimeout: testTimeout, expect: { poll: { timeout: patienceMs } }, retry };
+const shared = {
+  testTimeout,
+  hookTimeout: testTimeout,
+  expect: { poll: { timeout: patienceMs } },
+  retry: onCi ? 2 : 0,
+};
+/** Compiles what tests start as processes. */
+const programs = "test/support/build-programs.ts";
 
 export default defineConfig({
   test: {
@@ -102,147 +73,51 @@ export default defineConfig({
       {
         resolve: { alias },
         test: {
+          ...shared,
           name: "unit",
-          globalSetup: programs,
-          // The sources are loaded once for all files: a third of the time. A file that replaces modules resets them.
-          isolate: false,
-          setupFiles: "test/support/undo.ts",
           include: ["test/**/*.test.ts"],
-          exclude: [
-            ...system,
-            ...timers,
-            ...alone,
-            keycloak,
-            engines,
-            openapi,
-            look,
-            ...Object.values(built),
-            ...leftOut,
-          ],
-          typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"], tsconfig: "test/types/tsconfig.json" },
-          ...patient,
-          maxWorkers,
-        },
-      },
-      {
-        resolve: { alias },
-        test: {
-          name: "unit-timers",
-          isolate: false,
-          setupFiles: "test/support/undo.ts",
-          include: timers,
-          ...patient,
-          maxWorkers,
-        },
-      },
-      {
-        resolve: { alias },
-        test: { name: "unit-alone", include: alone, ...patient, maxWorkers },
-      },
-      {
-        resolve: { alias },
-        test: {
-          name: "system",
+          exclude: [...testsOf("integration"), ...testsOf("package"), ...testsOf("long")],
           globalSetup: programs,
+          // All files share the loaded sources, which saves a third of the time.
           isolate: false,
           setupFiles: "test/support/undo.ts",
-          include: system,
-          exclude: leftOut,
-          ...patient,
+          typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"], tsconfig: "test/types/tsconfig.json" },
           maxWorkers,
         },
       },
-      // One after another: some of them halt the server.
       {
         resolve: { alias },
         test: {
-          name: "keycloak",
-          include: [keycloak],
-          ...patient,
-          fileParallelism: false,
-          maxConcurrency: 8,
-        },
-      },
-      {
-        resolve: { alias },
-        test: { name: "engines", include: [engines], testTimeout, disableConsoleIntercept: true },
-      },
-      {
-        test: {
-          name: "package",
-          include: [built.package],
-          exclude: leftOut,
-          globalSetup: "test/package/install.ts",
-          // After the tests of the sources, beside which the package is built.
-          sequence: { groupOrder: 1 },
-          testTimeout,
-          retry,
-          // The compilers and bundlers that the thorough run starts use every core themselves.
-          fileParallelism: !isThorough,
-          maxWorkers: isThorough ? 1 : 2,
-        },
-      },
-      {
-        test: {
-          name: "crash",
-          include: [built.crash],
-          // Most of it waits for leases to end.
-          maxWorkers: 2,
-          testTimeout,
-          hookTimeout: testTimeout,
+          ...shared,
+          name: "integration",
+          include: testsOf("integration"),
+          globalSetup: programs,
           disableConsoleIntercept: true,
+          maxWorkers,
         },
       },
-      { test: { name: "fleet", include: [built.fleet], ...patient } },
       {
         test: {
-          name: "matrix",
-          include: [built.matrix],
-          globalSetup: "test/matrix/install.ts",
-          ...patient,
+          ...shared,
+          name: "package",
+          include: testsOf("package"),
+          globalSetup: "test/package/install.ts",
+          // Compilers and bundlers use every core themselves.
+          fileParallelism: false,
         },
       },
-      // Over PostgreSQL: `npm run test:frameworks`.
       {
-        test: {
-          name: "frameworks",
-          include: [built.frameworks],
-          globalSetup: "test/frameworks/install.ts",
-          ...patient,
-        },
+        resolve: { alias },
+        test: { ...shared, name: "long", include: testsOf("long"), disableConsoleIntercept: true, maxWorkers: 2 },
       },
-      // In Chromium, before Keycloak: `npm run test:pages`.
-      {
-        test: {
-          name: "pages",
-          include: [built.pages],
-          globalSetup: "test/matrix/install.ts",
-          ...patient,
-        },
-      },
-      { resolve: { alias }, test: { name: "openapi", include: [openapi], ...patient } },
-      { test: { name: "look", include: [look], ...patient } },
-      { test: { name: "guard", include: [built.guard], testTimeout, hookTimeout: testTimeout } },
     ],
     coverage: {
       provider: "v8",
-      // The tests of the built package cover nothing of the sources.
-      enabled: process.env.CBP_COVERAGE !== undefined && process.argv.includes("unit*"),
       include: ["src/**"],
-      exclude: [
-        // It runs in Chromium, as the page that is made of it: `npm run test:pages`.
-        "src/sandbox/console/page/**",
-        // A process's own streams and signals: test/cli/{command-line,terminal}.test.ts start processes, which are not counted.
-        "src/cli/{cli,main,terminal}.ts",
-        // Node 20 has no SQLite of its own to run them with.
-        ...(hasSqlite ? [] : ["src/journals/sqlite-*.ts"]),
-      ],
+      // The CLI's own process: its tests start programs, which aren't counted.
+      exclude: ["src/cli/{cli,main,terminal}.ts", "src/sandbox/console/page/**"],
       reporter: ["text-summary", "json-summary"],
-      // Without a PostgreSQL server, the tests of its journal are skipped.
-      ...(process.env.CBP_POSTGRES_URL !== undefined && {
-        // What the command does in processes of their own, and over SQLite on Node 20, is not counted.
-        thresholds: { statements: 96, branches: 92, functions: 97, lines: 96 },
-      }),
+      thresholds: { statements: 96, branches: 92, functions: 97, lines: 96 },
     },
   },
 });

@@ -1,6 +1,6 @@
 /**
  * A Cloudflare Worker that shows prices and payments: `worker/prices-worker.ts` is all of it. Here its `fetch` is called in this
- * process; `npm run test:matrix` runs the same file in workerd.
+ * process; `npm run test:package` runs the same file in workerd.
  */
 import { CrossBorderClient } from "cross-border-payments";
 import { startPracticeService } from "./support/practice-service.js";

@@ -13,7 +13,7 @@ const documents = [
   ...readdirSync("docs").map((file) => `docs/${file}`),
 ].filter((file) => file.endsWith(".md"));
 
-/** Files that `npm run test:frameworks` compiles, with the frameworks that they import. */
+/** Files that `npm run test:package` compiles, with the frameworks that they import. */
 const compiledElsewhere = new Set(
   ["express", "hono", "nest", "next"].flatMap((framework) => {
     const folder = join("examples/frameworks", framework);

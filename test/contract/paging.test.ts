@@ -17,7 +17,7 @@ async function read(list: AsyncIterable<{ readonly id: string }>) {
 }
 
 describe.each(harnesses)("$name", ({ name, open }) => {
-  /** One kind with either transport: `npm run test:all` tries both with both. */
+  /** One kind with either transport: `CBP_THOROUGH=1` tries both with both. */
   const kindsOfTokens = (["payments", "all"] as const).filter(
     (_, index) => isThorough || name === harnesses[index]?.name,
   );

@@ -15,7 +15,7 @@ const seed = givenSeed === undefined ? randomInt(2 ** 31) : Number(givenSeed);
 it.each(["dbos", "pg-boss", "bullmq"] as const)(
   "pays nothing twice and forgets nothing in %s while its workers are killed in the middle of the step",
   async (engine) => {
-    if (postgresUrl === undefined || redisUrl === undefined) throw new Error("start it by npm run test:engines");
+    if (postgresUrl === undefined || redisUrl === undefined) throw new Error("start it by npm run test:integration");
     say(`${engine}: seed ${seed}`);
     const counts = { flows: Number(flows), kills: Number(kills), workers: 3, patienceMs: 120_000 };
     const result = await runEngineKills({ engine, postgresUrl, redisUrl, seed, ...counts });

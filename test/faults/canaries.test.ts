@@ -95,7 +95,7 @@ const operations: readonly Operation[] = [
   },
 ];
 
-/** One for every other fault, one after the other: `npm run test:all` plays every operation. */
+/** One for every other fault, one after the other: `CBP_THOROUGH=1` plays every operation. */
 function operationsOf(index: number): readonly Operation[] {
   if (isThorough) return operations;
   if (index % 2 > 0) return [];

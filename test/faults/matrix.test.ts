@@ -95,7 +95,7 @@ describe("a call that meets a fault", () => {
   }
 });
 
-/** Payments meet faults that stay, one other kind after the other those that pass: `npm run test:all` plays every kind. */
+/** Payments meet faults that stay, one other kind after the other those that pass: `CBP_THOROUGH=1` plays every kind. */
 function kindsOf(fault: Fault, index: number, mode: Mode): readonly Kind[] {
   const possible = kinds.filter((kind) => kind !== "refresh" || canBeWellBefore(fault));
   const others = possible.filter((kind) => kind !== "payment");

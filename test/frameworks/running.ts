@@ -5,16 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Client } from "pg";
-import { expect, inject, onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { postgresTables } from "../../examples/ledger-sql/postgres-ledger.js";
 import { type PracticeService, startPracticeService } from "../../examples/support/practice-service.js";
 import { until } from "../support/eventually.js";
 import { freePort } from "../support/free-port.mjs";
+import { project, tools } from "./install.js";
 import { staffSettings } from "./operator.js";
 
 type SandboxOptions = NonNullable<Parameters<typeof startPracticeService>[0]>;
 
-const { project, tools } = inject("frameworks");
 const next = [join(tools, "node_modules/next/dist/bin/next")];
 const built = join(project, "frameworks/dist/frameworks");
 

@@ -35,7 +35,7 @@ describe.each(harnesses)("$name", ({ name, open }) => {
     ["cold", false],
     ["warm", true],
   ] as const;
-  // One of them with either transport: `npm run test:all` tries both with both.
+  // One of them with either transport: `CBP_THOROUGH=1` tries both with both.
   const tried = clients.filter((_, index) => isThorough || name === harnesses[index]?.name);
 
   describe.each(tried)("a %s client", (_, isWarm) => {

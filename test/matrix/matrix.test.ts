@@ -1,9 +1,10 @@
 import { copyFileSync, mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, inject, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { intentRequest } from "../support/corridor.js";
 import { type Bundle, bundles, finish } from "./bundles.js";
 import { tableUnder, versionOf } from "./documented.js";
+import { matrix } from "./install.js";
 import {
   bunBinary,
   nodeBinary,
@@ -15,7 +16,6 @@ import {
 } from "./runtimes.js";
 import { makeCertificate, type Service, slowMs, startService } from "./service.js";
 
-const matrix = inject("matrix");
 const certificate = makeCertificate(matrix.project);
 
 /** What comes of the steps of `programs/story.js` everywhere. */

@@ -1,11 +1,12 @@
 import { execFile, execFileSync } from "node:child_process";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, expect, inject, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { onNode, strictly } from "../support/consumer-flags.js";
 import { tableUnder } from "./documented.js";
+import { matrix } from "./install.js";
 
-const { project, tools } = inject("matrix");
+const { project, tools } = matrix;
 
 /** Besides those of package.json, such as `5.5 5.6`. `test/package/types.test.ts` has the one of this repository. */
 const more = process.env.CBP_TYPESCRIPT?.split(" ") ?? [];

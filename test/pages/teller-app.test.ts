@@ -1,10 +1,11 @@
 import { createServer } from "node:http";
 import { MemoryTokenStore, ServerLogin, type ServerLoginOptions } from "cross-border-payments";
 import type { FastifyInstance } from "fastify";
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { tellerApp } from "../../examples/login/teller-app.js";
 import { isActive, isKeycloakRunning, keycloakOrigin } from "../keycloak/keycloak.js";
 import type { Page } from "../support/chromium.js";
+import { installTools } from "../support/install-tools.js";
 import { originOf } from "../support/origin-of.js";
 import { consent, eventsOf, fillForm, lifetimeSeconds, type Office, openOffice } from "./office.js";
 
@@ -17,7 +18,7 @@ describe.runIf(isKeycloakRunning)("the teller's server", () => {
 
   beforeAll(async () => {
     origin = await originOf(server);
-    office = await openOffice(inject("matrix").tools, `${origin}/callback`, { publicClient: false });
+    office = await openOffice(installTools("test/matrix", "matrix"), `${origin}/callback`, { publicClient: false });
     office.service.isGood = (token) => isActive(office.realm, token);
   });
 

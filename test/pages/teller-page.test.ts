@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isActive, isKeycloakRunning, keycloakOrigin } from "../keycloak/keycloak.js";
 import type { Page, Profile } from "../support/chromium.js";
+import { installTools } from "../support/install-tools.js";
 import { consent, eventsOf, fillForm, lifetimeSeconds, type Office, openOffice } from "./office.js";
 import { type PageServer, quote, startPageServer } from "./teller-service.js";
 
@@ -21,7 +22,7 @@ describe.runIf(isKeycloakRunning)("the teller's page", () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "cbp-page-"));
     // As a user would, except that the package is this one.
-    const { tools } = inject("matrix");
+    const tools = installTools("test/matrix", "matrix");
     const flags = ["build", "examples/teller-page", "--outDir", folder, "--emptyOutDir", "--logLevel", "error"];
     await promisify(execFile)(join(tools, "node_modules/.bin/vite"), flags);
     pages = await startPageServer(folder);

@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, expect, inject } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { type Browser, openBrowser, type Page, type Profile } from "../support/chromium.js";
+import { installTools } from "../support/install-tools.js";
 
 /** Chromium for the tests of a file, in which every name under `.test` leads to this machine, as a resolver of an attacker's may have it. */
 export function misledBrowser(): Pick<Browser, "newProfile"> {
   let browser: Browser | undefined;
   beforeAll(async () => {
-    browser = await openBrowser(inject("matrix").tools, ["--host-resolver-rules=MAP *.test 127.0.0.1"]);
+    browser = await openBrowser(installTools("test/matrix", "matrix"), ["--host-resolver-rules=MAP *.test 127.0.0.1"]);
   });
   afterAll(() => browser?.[Symbol.asyncDispose]());
   return {

@@ -1,4 +1,4 @@
-/** `npm run test:all` sets it: every cell of the matrices of faults, and more trials. */
+/** CI sets `CBP_THOROUGH`: every cell of the matrices of faults, and more trials. */
 export const isThorough = process.env.CBP_THOROUGH !== undefined;
 
 /** How often a property is tried: so often in the thorough runs, and a fifth of it in the others. */
