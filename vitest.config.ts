@@ -103,7 +103,7 @@ export default defineConfig({
           include: testsOf("package"),
           globalSetup: "test/package/install.ts",
           // Compilers and bundlers use every core themselves.
-          fileParallelism: false,
+          maxWorkers: 2,
         },
       },
       {

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../support/free-port.mjs";
 import { keycloakOrigin } from "./keycloak.js";
 
@@ -15,8 +16,8 @@ export interface SeenTokenRequest {
   body?: string;
 }
 
-/** What the proxy does: pass on, fail by itself, not respond, or lose the response. */
-export type ProxyMode = "pass" | "fail" | "hang" | "lose";
+/** What the proxy does: pass on, fail by itself, not respond, lose the response, or pass on when it no longer holds. */
+export type ProxyMode = "pass" | "fail" | "hang" | "lose" | "hold";
 
 /** A proxy before Keycloak that sees what the client really sends, and fails on demand. */
 export interface IdentityProxy extends AsyncDisposable {
@@ -57,6 +58,7 @@ export async function startProxy(): Promise<IdentityProxy> {
       response.writeHead(503, { "content-type": "text/html" }).end("<html>Service Unavailable</html>");
       return;
     }
+    while (proxy.mode === "hold") await sleep(50);
     const passed = await passOn(incoming, body);
     entry.status = passed.status;
     entry.body = passed.body;

@@ -1,14 +1,10 @@
-import { execFile } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { promisify } from "node:util";
 import { signingKeysOf } from "../support/key-pairs.js";
 
 /** The Keycloak that `test/support/keycloak.sh with …` started; without one the tests are skipped. */
 export const isKeycloakRunning = process.env.CBP_KEYCLOAK_URL !== undefined;
 
 const origin = process.env.CBP_KEYCLOAK_URL ?? "http://127.0.0.1:0";
-const folder = process.env.CBP_KEYCLOAK_FOLDER ?? "";
 
 /** Made at run time, so that a test can tell whether one of them is shown. */
 export interface Credentials {
@@ -152,36 +148,6 @@ export async function logIn(
 }
 
 export const keycloakOrigin = origin;
-
-/** Halts the server, as if its machine hung; `resume` lets it go on. */
-export function halt(): void {
-  process.kill(serverGroup(), "SIGSTOP");
-}
-
-export function resume(): void {
-  process.kill(serverGroup(), "SIGCONT");
-}
-
-/** Ends the server and starts it again, with the same data and on the same port. */
-export async function restart(): Promise<void> {
-  const group = serverGroup();
-  process.kill(group, "SIGTERM");
-  while (isRunning(group)) await new Promise((resolve) => setTimeout(resolve, 100));
-  await promisify(execFile)("bash", ["test/support/keycloak.sh", "again", folder]);
-}
-
-/** Keycloak's script and the server are processes of one group. */
-function serverGroup(): number {
-  return -Number(readFileSync(`${folder}/pid`, "utf8"));
-}
-
-function isRunning(group: number): boolean {
-  try {
-    return process.kill(group, 0);
-  } catch {
-    return false;
-  }
-}
 
 function tokenUrl(realm: string): string {
   return `${origin}/auth/realms/${realm}/protocol/openid-connect/token`;

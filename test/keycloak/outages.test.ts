@@ -3,7 +3,7 @@ import { TokenError } from "cross-border-payments";
 import { describe, expect, it } from "vitest";
 import { callOnce, callSteadily, type GatewayFixture, livesByItsClaims, openGateway } from "./gateway-fixture.js";
 import type { IdentityProxy } from "./identity-proxy.js";
-import { halt, isKeycloakRunning, resume } from "./keycloak.js";
+import { isKeycloakRunning } from "./keycloak.js";
 
 const outages: readonly [string, (proxy: IdentityProxy) => unknown, (proxy: IdentityProxy) => unknown][] = [
   ["refuses connections", (proxy) => proxy.refuse(), (proxy) => proxy.listen()],
@@ -61,13 +61,12 @@ describe.runIf(isKeycloakRunning).concurrent("an identity server that is away", 
   });
 });
 
-// By itself: it halts the server.
 describe.runIf(isKeycloakRunning)("an identity server", () => {
   it("that hangs for 12 s gets one login at a time, and is left with two sessions at most", async () => {
     await using fixture = await openOutage(60);
     const client = fixture.client();
-    halt();
-    const hanging = sleep(12_000).finally(resume);
+    fixture.proxy.mode = "hold";
+    const hanging = sleep(12_000).finally(() => setMode(fixture.proxy, "pass"));
     const { failures } = await callSteadily(client, 500, hanging, 2000);
     expect(failures.length).toBeGreaterThan(0);
     await callOnce(client, 60_000);

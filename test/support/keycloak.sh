@@ -2,7 +2,6 @@
 # A Keycloak of its own for tests, on loopback and thrown away afterwards.
 #   bash test/support/keycloak.sh with COMMAND...   runs the command with CBP_KEYCLOAK_* set, then stops the server
 #   bash test/support/keycloak.sh start FOLDER      starts one; FOLDER must not exist yet, and FOLDER/env then has CBP_KEYCLOAK_*
-#   bash test/support/keycloak.sh again FOLDER      starts it again after it ended, with the same data and on the same port
 #   bash test/support/keycloak.sh stop FOLDER       stops it and removes the folder
 # Keycloak comes through Maven and is kept in the user's cache. Installs Debian's Java and Maven where there are none, if it may.
 set -euo pipefail
@@ -50,24 +49,17 @@ start() {
   cat > "$folder/env" << END
 CBP_KEYCLOAK_URL=http://127.0.0.1:$port
 CBP_KEYCLOAK_ADMIN_PASSWORD=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
-CBP_KEYCLOAK_FOLDER=$folder
 END
-  again "$folder"
-}
-
-again() {
-  local folder=$1
   (
     . "$folder/env"
     export KC_BOOTSTRAP_ADMIN_USERNAME=admin KC_BOOTSTRAP_ADMIN_PASSWORD=$CBP_KEYCLOAK_ADMIN_PASSWORD
     # It starts sooner without the optimising compiler.
     export JAVA_OPTS_KC_HEAP="-Xms128m -Xmx512m" JAVA_OPTS_APPEND="-XX:TieredStopAtLevel=1 -Djava.io.tmpdir=$folder/tmp"
     cd "$folder"
-    rm -rf pid tmp
     mkdir tmp
     # A session of its own, so that the end of a terminal or of a test does not take it along.
     setsid bash -c 'echo $$ > pid; exec keycloak/bin/kc.sh start-dev --http-relative-path=/auth --http-host=127.0.0.1 "$@"' \
-      keycloak --http-port="${CBP_KEYCLOAK_URL##*:}" >> server.log 2>&1 < /dev/null &
+      keycloak --http-port="${CBP_KEYCLOAK_URL##*:}" > server.log 2>&1 < /dev/null &
     wait_until_ready "$CBP_KEYCLOAK_URL/auth/realms/master" || { tail -n 50 server.log >&2; exit 1; }
   )
 }
@@ -89,8 +81,7 @@ END
 stop() {
   local folder=$1 pid
   if pid=$(cat "$folder/pid" 2> /dev/null); then
-    # The whole process group: Keycloak's script mostly becomes the server, but not always. A test may have halted it.
-    kill -CONT -- "-$pid" 2> /dev/null || true
+    # The whole process group: Keycloak's script mostly becomes the server, but not always.
     kill -TERM -- "-$pid" 2> /dev/null || true
     for _ in $(seq 100); do
       kill -0 -- "-$pid" 2> /dev/null || break
@@ -103,7 +94,6 @@ stop() {
 
 case ${1:-} in
   start) start "${2:?usage: keycloak.sh start FOLDER}" ;;
-  again) again "${2:?usage: keycloak.sh again FOLDER}" ;;
   stop) stop "${2:?usage: keycloak.sh stop FOLDER}" ;;
   with)
     shift
