@@ -28,7 +28,7 @@ const refusals: readonly Meaning[] = [
   [/^[0-9A-DF-Z][0-9A-Z]{4}$/, "the database refused"],
 ];
 
-/** Why there was no connection, so that nothing was sent: by Node's code, otherwise by the text of `pg`. */
+/** Tells why no connection could be made, so nothing was sent. It reads the code from Node, or else the text from `pg`. */
 const unsent: readonly Meaning[] = [
   [/^ECONNREFUSED$/, "nothing listens at the database's host and port", "Check both in the URL."],
   [/^(?:ENOTFOUND|EAI_AGAIN)$/, "the database's host name can't be resolved", "Check it in the URL."],
@@ -88,7 +88,7 @@ export function postgresFailure(error: unknown, work: string): CrossBorderError 
   return new JournalError(`PostgresJournal could not ${work}: ${message}`, { cause, stored: isStored });
 }
 
-/** A driver's error as one of the token store, whose code the client shows. */
+/** A driver's error as an error of the token store. The client shows its code. */
 export function tokenStoreFailure(error: unknown): Error {
   if (error instanceof CrossBorderError) return error;
   const { message, cause, code } = explain(error);
@@ -102,15 +102,15 @@ function explain(error: unknown) {
   const [, text, fix, ownCode] = [...refusals, ...unsent, ...lost].find(([pattern]) => pattern.test(key)) ?? [];
   const code = given ?? ownCode;
   const message = `${text}${code === undefined ? "" : ` (${code})`}.${fix === undefined ? "" : ` ${fix}`}`;
-  // The messages of the server and the driver can quote values, names and addresses; the code says enough.
+  // The messages of the server and the driver can quote values, names and addresses, so only the code is shown.
   const name = error instanceof Error ? error.name : typeof error;
   const cause = Object.assign(new Error(`${name} of the database driver`), code !== undefined && { code });
   return { code, message, cause, isStored: storedAfter(sqlStateOf(error), key) };
 }
 
 /**
- * Whether what was asked for may have been stored. A server that shuts down (57P01, 57P02), or whose disk or memory failed, may already
- * have committed. 40003 says so itself.
+ * Whether the write may have been stored. A server that shuts down (57P01, 57P02) or loses its disk or memory may already have
+ * committed. 40003 says so itself.
  */
 function storedAfter(sqlState: string | undefined, key: string): "nothing" | "unknown" {
   if (sqlState !== undefined) return /^(?:57P0[12]|40003|53[12]|58|XX|08)/.test(sqlState) ? "unknown" : "nothing";

@@ -16,11 +16,14 @@ export interface PostgresJournalOptions {
   readonly schema?: string;
   /** Letters, digits and underscores. Default: `cross_border_flows`. */
   readonly table?: string;
-  /** How long to wait for a connection, and for each response, in milliseconds. Only with a URL: a pool has its own. Default: 10,000. */
+  /**
+   * How long to wait for a connection, and for each response, in milliseconds. It applies to a URL only, since a pool has its own
+   * timeouts. Default: 10,000.
+   */
   readonly timeoutMs?: number;
   /**
-   * Whether missing tables are created, and an older release's migrated. With `false` they are only checked, for which the rights to
-   * rows suffice: see {@link PostgresJournal.schema}. Default: true.
+   * Whether missing tables are created and those of an older release migrated. With `false` they are only checked, which needs
+   * the rights to rows alone. See {@link PostgresJournal.schema}. Default: true.
    */
   readonly migrate?: boolean;
 }
@@ -38,10 +41,11 @@ const journalOptions: CheckTable<PostgresJournalOptions> = {
 /**
  * A journal in a PostgreSQL table, for many machines. Leases run on the database's clock.
  *
- * What is pending at the same time shares a statement and its commit, which is flushed before its promise resolves. The server's `fsync`
- * and its standbys are up to its operator. `close` lets what is pending end, and ends the connections; a pool that was passed in stays open.
+ * Writes that are pending at the same time share a statement and a commit. Each promise resolves after the flush. The operator of
+ * the server is responsible for its `fsync` and its standbys.
  *
- * The data of a flow is stored as it is given, account numbers and names included.
+ * `close` waits for pending writes and ends the connections, but leaves your own pool open. A flow's data is stored as is, with
+ * account numbers and names.
  */
 export class PostgresJournal extends SqlJournal {
   private constructor(pool: OpenedPool, flows: string) {
@@ -49,12 +53,12 @@ export class PostgresJournal extends SqlJournal {
   }
 
   /**
-   * Connects, and creates the tables or migrates them: once, however many processes open the journal at the same time.
+   * Connects, and creates or migrates the tables. If several processes open the journal at the same time, one of them does so.
    *
-   * @param place `postgresql://…`, opened with the package `pg`, an optional peer dependency; or a `Pool` of `pg` that nobody else uses.
-   *   The caller remains responsible for a pool: its size, its timeouts, its `error` listener, and closing it. Set a `query_timeout` on it.
-   * @throws {ConfigError} `pg` is missing, the URL or a name is malformed, or the tables belong to a newer release; with `migrate: false`,
-   *   the tables are missing or belong to an older one; the server could lose what it confirmed (`UNLOGGED`, `synchronous_commit`).
+   * @param place `postgresql://…`, opened with the package `pg`, an optional peer dependency, or a `Pool` of `pg` for the journal alone.
+   *   You remain responsible for the pool's size, timeouts, `error` listener, and end. Set a `query_timeout` on it.
+   * @throws {ConfigError} `pg` is missing, the URL or a name is malformed, the tables belong to a newer release (with `migrate: false`, they are
+   *   missing or belong to an older one), or the server could lose confirmed writes (`UNLOGGED`, `synchronous_commit`).
    * @throws {JournalError} The database can't be reached, refuses, or is a replica.
    */
   static async open(place: string | PostgresPool, options: PostgresJournalOptions = {}): Promise<PostgresJournal> {
@@ -74,8 +78,9 @@ export class PostgresJournal extends SqlJournal {
   }
 
   /**
-   * SQL text that creates the tables, or migrates them (`from`), and grants a role what the journal needs: to read and write the rows of
-   * the flows, and to read the version. For a database administrator, if the services may not do so themselves.
+   * Returns the SQL that creates the tables, or migrates them (`from`), and grants a role the rights that the journal needs. They
+   * cover the rows of the flows and reading the version. Give it to a database administrator if your services must not create
+   * tables.
    *
    * @throws {ConfigError} A name is malformed, or there is no such version.
    */
@@ -84,7 +89,7 @@ export class PostgresJournal extends SqlJournal {
   }
 }
 
-/** A pool of somebody else's. What its connections lead to isn't known, so nothing is prepared on them. */
+/** The caller's own pool. Its connections may lead to a pooler, so no statement is prepared on them. */
 function givenPool(pool: PostgresPool): OpenedPool {
   if (isSingleClient(pool)) {
     throw new ConfigError("PostgresJournal: open was given a Client of pg. Pass a Pool, or a postgresql:// URL.");
@@ -107,10 +112,10 @@ async function openPool(url: string, timeoutMs: number): Promise<OpenedPool> {
     fallback_application_name: "cross-border-payments",
   };
   let isDirect = await leadsToServer(new Client(config));
-  // A server continues with a statement whose client has given up, and keeps a plan while the table grows. Poolers refuse such settings.
+  // A server continues a statement after its client gave up, and keeps a plan while the table grows. Poolers refuse such settings.
   const settings = { statement_timeout: timeoutMs, options: "-c enable_seqscan=off" };
   const pool = new Pool({ ...config, allowExitOnIdle: true, ...(isDirect && settings) });
-  // The pool drops an idle connection that breaks; without a listener, the error would end the process.
+  // The pool drops an idle connection that breaks. Without a listener, the error would end the process.
   pool.on("error", () => {});
   return {
     pool,
@@ -156,7 +161,7 @@ async function loadPg(): Promise<Pick<typeof import("pg"), "Client" | "Pool">> {
   }
 }
 
-// A URL that can't be parsed isn't shown: nobody can tell which part of it is the password.
+// A URL that can't be parsed isn't shown, since any part of it may be the password.
 function assertUrl(url: string): void {
   const isUrl = URL.canParse(url) && /^postgres(?:ql)?:$/.test(new URL(url).protocol);
   if (!isUrl)

@@ -41,7 +41,7 @@ export async function migrate(pool: PostgresPool, migration: Migration): Promise
     try {
       return void (await pool.query(migrationText(migration)));
     } catch (error) {
-      // Such as while a backup reads the table. Whoever waits for its lock keeps all others waiting, so it waits a little, and often.
+      // A backup may hold the table's lock. A migration that waits for it blocks all other sessions, so it waits briefly and often.
       if (sqlStateOf(error) !== "55P03" || attempt === 10) throw error;
     }
     await sleep(500);

@@ -24,8 +24,8 @@ export interface OpenedPool {
 }
 
 /**
- * Statements at a time: of many keys, so that what else is asked for gathers, since each costs the server a commit; and of one key, which
- * may wait for a row that somebody else has locked.
+ * How many statements run at a time. Statements about many keys are few, so that more keys gather in each commit. Statements
+ * about one key may wait for a locked row.
  */
 const maxInFlight = { together: 2, alone: 4 };
 const maxTogether = 100;
@@ -39,13 +39,13 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** Runs statements about single keys, many keys at a time: what is asked for in one turn of the event loop goes in one statement. */
+/** Runs statements about single keys in batches. Everything that one turn of the event loop asks for is one statement. */
 export class PostgresStore implements SqlStore {
   readonly journal = "PostgresJournal";
   readonly #pool: OpenedPool;
   readonly #keyed: ReturnType<typeof keyedStatements>;
   readonly #queries: ReturnType<typeof queryStatements>;
-  /** The last work of each key: no batch holds a key twice, and nothing of this process comes between a change and its reading. */
+  /** The last work for each key. No batch holds a key twice, and this process runs nothing between a change and its reading. */
   readonly #turns = new Map<string, Promise<unknown>>();
   #queue: Pending[] = [];
   /** What a batch left out, or failed with. */
@@ -96,7 +96,7 @@ export class PostgresStore implements SqlStore {
   /** The row that the statement returns for this key, after its commit. */
   #run(name: KeyedName, input: KeyedInput): Promise<Row | undefined> {
     return new Promise((resolve, reject) => {
-      // At the end of this turn of the event loop: what else it asks for goes in the same statement.
+      // Runs at the end of this turn of the event loop, so that later requests of the turn join the same statement.
       if (this.#queue.length === 0) setImmediate(() => this.#dispatch());
       this.#queue.push({ name, input, resolve, reject });
     });
@@ -179,7 +179,7 @@ const stateAt = (time: string): string => `phase = i.phase, settled = i.settled,
 const isReplaced = `${isOwned} AND f.revision = i.revision`;
 const isLeaseless = "(i.settled OR i.phase = 'quoted')";
 
-/** Changes of a row that is there: what is set, where, and what comes back. */
+/** Changes to an existing row, with its assignments, its condition, and the returned columns. */
 const updates: Readonly<Record<Exclude<ChangeName, "begin">, readonly [set: string, where: string, row: string]>> = {
   acquire: [
     `epoch = f.epoch + 1, nonce = i.nonce, owner = i.owner, lease_until = ${after("i.lease_ms")}`,
@@ -193,7 +193,7 @@ const updates: Readonly<Record<Exclude<ChangeName, "begin">, readonly [set: stri
     "f.key",
   ],
   replaceQuote: [
-    // A server that is stopped within the statement reads a later time here than where it finds that the quote is valid.
+    // If the server stalls within the statement, it reads a later time here than when it checks that the quote is valid.
     `${stateAt("least(clock_timestamp(), CASE WHEN i.in_time THEN f.expires_at END)")}, epoch = f.epoch + 1,
       nonce = i.new_nonce, owner = i.owner, lease_until = CASE WHEN NOT ${isLeaseless} THEN ${after("i.lease_ms")} END`,
     `${isReplaced} AND f.phase = 'quoted' AND (NOT i.in_time OR f.expires_at > clock_timestamp())`,
@@ -203,8 +203,8 @@ const updates: Readonly<Record<Exclude<ChangeName, "begin">, readonly [set: stri
 };
 
 /**
- * Statements about single keys, by name. They take arrays, one for each column of their inputs, and return a row for each key. `together`
- * never waits for a row that somebody else has locked, if it `skipsLocked`: it leaves those out.
+ * Statements about single keys, by name. They take arrays, one for each input column, and return a row for each key. If a
+ * statement `skipsLocked`, `together` leaves out rows that another session has locked.
  */
 function keyedStatements(flows: string) {
   const update = (name: Exclude<ChangeName, "begin">) => {
@@ -277,7 +277,7 @@ function queryStatements(flows: string) {
   };
 }
 
-/** Numbers the parameters in place of their names: the statement takes them in the order of `columns`. */
+/** Replaces names with numbered parameters, in the order of `columns`. */
 function positional(named: string) {
   const columns = [...new Set(Array.from(named.matchAll(/@(\w+)/g), ([, column = ""]) => column))];
   return { columns, text: named.replace(/@(\w+)/g, (_, column: string) => `$${columns.indexOf(column) + 1}`) };

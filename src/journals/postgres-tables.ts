@@ -56,8 +56,8 @@ const newTables = ({ schema, name, flows, version }: PostgresTables): string => 
   END IF;`;
 
 /**
- * Without the lock, a process of release 0.3.0 could begin a flow in the meantime; without these columns, it can't store anything any
- * more. The service of release 0.3.0 was the base URL.
+ * The lock keeps a process of release 0.3.0 from beginning a flow, and the new columns keep it from storing anything later. In
+ * 0.3.0 the service was the base URL.
  */
 const fromEarlier = ({ flows, version }: PostgresTables): string => `
   LOCK TABLE ${flows} IN ACCESS EXCLUSIVE MODE;
@@ -87,7 +87,7 @@ export interface PostgresSchemaOptions {
   readonly schema?: string;
   /** Letters, digits and underscores. Default: `cross_border_flows`. */
   readonly table?: string;
-  /** The database role of the services that open the journal: it is granted what they need, and no more. Default: `payments`. */
+  /** The database role of the services that open the journal. It gets only the rights that they need. Default: `payments`. */
   readonly role?: string;
   /** The version of the tables that are there: 3, or 0 if there are none. Default: 0. */
   readonly from?: number;
@@ -119,8 +119,8 @@ export function schemaText(options: PostgresSchemaOptions = {}): string {
 /**
  * Brings the tables to this release's version, or says why not.
  *
- * @throws {ConfigError} The tables belong to another release, have open flows of 0.3.0, or are missing and may not be made; or the server
- *   could lose what it confirmed.
+ * @throws {ConfigError} The tables belong to another release, have open flows of 0.3.0, are missing and may not be created, or the server
+ *   could lose confirmed writes.
  */
 export async function prepareTables(pool: PostgresPool, tables: PostgresTables, mayMigrate: boolean): Promise<void> {
   const version = await versionOf(pool, tables);

@@ -38,12 +38,12 @@ export type StatementName = keyof typeof statementWork;
 export type ChangeName = "begin" | "acquire" | "renew" | "write" | "replaceQuote" | "release";
 export type QueryName = Exclude<StatementName, ChangeName | "read">;
 
-/** A row of the table, as either database returns it: numbers can be strings or BigInts, and booleans 0 and 1. */
+/** A row as either database returns it. Numbers can be strings or BigInts, and booleans can be 0 and 1. */
 export type Row = Readonly<Record<string, unknown>>;
 /** Parameters by name. */
 export type Input = Readonly<Record<string, string | number | boolean | null>>;
 export type KeyedInput = Input & { readonly key: string };
-/** Whether a change applied, and the row: as it is now, or of `begin` without the state that was stored. */
+/** Whether a change applied, and the current row. For `begin`, the row has no stored state. */
 export type Changed = { readonly isApplied: boolean; readonly row: Row | undefined };
 
 /** A database that runs the statements. */
@@ -259,7 +259,7 @@ function lastKey(rows: readonly Row[]): string {
   return String(keys.sort(Buffer.compare).at(-1));
 }
 
-/** Tables of a release before this one, or with flows that are open: this release reads settled and held flows of 0.3.0 only. */
+/** The tables belong to an older release, or have open flows. This release reads only settled and held flows of 0.3.0. */
 export function outdated(journal: SqlStore["journal"], what: string): ConfigError {
   return new ConfigError(
     `${journal}: ${what}, and this release of cross-border-payments reads settled and held flows of release 0.3.0 only. ` +

@@ -14,13 +14,13 @@ const sqliteOptions: CheckTable<SqliteJournalOptions> = {
 };
 
 /**
- * A journal in a SQLite file of its own, on a local disk: for the processes of one machine.
+ * A journal in its own SQLite file on a local disk, for the processes of one machine.
  *
- * Every write is flushed to the disk (write-ahead log, `synchronous=FULL`) before its promise resolves. What is pending at the same
- * time shares one commit. `close` lets what is pending end, and closes the file; a handle that was passed in stays open.
+ * Every write is flushed to the disk (write-ahead log, `synchronous=FULL`) before its promise resolves. Pending writes share a
+ * commit. `close` waits for them and closes the file, but leaves your own handle open.
  *
- * The data of a flow is stored as it is given, account numbers and names included. Keep the file, and the two beside it whose names end in
- * `-wal` and `-shm`, where only the service's own user can read them.
+ * A flow's data is stored as is, with account numbers and names. Only the service's user may read the file and its `-wal` and
+ * `-shm` files.
  */
 export class SqliteJournal extends SqlJournal {
   private constructor(place: SqlitePlace) {
@@ -30,11 +30,11 @@ export class SqliteJournal extends SqlJournal {
   /**
    * Opens the journal, and creates its tables if the file is new.
    *
-   * @param place A file, opened with `node:sqlite` (Node 22.22.3, 24.15 or newer); or an open handle of better-sqlite3 or one like it. The caller
-   *   closes the handle, after the journal.
-   * @throws {ConfigError} Node has no `node:sqlite`; SQLite is too old to be shared by several processes (`processes`); the file
-   *   belongs to another program or a newer release, or is in memory; with `migrate: false`, it has no tables or older ones; a bundle has
-   *   lost the file of the journal's thread.
+   * @param place A file, opened with `node:sqlite` (Node 22.22.3, 24.15 or newer), or an open handle like that of better-sqlite3. You close
+   *   the handle after the journal.
+   * @throws {ConfigError} Node has no `node:sqlite`, SQLite is too old for several processes (`processes`), the file belongs to another
+   *   program or a newer release or is in memory, it has no tables or older ones (with `migrate: false`), or a bundle lacks the file of
+   *   the journal's thread.
    * @throws {JournalError} The file can't be opened or written, or another process has it to itself.
    */
   static async open(place: string | SqliteDatabase, options: SqliteJournalOptions = {}): Promise<SqliteJournal> {

@@ -27,7 +27,7 @@ import {
   threadName,
 } from "./sqlite-worker.js";
 
-/** Where operations run: on the caller's thread, or on one of the journal's own. */
+/** Runs operations on the caller's thread, or on a thread of the journal. */
 export interface SqlitePlace {
   run(operations: readonly SqliteOperation[]): Promise<readonly SqliteReply[]>;
   close(): Promise<void>;
@@ -84,7 +84,7 @@ export class SqliteStore implements SqlStore {
 
   async #send(): Promise<void> {
     while (this.#waiting.length > 0) {
-      // At the end of this turn of the event loop: what else it asks for goes, too.
+      // Runs at the end of this turn of the event loop, so that later requests of the turn join the same commit.
       await setImmediate();
       const batch = this.#waiting.splice(0, maxTogether);
       const replies = await this.#place.run(batch.map(({ operation }) => operation));
@@ -100,7 +100,7 @@ export function openHandle(database: SqliteDatabase, options: OpenOptions): Sqli
   return { run: async (operations) => engine.run(operations), close: async () => {} };
 }
 
-/** A file in a thread of its own: what waits for the disk, or for another process's lock, never blocks the event loop. */
+/** A file in its own thread. Waiting for the disk or for another process's lock never blocks the event loop. */
 export async function openThread(path: string, options: OpenOptions): Promise<SqlitePlace> {
   // Loading it on this thread would print Node's warning that it's experimental.
   if (!isBuiltin("node:sqlite")) {
@@ -109,7 +109,7 @@ export async function openThread(path: string, options: OpenOptions): Promise<Sq
         "pass an open better-sqlite3 database in place of the path, or use PostgresJournal.",
     );
   }
-  // Nothing of the process's own flags and preloaded modules: the thread runs this program alone.
+  // The thread runs this program alone, without the process's flags and preloaded modules.
   const workerData = { name: threadName, path, options };
   const worker = new Worker(threadFile(), { execArgv: [], env: {}, name: threadName, workerData });
   let why = "";
@@ -150,7 +150,7 @@ export async function openThread(path: string, options: OpenOptions): Promise<Sq
 
 /** Beside this module or its folder. In this repository's own tests, Node runs its source. */
 function threadFile(): URL {
-  // esbuild leaves CommonJS without the address of the module: then beside the program.
+  // In CommonJS, esbuild doesn't keep the module's address. Then the file is next to the program.
   const module: string | undefined = import.meta.url;
   const beside = new URL("./sqlite-worker.js", module ?? pathToFileURL(String(process.argv[1])));
   const files = [beside, ...["../sqlite-worker.js", "./sqlite-worker.ts"].map((name) => new URL(name, beside))];
@@ -162,14 +162,14 @@ function threadFile(): URL {
   );
 }
 
-/** `code` of the error of an operation whose thread is gone. */
+/** The error `code` of an operation on a thread that ended. */
 const threadEnded = "CROSS_BORDER_THREAD_ENDED";
 
 function ended(stored: "nothing" | "unknown", why: string): SqliteReply {
   return { error: { message: `the journal's thread ended${why}`, code: threadEnded, errcode: undefined, stored } };
 }
 
-/** SQLite's results: the number in node:sqlite's errors, the name in better-sqlite3's, and what they mean. */
+/** Results of SQLite with their number in errors of node:sqlite, their name in those of better-sqlite3, and their meaning. */
 const results: readonly (readonly [number: number, name: string, meaning: string])[] = [
   [
     5,
@@ -197,7 +197,7 @@ export function sqliteFailure(error: unknown, work: string): CrossBorderError {
     results.find((result) =>
       typeof errcode === "number" ? (errcode & 0xff) === result[0] : String(code).startsWith(result[1]),
     ) ?? [];
-  // After a failed flush, nobody can tell what is on the disk. Memory can be lacking once a commit is in the log.
+  // A failed flush leaves unknown data on the disk. Memory can run out after a commit is in the log.
   const isUnknown = stored === "unknown" || name === "SQLITE_IOERR" || name === "SQLITE_NOMEM";
   return new JournalError(`SqliteJournal could not ${work}: ${meaning}${number ? ` (${name})` : ""}.`, {
     cause: error instanceof Error ? error : Object.assign(new Error(message), { code, errcode }),

@@ -2,22 +2,21 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import type { Input, StatementName } from "./sql-journal.js";
 
 /**
- * All that touches a SQLite file, synchronously: on the caller's thread for a handle that is passed in, and as the program of the
- * journal's thread for a path. As a program it stands alone: it imports nothing but types.
+ * Everything that touches a SQLite file, synchronously. It runs on the caller's thread for a given handle, and as the program of
+ * the journal's thread for a path. A program must stand alone, so it imports nothing but types.
  */
 
 /**
- * What a journal needs of a SQLite handle: `DatabaseSync` of `node:sqlite`, better-sqlite3's `Database`, or one like them.
+ * The part of a SQLite handle that a journal uses. It fits `DatabaseSync` of `node:sqlite` and better-sqlite3's `Database`.
  *
- * Nobody else may use the handle while the journal is open: a transaction that is left open on it would delay what the journal
- * writes.
+ * Nothing else may use the handle while the journal is open. An open transaction on it would delay the journal's writes.
  */
 export interface SqliteDatabase {
   exec(sql: string): unknown;
   prepare(sql: string): SqliteStatement;
 }
 
-/** Its parameters are strings, numbers and null. Their type is wider, since that of better-sqlite3's own statements is no union. */
+/** Parameters are strings, numbers, and null. The type is wider, since better-sqlite3's own type isn't a union. */
 export interface SqliteStatement {
   all(...parameters: unknown[]): unknown[];
   run(...parameters: unknown[]): { readonly changes: number | bigint };
@@ -25,10 +24,10 @@ export interface SqliteStatement {
 
 export interface SqliteJournalOptions {
   /**
-   * `many` (default): several processes, threads or handles may share the file. Needs SQLite >= 3.51.3: in older builds two
-   * connections that write and checkpoint at the same time can damage the file.
+   * `many` (default): several processes, threads, or handles may share the file. It needs SQLite >= 3.51.3, since older builds
+   * can damage a file that two connections write and checkpoint at the same time.
    *
-   * `one`: this handle keeps the file to itself, with any SQLite >= 3.37; a second one is refused while it is open.
+   * `one`: this handle keeps the file to itself, with SQLite >= 3.37. A second handle is refused.
    */
   readonly processes?: "many" | "one";
   /**
@@ -36,7 +35,7 @@ export interface SqliteJournalOptions {
    * while it waits. Default: 5,000.
    */
   readonly busyTimeoutMs?: number;
-  /** Whether a new file gets its tables, and an older release's file is migrated; with `false` it is refused. Default: true. */
+  /** Whether a new file gets its tables and an older release's file is migrated. With `false` such a file is refused. Default: true. */
   readonly migrate?: boolean;
 }
 
@@ -55,7 +54,7 @@ export interface SqliteError {
   readonly stored?: "nothing" | "unknown";
 }
 
-/** What an operation returned, and how many rows it changed; or why it failed. */
+/** The result of an operation and how many rows it changed, or why it failed. */
 export type SqliteReply =
   | { readonly rows: readonly unknown[]; readonly changes: number; readonly error?: undefined }
   | { readonly error: SqliteError };
@@ -66,7 +65,7 @@ export const refused = "CROSS_BORDER_REFUSED";
 export const outdatedFile = "CROSS_BORDER_OUTDATED";
 export const threadName = "cross-border-payments journal";
 
-// SQLite reads its clock once per statement, after it has the lock: a lease counts from when it is granted.
+// SQLite reads its clock once per statement, after it has the lock, so a lease starts when it is granted.
 const nowMs = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)";
 const isFree = `(lease_until_ms IS NULL OR lease_until_ms <= ${nowMs})`;
 const isInScope = "service = @service AND (@gateway = '' OR gateway = @gateway)";
@@ -88,7 +87,7 @@ const counted = (unowned: string, which: string): string => `SELECT service, gat
     ${unowned} AS unowned, max(0, ${nowMs} - min(created_at_ms)) AS oldest_ms
   FROM flows ${which} GROUP BY service, gateway, phase, settled`;
 
-/** What changes one known row returns none of it: for `RETURNING`, SQLite makes a table in memory each time. */
+/** A change to one known row returns nothing. For `RETURNING`, SQLite makes a table in memory each time. */
 const statements: Readonly<Record<StatementName, string>> = {
   begin: `INSERT INTO flows (key, service, gateway, epoch, revision, nonce, owner, lease_until_ms,
       phase, settled, data, created_at_ms, updated_at_ms, expires_at_ms)
@@ -120,7 +119,7 @@ const statements: Readonly<Record<StatementName, string>> = {
 
 /** The version of the tables of this release, and that of release 0.3.0, the only one that is migrated. */
 const [newest, earlier] = [4, 3];
-/** "CBPJ": distinguishes a journal's file from another program's. */
+/** "CBPJ" tells a journal's file from the file of another program. */
 const applicationId = 0x4342504a;
 
 // Flows that are not settled, which change most often, are in one small index, and are found by their phase there.
@@ -154,7 +153,7 @@ const fromEarlier = `DELETE FROM flows WHERE phase = 'quoted' AND pruned_at_ms I
   ALTER TABLE flows DROP COLUMN incarnation_mark;`;
 const openFlow = "SELECT key FROM flows WHERE settled = 0 AND pruned_at_ms IS NULL ORDER BY key LIMIT 1";
 
-/** Makes the file durable, and a journal of the newest version: once, however many open it at the same time. */
+/** Makes the file durable and brings it to the newest version. Only one of the processes that open it does so. */
 export function openSqliteEngine(database: SqliteDatabase, options: OpenOptions): SqliteEngine {
   const giveUpAtMs = performance.now() + options.busyTimeoutMs;
   for (;;) {
@@ -164,7 +163,7 @@ export function openSqliteEngine(database: SqliteDatabase, options: OpenOptions)
     } catch (error) {
       if (!isOf(error, "BUSY", 5) || performance.now() >= giveUpAtMs) throw error;
     }
-    // Switching a file to its write-ahead log fails at once, whatever busy_timeout says, while another process does the same.
+    // Switching to the write-ahead log fails at once while another process does the same. busy_timeout doesn't apply.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5 + Math.random() * 20);
   }
 }
@@ -177,7 +176,7 @@ function prepareFile(database: SqliteDatabase, { processes, busyTimeoutMs, migra
     throw refusal("SQLite can't keep a write-ahead log for this file. A journal in memory is MemoryJournal.");
   }
   database.exec("PRAGMA synchronous = FULL");
-  // Only macOS knows the difference: there, fsync alone leaves the data in the disk's cache.
+  // Only macOS tells them apart. Its fsync leaves the data in the disk's cache.
   database.exec("PRAGMA fullfsync = ON");
   inTransaction(database, () => migrateTables(database, migrate));
 }
@@ -244,7 +243,7 @@ export class SqliteEngine {
     }
   }
 
-  // Never `get`, which stops at the first row: node:sqlite then commits a lone statement while it resets it and, before Node 26,
+  // Don't use `get`, which stops at the first row. node:sqlite then commits a lone statement while it resets it and, before Node 26,
   // drops the failure of that commit. A write that was lost would look stored.
   readonly #perform = (operation: SqliteOperation): SqliteReply => {
     const rows: unknown[] = [];
@@ -267,7 +266,7 @@ export class SqliteEngine {
 }
 
 function inTransaction<T>(database: SqliteDatabase, work: () => T): T {
-  // It fails if somebody else has left a transaction open on the handle, which isn't ours to roll back.
+  // This fails if the caller left a transaction open on the handle. The journal must not roll it back.
   database.exec("BEGIN IMMEDIATE");
   try {
     const result = work();
@@ -277,13 +276,13 @@ function inTransaction<T>(database: SqliteDatabase, work: () => T): T {
     try {
       database.exec("ROLLBACK");
     } catch {
-      // After the worst failures SQLite has already rolled back; the first failure is the one to report.
+      // After the worst failures SQLite has already rolled back, so the first failure is reported.
     }
     throw error;
   }
 }
 
-/** Whether it's that result of SQLite's: by node:sqlite's number, or by better-sqlite3's code. Extended codes count, too. */
+/** Whether it is that result of SQLite, by node:sqlite's number or better-sqlite3's code. Extended codes count, too. */
 function isOf(error: unknown, name: string, number: number): boolean {
   const { errcode, code } = toSqliteError(error);
   return typeof errcode === "number" ? (errcode & 0xff) === number : String(code).startsWith(`SQLITE_${name}`);

@@ -26,7 +26,7 @@ export interface Difference {
   readonly field: ComparedField | "paymentId";
   /** As it is in your entry. */
   readonly here: string;
-  /** As it is in the payment; `paymentId` is its `id`. */
+  /** The name of the field in the payment, except that `paymentId` is its `id`. */
   readonly there: string;
 }
 
@@ -68,7 +68,7 @@ export class Comparison {
     this.#groupOf(`transaction ${entry.senderGatewayTransactionId}`).entries.push(entry);
   }
 
-  /** Of a payment that comes again, the later version counts. */
+  /** If a payment is listed twice, the later version counts. */
   addPayment(payment: Payment): void {
     const transactionId = textOf(payment.senderGatewayTransactionId);
     // Without a transaction id it has no partner, and isn't a duplicate of another one.

@@ -1,6 +1,5 @@
 /**
- * What happens to payments after they were made: listing those of a period, watching their statuses, and comparing them with your own
- * entries.
+ * Lists the payments of a period, watches their statuses, and compares them with your own entries.
  *
  * @module
  */

@@ -6,10 +6,10 @@ import { type ListPaymentsOptions, type ListSettings, toListSettings } from "./o
 import { isWithin, type PaymentsClient, readPayments, requireApiClient } from "./read-payments.js";
 
 /**
- * Gives every payment that was created in a period, each once, newest first as far as the service lists them that way.
+ * Lists every payment that was created in a period, each once and newest first, as far as the service lists them so.
  *
- * The service has no filter for times, so the list is read back from its newest payment: see docs/statement.md. A payment whose
- * `createdAt` can't be read belongs to every period. Memory holds the ids.
+ * The service has no filter for times, so the list is read backward from its newest payment (docs/statement.md). A payment with
+ * an unreadable `createdAt` belongs to every period. Memory holds the ids.
  *
  * @example
  * for await (const payment of listPayments(client, { from: "2026-11-22T00:00:00Z", to: "2026-11-23T00:00:00Z" })) { … }

@@ -17,15 +17,15 @@ import { WatchState } from "./watch-state.js";
 
 /** Which payments `listPayments` gives. */
 export interface ListPaymentsOptions {
-  /** The first instant of the period: a `Date`, or ISO 8601 with a time zone. */
+  /** The first instant of the period, as a `Date` or ISO 8601 with a time zone. */
   readonly from: string | Date;
-  /** The first instant after it. Default: none, so that the period has no end yet. */
+  /** The first instant after the period. Default: none, so the period is still open. */
   readonly to?: string | Date | undefined;
   /** How many payments are requested at a time. Default: 100. */
   readonly size?: number | undefined;
   /**
-   * States that later payments have higher paging tokens, within a minute. Ask the operators of the service. It ends a reading early
-   * that would otherwise go to the end of the list. Default: false.
+   * States that later payments have higher paging tokens, within a minute. Ask the operators of the service. With it, a read ends
+   * early and doesn't reach the end of the list. Default: false.
    */
   readonly tokensFollowTime?: boolean | undefined;
   /** Sent with every request. */
@@ -36,14 +36,14 @@ export interface ListPaymentsOptions {
 
 /** What `reconcilePayments` compares. */
 export interface ReconcileOptions extends Pick<ListPaymentsOptions, "from" | "size" | "tokensFollowTime" | "headers"> {
-  /** The first instant after it; not in the future. Default: a day after `from`. */
+  /** The first instant after the period, which must not be in the future. Default: a day after `from`. */
   readonly to?: string | Date | undefined;
   /**
    * How far your booking and the creation of its payment can lie apart, in milliseconds. So far on either side of the period, entries and
    * payments are partners, and not missing themselves. Default: 3,600,000, an hour.
    */
   readonly slackMs?: number | undefined;
-  /** Your gateway as payments name it, or all its names: other gateways' payments are ignored. Needed if those are listed. */
+  /** Your gateway as payments name it, or all its names. Payments of other gateways are ignored. You need it if those are listed. */
   readonly senderGatewayId?: string | readonly string[] | undefined;
   /** Ends the comparison with an `AbortedError`. */
   readonly signal?: AbortSignal | undefined;
@@ -51,9 +51,12 @@ export interface ReconcileOptions extends Pick<ListPaymentsOptions, "from" | "si
 
 /** How `watchPayments` watches. */
 export interface WatchOptions extends Pick<ListPaymentsOptions, "size" | "tokensFollowTime" | "headers"> {
-  /** The `cursor` of the last event that was processed. Default: none, which hands out every payment there is. */
+  /** The `cursor` of the last event that you processed. Default: none, which returns every payment. */
   readonly after?: string | undefined;
-  /** Where to begin without a cursor: only payments created then or later. A `Date`, or ISO 8601 with a time zone. Default: all payments. */
+  /**
+   * If there is no cursor, only payments created at this time or later are returned. A `Date`, or ISO 8601 with a time zone.
+   * Default: all payments.
+   */
   readonly since?: string | Date | undefined;
   /** How often new payments are requested, in milliseconds. Default: 10,000. */
   readonly everyMs?: number | undefined;
@@ -61,7 +64,7 @@ export interface WatchOptions extends Pick<ListPaymentsOptions, "size" | "tokens
   readonly rereadEveryMs?: number | undefined;
   /** How many payments are remembered, with their statuses: 1 to 500. Default: 500. */
   readonly remember?: number | undefined;
-  /** Ends the watch. It isn't an error: the loop is simply over. */
+  /** Ends the watch. The loop then ends without an error. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -250,7 +253,7 @@ export function parseTime(name: string, value: unknown, refuse: (problem: string
   );
 }
 
-/** Whether it is a `Date` of any realm: what Node makes, as of a file, is no `Date` of Jest's. */
+/** Whether it is a `Date` of any realm. For example, Node's `Date` isn't Jest's. */
 function isDate(value: unknown): boolean {
   return Object.prototype.toString.call(value) === "[object Date]";
 }

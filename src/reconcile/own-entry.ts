@@ -42,11 +42,11 @@ export function isAmount(field: ComparedField): boolean {
   return comparisons[field] === "value";
 }
 
-/** An entry of your own ledger. Each field that it has is compared with the payment; a field that is left out is not. */
+/** An entry of your own ledger. Each field that you set is compared with the payment. */
 export interface OwnEntry extends Partial<Pick<Payment, ComparedField>> {
-  /** Your id of the transaction that took the money: what brings entry and payment together. */
+  /** Your id of the transaction that took the money. It links the entry to its payment. */
   readonly senderGatewayTransactionId: string;
-  /** When you booked it: a `Date`, or ISO 8601 with a time zone. Without it, the entry is taken to be of the period. */
+  /** When you booked it, as a `Date` or ISO 8601 with a time zone. Without it, the entry belongs to the period. */
   readonly bookedAt?: string | Date;
   /** The `id` of the payment, where you have it. */
   readonly paymentId?: string;

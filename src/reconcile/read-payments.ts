@@ -19,9 +19,9 @@ import { type Payment, payments } from "../resources/payments.js";
 import { isPassingStatus } from "../wire/response.js";
 
 /**
- * The client whose payments are read: a `CrossBorderClient`, whether it was imported or required.
+ * The `CrossBorderClient` that reads the payments.
  *
- * Not meant to be implemented: any other object is refused.
+ * You can't implement it yourself. Any other object is refused.
  */
 export interface PaymentsClient {
   close(): Promise<void>;
@@ -105,9 +105,9 @@ const passingTokenErrors: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * How long to wait before a read is retried; `undefined` if it would fail again.
+ * How long to wait before the next attempt, or `undefined` if it would fail again.
  *
- * @param failures how often it failed in a row before.
+ * @param failures the number of failures in a row before.
  */
 export function retryDelayMs(
   error: unknown,
@@ -125,7 +125,7 @@ function canPass(error: unknown, failures: number): boolean {
   if (error instanceof UnexpectedResponseError) return failures < maxUnreadable;
   if (error instanceof PagingError) return error.code === "paging_end_unproved" && failures < maxUnproved;
   if (!(error instanceof ApiError)) return error instanceof TimeoutError;
-  // A 403 without the service's own message is a firewall's or a proxy's, and can come and go with an outage.
+  // A 403 without the service's own message is from a firewall or proxy, and can pass like an outage.
   return error.status === 403 ? error.serviceMessage === undefined : isPassingStatus(error.status);
 }
 

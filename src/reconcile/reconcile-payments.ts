@@ -11,14 +11,14 @@ import { type OwnEntry, parseEntry } from "./own-entry.js";
 import { isWithin, type PaymentsClient, readPayments, requireApiClient, throwAborted } from "./read-payments.js";
 
 /**
- * Compares your own entries with the payments of a period, a day by default, and gives whatever isn't the same on both sides.
+ * Compares your own entries with the payments of a period, a day by default, and returns each difference.
  *
- * Entry and payment belong together by `senderGatewayTransactionId`. All of `own` is read first, then the payments, and only then the
- * first result comes: you get the whole comparison, or an error. Both sides are held in memory: see docs/statement.md.
+ * `senderGatewayTransactionId` links an entry to its payment. Your entries are read first, then the payments, and only then the
+ * first result is returned, so you get the whole comparison or an error. Memory holds both sides (docs/statement.md).
  *
- * @param own your entries with `bookedAt` from `from - slackMs` up to `to + slackMs`. Those outside of the period only serve as partners.
- * @throws {InvalidArgumentError} at once if an option is wrong; in the loop if an entry is wrong, or if payments of several sending
- *   gateways are listed and `senderGatewayId` doesn't say which is yours.
+ * @param own your entries with `bookedAt` from `from - slackMs` up to `to + slackMs`. Those outside of the period are only matched.
+ * @throws {InvalidArgumentError} at once if an option is wrong, or in the loop if an entry is wrong or payments of several sending
+ *   gateways are listed and `senderGatewayId` doesn't name yours.
  * @throws {PagingError} (in the loop) if the payments can't be read completely.
  * @throws {ApiError} (in the loop) if the service refuses to list. While it is away, the reading is retried for some minutes.
  */

@@ -18,7 +18,7 @@ export class WatchState {
   readonly #remembered = new Map<string, Remembered>();
   #floorMs: number;
 
-  /** @param sinceMs payments created before aren't handed out; `undefined` if all are. */
+  /** @param sinceMs only payments created at this time or later are returned. `undefined` means all. */
   constructor(max: number, sinceMs = Number.NEGATIVE_INFINITY) {
     this.#max = max;
     this.#floorMs = sinceMs - 1;
@@ -61,11 +61,11 @@ export class WatchState {
     return oldest;
   }
 
-  /** JSON: the service, the floor, the statuses, and for each payment its id, its time, and the number of its status. */
+  /** JSON of the service, the floor, the statuses, and for each payment its id, its time, and the number of its status. */
   toCursor(baseUrl: string): string {
     const statuses = [...new Set([...this.#remembered.values()].map(({ status }) => status))];
     const rows = [...this.#remembered].map(([id, { createdMs, status }]) => [id, createdMs, statuses.indexOf(status)]);
-    // JSON has no infinity: null.
+    // Infinity is null, since JSON has no infinity.
     return JSON.stringify([version, baseUrl, this.#floorMs, statuses, rows]);
   }
 

@@ -3,10 +3,10 @@ import type { FlowScope, Journal, JournalEntry, JournalState, LeaseRequest, Phas
 import { MemoryJournal } from "../flows/memory-journal.js";
 import { comparing, type Laws, longMs, mapLaws, onlyWinner, pick, times } from "./laws.js";
 
-/** A journal, and how long leases last whose end is waited for. */
+/** A journal, and how long its short leases last. */
 export interface JournalWorld {
   readonly journal: Journal;
-  /** Another handle of the same store, or the same one if there is no other. */
+  /** Another handle of the same store, or the same handle if the store has only one. */
   readonly second: Journal;
   /** Every key of a law begins with it, and follows all keys of the laws before. */
   readonly key: string;
@@ -45,7 +45,7 @@ export function fixtureOf(world: JournalWorld) {
     lease,
     begin,
     acquire: (key: string, request = lease()) => journal.acquire(key, request),
-    /** A new flow that is open, and that nobody has. */
+    /** A new open flow without an owner. */
     abandon: async (key: string, scope: FlowScope) => journal.release(key, await begin(key, open(), longMs, scope)),
     present: async (key: string) => defined(await journal.read(key)),
     /** Waits until a lease of `shortMs` that was granted before has ended. Clocks of databases tick apart from timers. */
@@ -70,8 +70,8 @@ const awkwardEndings = [
 ];
 
 /**
- * The laws of the interface `Journal` as calls one after the other. Each reply must be that of a `MemoryJournal`, except for what differs
- * between two right journals: see `comparable`.
+ * The laws of the interface `Journal` as sequences of calls. Each reply must equal that of a `MemoryJournal`, except for the
+ * differences that `comparable` removes.
  */
 const sequentialLaws: Laws<JournalFixture> = {
   async "begin stores and leases a new flow, or returns what is there; it knows its own repetition"({
@@ -321,8 +321,8 @@ async function checkLikeMemory(check: Laws<JournalFixture>[string], world: Journ
 }
 
 /**
- * Times count from when the entry was read, in steps of ten minutes: the leases and quotes here last for ten minutes, or end. Counts are
- * those of the law's own flows, and how many were pruned isn't compared, since other flows may be there, too.
+ * Times count from when the entry was read, in steps of ten minutes, since the leases and quotes here either last ten minutes or
+ * end. Only the law's own flows are counted. The number of pruned flows isn't compared, since the store may hold other flows.
  */
 function comparable(reply: unknown, method?: string, key = ""): unknown {
   if (method === "prune") return undefined;
@@ -343,7 +343,7 @@ function comparable(reply: unknown, method?: string, key = ""): unknown {
   return JSON.parse(text);
 }
 
-/** Laws about many calls at once, of which any order may be right. */
+/** Laws about many calls at once, which may run in any order. */
 const raceLaws: Laws<JournalFixture> = {
   async "of many that begin, acquire, or replace one flow at once, exactly one does"({
     journal,

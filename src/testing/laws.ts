@@ -18,7 +18,7 @@ export class BrokenLawError extends Error {
   }
 }
 
-/** Laws by their names, each of which checks a world. */
+/** Laws by name. Each checks a world. */
 export type Laws<World> = Readonly<Record<string, (world: World) => Promise<void>>>;
 
 /**
@@ -37,7 +37,7 @@ export async function checkLaws<World>(laws: Laws<World>, worldOf: (index: numbe
   return Object.keys(laws);
 }
 
-/** The same laws, each of which `run` checks in a world of another type. */
+/** The same laws for a world of another type. `run` opens the world for each law. */
 export function mapLaws<World, Given>(
   laws: Laws<World>,
   run: (check: Laws<World>[string], given: Given) => Promise<void>,
@@ -108,7 +108,7 @@ export function comparing<Store extends object>(toComparable: () => (reply: unkn
   };
 }
 
-/** Which of many that try at once succeeds: exactly one. */
+/** Returns which of many parallel attempts succeeds. Exactly one must. */
 export function onlyWinner<T>(all: readonly T[], isDone: (result: T) => boolean = Boolean): number {
   const winners = [...all.keys()].filter((index) => isDone(all[index] as T));
   assert.equal(winners.length, 1, `${winners.length} of ${all.length} at once succeeded`);

@@ -12,7 +12,7 @@ export interface FundsFunctions {
   readonly releaseFunds: ReleaseFundsByKey;
   /** An intent that its sender accepts, from an account with enough money to pay it seven times. */
   readonly intent: PaymentIntent;
-  /** An intent that `takeFunds` declines, and what makes its sender accept it from then on: a deposit, or a limit that is raised. */
+  /** An intent that `takeFunds` declines, and a function that makes its sender acceptable, such as a deposit or a higher limit. */
   readonly declined?: { readonly intent: PaymentIntent; readonly accept: () => Promise<void> | void };
   /**
    * The balance of the sender's account, in any form that `assert.deepEqual` compares, and without what is reserved where `takeFunds`
@@ -40,12 +40,12 @@ export interface FundsReport {
 }
 
 /**
- * Checks that `takeFunds` and `releaseFunds` are idempotent by their key, and that their first answer is final, as `PaymentFlow` needs:
- * after a crash it calls them again with the same key, and two processes may do so at once.
+ * Checks that `takeFunds` and `releaseFunds` are idempotent by key and that their first answer is final. `PaymentFlow` calls them
+ * again with the same key after a crash, and two processes may do so at once.
  *
- * It takes money and gives all of it back: run it against a test system. Each run uses new keys.
+ * It takes money and returns all of it, so run it against a test system. Each run uses new keys.
  *
- * @throws {BrokenLawError} The first law that is broken; `cause` shows what was expected.
+ * @throws {BrokenLawError} The first law that is broken. `cause` shows what was expected.
  */
 export async function verifyFundsFunctions(functions: FundsFunctions): Promise<FundsReport> {
   assertGiven("verifyFundsFunctions", fundsFunctions, functions, "its argument");
@@ -58,7 +58,7 @@ export async function verifyFundsFunctions(functions: FundsFunctions): Promise<F
   return { held, notChecked: notChecked(functions, needs, rest) };
 }
 
-/** The laws of both functions. Each goes on with the money that those before took. */
+/** The laws of both functions. Each continues with the money that the laws before it took. */
 const fundsLaws: Laws<Bank> = {
   async "takeFunds returns an id with replayed: false, and the ledger shows that it took money"(bank) {
     const { replayed } = await bank.take(bank.first);
@@ -75,7 +75,7 @@ const fundsLaws: Laws<Bank> = {
     assert.ok(again.replayed);
     assert.ok(again.takenAtMs > bank.startedAtMs - skewMs, "takenAtMs is long before takeFunds was called");
     assert.deepEqual(later, again);
-    // A flow whose journal was lost asks with another intent, which may be refused.
+    // A flow that lost its journal asks with another intent, which may be refused.
     const intent = { ...bank.intent, id: "another" };
     const other = await bank.takeOrDecline(bank.first, intent).catch(() => again);
     for (const funds of [again, other]) assert.equal(funds?.senderGatewayTransactionId, id);
@@ -92,7 +92,7 @@ const fundsLaws: Laws<Bank> = {
     // Alike to a column that ignores case, trims, or is too short for them.
     const { second, ids } = bank;
     const keys = [second.toUpperCase(), `${second} `, ...["a", "b"].map((end) => `${second}${"-".repeat(500)}${end}`)];
-    // A ledger may refuse an odd key, and a call that others get in the way of: each is called again alone.
+    // A ledger may refuse an odd key or a concurrent call, so each is called again alone.
     await Promise.allSettled(keys.map((key) => bank.take(key)));
     for (const key of keys) await bank.take(key).catch(() => {});
     const differ = "that differ in case, by a space at their end, or in their last character alone";

@@ -15,9 +15,12 @@ export interface VerifyJournalOptions {
   readonly openSecond?: () => Promise<Journal>;
   /** Opens the same store again, after the first handle was closed. Without it, what outlives a handle is not checked. */
   readonly reopen?: () => Promise<Journal>;
-  /** The lease whose end is waited for, about ten times, in milliseconds. It must be much longer than the slowest call. Default: 250. */
+  /**
+   * The duration of the leases that the laws wait for, about ten times, in milliseconds. It must be much longer than the slowest
+   * call. Default: 250.
+   */
   readonly shortLeaseMs?: number;
-  /** Lets time pass, for a journal with a clock of its own. Default: waits. */
+  /** Advances time, for a journal that has its own clock. Default: waits. */
   readonly wait?: (ms: number) => Promise<void>;
   /** How many workers compete. Default: 8. */
   readonly workers?: number;
@@ -43,14 +46,13 @@ export interface JournalReport {
 }
 
 /**
- * Checks every law of the interface `Journal` on a journal of your own, with any test runner or none.
+ * Checks every law of the interface `Journal` on your own journal, with any test runner or none.
  *
- * It leaves flows behind: give it a store of its own, never one with real flows, since it takes over whatever is abandoned. It may run
- * again on the same store. It does not kill processes or make disks fail. What goes wrong in one call of hundreds may need more than the
- * default of `flows`.
+ * You must give it a separate store, never one with real flows, since it takes over abandoned flows and leaves its own behind. You can
+ * run it again on the same store. It doesn't kill processes or make disks fail. To find rare failures, raise `flows`.
  *
  * @param open Opens the journal to check, which is closed at the end.
- * @throws {BrokenLawError} The first law that is broken; `cause` shows what was expected.
+ * @throws {BrokenLawError} The first law that is broken. `cause` shows what was expected.
  *
  * @example
  * await verifyJournal(() => MyJournal.open(url), { openSecond: () => MyJournal.open(url), reopen: () => MyJournal.open(url) });

@@ -22,9 +22,12 @@ import {
 export interface VerifyTokenStoreOptions {
   /** Another handle of the same store, as another process would have. Without it, one handle plays both. */
   readonly second?: TokenStore;
-  /** How long locks and values last whose end is waited for, in milliseconds. It must be much longer than the slowest call. Default: 250. */
+  /**
+   * The duration of the locks and values that the laws wait for, in milliseconds. It must be much longer than the slowest call.
+   * Default: 250.
+   */
   readonly shortMs?: number;
-  /** Lets time pass, for a store with a clock of its own. Default: waits. */
+  /** Advances time, for a store that has its own clock. Default: waits. */
   readonly wait?: (ms: number) => Promise<void>;
   /** How many workers compete. Default: 20. */
   readonly workers?: number;
@@ -46,10 +49,11 @@ export interface TokenStoreReport {
 }
 
 /**
- * Checks every law of the interface `TokenStore` on a store of your own, with any test runner or none. Keys are new ones in each run,
- * so it may run beside real tokens; what it leaves behind is gone after ten minutes.
+ * Checks every law of the interface `TokenStore` on your own store, with any test runner or none.
  *
- * @throws {BrokenLawError} The first law that is broken; `cause` shows what was expected.
+ * Each run uses new keys, so it may share a store with real tokens. What it leaves there expires after ten minutes.
+ *
+ * @throws {BrokenLawError} The first law that is broken. `cause` shows what was expected.
  *
  * @example
  * await verifyTokenStore(new MyTokenStore(connection), { second: new MyTokenStore(anotherConnection) });
