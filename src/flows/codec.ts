@@ -6,7 +6,7 @@ import type { Decision, Flow, Phase, Refusal, Signed } from "./core/state.js";
 import { type HistoryStep, isOpen } from "./core/steps.js";
 import { type FlowScope, isIn, type JournalEntry, type JournalState } from "./journal.js";
 
-/** Encrypts what a journal stores. Both functions may be asynchronous; `decrypt` must return exactly what `encrypt` was given. */
+/** Encrypts what a journal stores. Both functions may be asynchronous. `decrypt` must return exactly the input of `encrypt`. */
 export interface FlowCipher {
   encrypt(text: string): Promise<string> | string;
   decrypt(text: string): Promise<string> | string;
@@ -77,7 +77,7 @@ export class FlowCodec {
 }
 
 const version = 3;
-/** Of release 0.3.0, whose scopes were base URLs. */
+/** Entries of release 0.3.0, which used base URLs as scopes. */
 const earlierVersion = 2;
 
 interface Stored extends Partial<StoredFlow> {
@@ -108,7 +108,7 @@ export interface EarlierFlow {
   readonly reason?: string;
 }
 
-/** The same flow as it is stored now; `undefined` if it is open, or held without a claim: release 0.3.0 must finish it. */
+/** The same flow in today's form, or `undefined` if it is open or held without a claim. Release 0.3.0 must finish those. */
 export function fromEarlier(earlier: EarlierFlow, begunAtMs: number): Flow | undefined {
   const { phase, request, intent, payment, refusal, reason = "", claims = [] } = earlier;
   const signed = signedOf(earlier);

@@ -20,7 +20,7 @@ export interface FlowContext
   readonly client: ApiClient;
   readonly codec: FlowCodec;
   readonly owner: string;
-  /** The flows that may be run: those of one gateway if `gatewayId` is given, otherwise all of the service. */
+  /** The flows that this `PaymentFlow` may run. They are those of one gateway if `gatewayId` is given, and otherwise all of the service. */
   readonly scope: ScopeFilter;
   readonly tokensFollowTime: boolean;
   readonly config: Config;
@@ -31,14 +31,14 @@ export interface FlowContext
   readonly openWork: OpenWork;
 }
 
-/** @throws {ConfigError} that names the option, what was found, and what is wanted; or if the client has no signing key. */
+/** @throws {ConfigError} that names the option, the value that was found, and the expected one, or if the client has no signing key. */
 export function toFlowContext(given: PaymentFlowOptions): FlowContext {
   const context = toOperatorContext(given);
   context.client.assertCallable(payments.create);
   return context;
 }
 
-/** For reading and deciding: the client needs no signing key. */
+/** The context for reading and deciding, which needs no signing key. */
 export function toOperatorContext(given: PaymentFlowOptions): FlowContext {
   assertOptions(flowOptions, given, "the flow's options", (message) => new ConfigError(message));
   const options: Options = withDefaults(flowOptions, given);
@@ -64,8 +64,8 @@ export function toOperatorContext(given: PaymentFlowOptions): FlowContext {
 }
 
 /**
- * Stops `takeFunds` while one payment after the other ends unknown: a wrong route, or a firewall's new rule, must not hold the money of
- * a thousand senders. After a pause one payment is let through; a definite response to any ends it.
+ * Stops `takeFunds` while payment after payment ends unknown. A wrong route or a new firewall rule must not hold the money of a
+ * thousand senders. After a pause one payment may pass, and a definite response to any payment ends the pause.
  */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;
@@ -86,7 +86,7 @@ export class CircuitBreaker {
   }
 
   /**
-   * To be called before a flow is stored whose money would then be asked for: what is refused here need not be refused later.
+   * Call it before you store a flow that then asks for money. A flow that is refused here isn't stored.
    *
    * @throws {CrossBorderError} `flow_circuit_open`
    */
@@ -106,12 +106,16 @@ export class CircuitBreaker {
    */
   assertClosed(): void {
     this.assertMayBegin();
-    // A payment that is let through may never be sent: then another one is, a pause later.
+    // A payment that may pass may never be sent. Then another one may pass after the next pause.
     this.#probeAtMs = clock.monotonicMs() + this.#pauseMs;
     this.#isProbing = true;
   }
 
-  /** To be called after each request that may have been sent. @param unknown whether no definite response came. */
+  /**
+   * Call it after each request that may have been sent.
+   *
+   * @param unknown whether the request got no definite response.
+   */
   note(unknown: boolean): void {
     const { opensAfter = 5, pauseMs = 30_000 } = this.#options;
     this.#unknown = unknown ? this.#unknown + 1 : 0;

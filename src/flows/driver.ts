@@ -15,9 +15,10 @@ import { assertOwnEntry, isExpired } from "./status.js";
 const repeatDelaysMs = [50, 250, 1_000, 2_000] as const;
 
 /**
- * Asks a journal, and repeats what failed, or whose fate is unknown, word for word: each method knows its own repetition.
+ * Calls a journal, and repeats a call that failed or has an unknown result with the same arguments. Each method recognizes its
+ * own repetition.
  *
- * @throws {JournalError} if that leads nowhere.
+ * @throws {JournalError} if that doesn't help.
  */
 export async function askJournal<T>(ask: () => Promise<T>): Promise<T> {
   for (let tries = 0; ; tries += 1) {
@@ -61,7 +62,7 @@ class Lease {
     this.#wait();
   }
 
-  /** Nothing is sent after this time, by either local clock: a tenth of the lease is left then. */
+  /** Nothing is sent after this time by either local clock. A tenth of the lease is left then. */
   get sendBy(): Timestamp {
     return later(this.#renewedAt, this.#context.leaseMs * 0.9);
   }
@@ -83,7 +84,7 @@ class Lease {
     clock.unrefTimer(this.#timer);
   }
 
-  /** Never rejects: who lost the lease finds that out with the next write, and before sending. */
+  /** It never rejects. An owner that lost its lease learns so with the next write, and before it sends. */
   async #renew(): Promise<void> {
     const { journal, leaseMs } = this.#context;
     const requestedAt = now();
@@ -93,7 +94,7 @@ class Lease {
   }
 }
 
-/** Runs the commands of the core for one key: over the journal, the client, and the bank's functions. */
+/** Runs the core's commands for one key, with the journal, the client, and the bank's functions. */
 export class Driver {
   readonly #context: FlowContext;
   readonly #key: string;

@@ -9,11 +9,11 @@ interface FlowCallOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** A longer wait ends the call. */
   readonly patienceMs: number;
-  /** Of `work`: a flow that waits makes room for another. */
+  /** For `work`. A flow that waits makes room for another. */
   readonly slots?: Slots | undefined;
 }
 
-/** One call of a flow's method: what it gives up, and when. */
+/** One call of a flow's method, with what ends it and when. */
 export class FlowCall {
   readonly #options: FlowCallOptions;
 
@@ -21,7 +21,7 @@ export class FlowCall {
     this.#options = options;
   }
 
-  /** Of requests that can be given up and repeated: of all but the payment. */
+  /** Options for requests that can be abandoned and repeated, which is all but the payment. */
   get requestOptions() {
     const { headers, stop: signal } = this.#options;
     return { headers, signal };
@@ -126,7 +126,7 @@ export class Slots {
 
 /** What was still at work when `close` stopped waiting. */
 export interface CloseReport {
-  /** How many calls of the flow, such as `run`, had not ended: their `takeFunds`, or their journal, was still being waited for. */
+  /** How many calls of the flow, such as `run`, hadn't ended because they waited for `takeFunds` or the journal. */
   readonly pending: number;
 }
 
@@ -134,14 +134,14 @@ export interface CloseReport {
 export class OpenWork {
   /** With a controller for each work, which its caller's signal aborts too. */
   readonly #pending = new Map<Promise<unknown>, AbortController>();
-  /** Aborts when the time to close is almost over: a flow that still waits for a request gives it up. */
+  /** Aborts when the time to close is almost over. A flow that still waits for a request then abandons it. */
   readonly abandon = new AbortController();
   #closing: Promise<CloseReport> | undefined;
 
   /**
    * Starts the work at once.
    *
-   * @param work is told to stop where it is safe when its caller's signal aborts or the flow is closed.
+   * @param work stops at the next safe point when its caller's signal aborts or the flow is closed.
    * @throws {CrossBorderError} `flow_closed` when the flow has been closed.
    */
   async run<T>(work: (stop: AbortSignal) => Promise<T>, callersSignal?: AbortSignal): Promise<T> {
@@ -168,7 +168,7 @@ export class OpenWork {
   async #close(timeoutMs: number): Promise<CloseReport> {
     const reason = new CrossBorderError("the flow was closed", { code: "flow_closed" });
     for (const stop of this.#pending.values()) stop.abort(reason);
-    // What is given up still has to be stored.
+    // Work that was abandoned must still store its state.
     const storeMs = Math.min(1000, timeoutMs / 5);
     await this.#ended(timeoutMs - storeMs);
     this.abandon.abort();

@@ -16,16 +16,18 @@ import type { Funds } from "./core/state.js";
 import type { FlowRefusal } from "./outcome.js";
 
 /**
- * Money that was taken for a flow. `replayed: true` means that this key's money had been taken before this call. Then `takenAtMs` is
- * when that was by the bank's books, in milliseconds since 1970: the same at each call.
+ * Money that was taken for a flow. `replayed: true` means that this key's money had been taken before this call. Then `takenAtMs`
+ * must be the time of that debit by the bank's books, in milliseconds since 1970, and the same for each call.
  */
 export type FlowFunds = Funds;
 
 /**
- * Takes the sender's money; returns `null` if the sender declines. Called with the key before every claim of the payment.
+ * Takes the sender's money, or returns `null` if the sender declines. The flow calls it with the key before every claim of the
+ * payment.
  *
- * It must be idempotent by `key`, and its first answer is final. Called again, it takes nothing, and returns the same id with
- * `replayed: true` and `takenAtMs`, or `null` again. After a release it returns `null`. Concurrent calls with one key count as one.
+ * It must be idempotent by `key`, and its first answer is final. If you are called again, take nothing, and return the same id
+ * with `replayed: true` and `takenAtMs`, or `null` again. After a release return `null`. Concurrent calls with one key count as
+ * one.
  */
 export type TakeFundsByKey = (context: {
   readonly key: string;
@@ -47,7 +49,7 @@ export type ReleaseFundsByKey = (context: {
 /**
  * Reads what `takeFunds` returned, each field once.
  *
- * @param advice ends the message: what to do if the money was taken anyway.
+ * @param advice ends the message, and says what to do if the money was taken anyway.
  * @throws {InvalidArgumentError} that says what was returned, but not its value.
  */
 function readFundsTaken(returned: unknown, advice: string): FundsTaken | null {
@@ -66,7 +68,7 @@ function readFundsTaken(returned: unknown, advice: string): FundsTaken | null {
 /**
  * Reads what the `takeFunds` of a flow returned.
  *
- * @param latestMs the latest time at which the money can have been taken, whatever the clocks.
+ * @param latestMs the latest time at which the money can have been taken, by any clock.
  * @throws {InvalidArgumentError} that says what was returned, but not its value.
  */
 export function readFlowFunds(returned: unknown, latestMs: number): FlowFunds | null {
@@ -94,7 +96,7 @@ function isTime(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) > 0;
 }
 
-/** What an intent has to repeat of its request. A memo moves no money: a service may shorten it. */
+/** Fields that an intent must repeat from its request. A memo moves no money, so a service may shorten it. */
 const repeated = [
   "senderGatewayId",
   "senderCurrency",
@@ -106,8 +108,8 @@ const repeated = [
 ] as const satisfies readonly (keyof PaymentIntentRequest)[];
 
 /**
- * Refuses an intent that must not be paid, or can't be, before any money is taken for it: the payment's bytes are built, and the
- * signer is known to sign.
+ * Refuses an intent that must not or can't be paid, before any money is taken for it. It builds the payment's bytes and checks that
+ * the signer signs.
  *
  * @throws {InvalidArgumentError} when no payment can be made of it.
  * @throws {CrossBorderError} `intent_mismatch` when it answers another request. It names the fields that differ, not their values.
@@ -137,8 +139,9 @@ export function ownRequest(request: PaymentIntentRequest): PaymentIntentRequest 
 
 /**
  * Makes the body of `payments.create` from an intent and the sending gateway's transaction id (Interface description 0.0.1,
- * "Payment creation"). No I/O. Everything in the intent is sent back as it came, unknown fields included; `payments.create` checks
- * what a payment needs.
+ * "Payment creation"). No I/O.
+ *
+ * Every field of the intent is sent back unchanged, including unknown ones. `payments.create` checks the required fields.
  *
  * @throws {InvalidArgumentError} if the intent isn't an object, or the transaction id is empty.
  */
@@ -154,29 +157,29 @@ export function paymentFromIntent(intent: PaymentIntent, senderGatewayTransactio
   return { ...intent, senderGatewayTransactionId };
 }
 
-/** The same for a call: all unknown fields of an intent are the service's own. */
+/** The same for a call. All unknown fields of an intent are the service's own. */
 export function paymentInput(intent: PaymentIntent, senderGatewayTransactionId: string): CallInput<PaymentRequest> {
   return { body: paymentFromIntent(intent, senderGatewayTransactionId), isFromService: true };
 }
 
 /**
- * Shows the intent to the sender and takes the money from the sender's account; returns `null` when the sender declines.
+ * Shows the intent to the sender and takes the money from the sender's account, or returns `null` if the sender declines.
  *
- * The intent is a copy: changes to it have no effect. Called at most once in a call of `pay`. What it throws is thrown to the caller
- * of `pay` as it is, and no payment is made.
+ * The intent is a copy, so changes to it have no effect. A call of `pay` calls it at most once. If it throws, `pay` throws the
+ * same error and makes no payment.
  */
 export type TakeFunds = (
   intent: PaymentIntent,
   context: { readonly signal: AbortSignal | undefined },
 ) => Promise<FundsTaken | null> | FundsTaken | null;
 
-/** `paid` means recorded: the service has made the payment's record. */
+/** `paid` means that the service has recorded the payment. */
 export type PayOutcome =
   | {
       readonly status: "paid";
       readonly intent: PaymentIntent;
       readonly payment: Payment;
-      /** Set if a status of the payment says `error` or `reverted`. What that means for the money is for the bank to decide. */
+      /** Set if a status of the payment says `error` or `reverted`. The bank decides what to do about the money. */
       readonly isSettledBadly?: true;
     }
   | { readonly status: "declined"; readonly intent: PaymentIntent };
@@ -213,7 +216,7 @@ async function payInSteps(
   if (typeof takeFunds !== "function") {
     throw new InvalidArgumentError("pay: takeFunds must be a function of the intent");
   }
-  // Whatever would keep the second step from being made is found before the sender's money is touched.
+  // Anything that would prevent the second step is found before the sender's money is touched.
   client.assertCallable(payments.create);
   const intent = await new PaymentIntents(client).create(request, options);
   await assertPayable(client, request, intent, options);

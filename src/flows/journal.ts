@@ -3,9 +3,9 @@ import { CrossBorderError, InvalidArgumentError } from "../core/errors.js";
 import type { JournalEvent } from "../events/events.js";
 import type { Reporter } from "../events/reporter.js";
 
-/** Whose flow it is: flows of another service or gateway are neither run nor recovered, even over the same journal. */
+/** The service and gateway of a flow. Flows of another service or gateway are neither run nor recovered, even in the same journal. */
 export interface FlowScope {
-  /** Name of the service: option `service` of the flow. */
+  /** Name of the service, from the flow's option `service`. */
   readonly service: string;
   /** The sending gateway's id. */
   readonly gateway: string;
@@ -21,7 +21,7 @@ export function isIn({ service, gateway }: ScopeFilter, scope: FlowScope): boole
   return scope.service === service && (gateway ?? scope.gateway) === scope.gateway;
 }
 
-/** One ownership of a flow. Epochs repeat if a journal is restored from a backup; the nonce doesn't. */
+/** One ownership of a flow. Epochs repeat if a journal is restored from a backup, but the nonce doesn't. */
 export interface LeaseId {
   /** Raised by one with each change of owner. */
   readonly epoch: number;
@@ -29,19 +29,19 @@ export interface LeaseId {
   readonly nonce: string;
 }
 
-/** One stored state of one ownership, which whatever replaces that state names. */
+/** One stored state of one ownership. A write names the state that it replaces. */
 export interface StateId extends LeaseId {
-  /** 1 for the state that `begin` stored; raised by each write. */
+  /** 1 for the state that `begin` stored. Each write raises it. */
   readonly revision: number;
 }
 
 /** Who wants a flow, and for how long it is theirs unless they renew the lease. */
 export interface LeaseRequest {
-  /** A name for operators; it decides nothing. */
+  /** A name for operators. It decides nothing. */
   readonly owner: string;
   /** Counted by the journal's own clock from when it grants the lease. */
   readonly leaseMs: number;
-  /** New for every request: the lease is known by it if the response to the request is lost. 1 to 64 bytes. */
+  /** New for every request, so that the lease can be recognized if the response is lost. 1 to 64 bytes. */
   readonly nonce: string;
 }
 
@@ -49,15 +49,15 @@ export interface LeaseRequest {
 export interface JournalState {
   /** 1 to 128 bytes of UTF-8. A journal knows `quoted`, `held`, and the phases in `finalPhases`. */
   readonly phase: string;
-  /** Nothing is left to do unless somebody asks for it. Stored without a lease. */
+  /** The flow has nothing left to do unless a call asks for it. Stored without a lease. */
   readonly settled: boolean;
-  /** Everything else; opaque to the journal, and possibly encrypted. */
+  /** The rest of the state. It is opaque to the journal, and possibly encrypted. */
   readonly data: string;
-  /** Of a quote: how long it's valid, in milliseconds, counted by the journal's clock. */
+  /** For a quote, how long it's valid, in milliseconds by the journal's clock. */
   readonly quoteTtlMs?: number | undefined;
 }
 
-/** Phases of flows that nobody needs any more once they are old. A held flow is settled too, and is never pruned. */
+/** Phases of flows that can be pruned once they are old. A held flow is settled too, and is never pruned. */
 export const finalPhases = ["paid", "declined", "rejected"] as const;
 
 export interface JournalEntry extends StateId, Omit<JournalState, "quoteTtlMs"> {
@@ -74,7 +74,7 @@ export interface JournalEntry extends StateId, Omit<JournalState, "quoteTtlMs"> 
   readonly expiresAtMs?: number | undefined;
   /** Who has the lease, or had it last. */
   readonly owner: string;
-  /** `undefined` if nobody has the lease. It may have ended. */
+  /** `undefined` if the flow has no lease. The lease may have ended. */
   readonly leaseUntilMs?: number | undefined;
   /** Set on the tombstone of a flow that was pruned: `data` is empty. */
   readonly prunedAtMs?: number | undefined;
@@ -82,13 +82,13 @@ export interface JournalEntry extends StateId, Omit<JournalState, "quoteTtlMs"> 
 
 export interface JournalQuery {
   readonly scope: ScopeFilter;
-  /** Default: all phases. */
+  /** Limits the result to a phase. By default, all phases. */
   readonly phase?: string | undefined;
   /** Lists the flows after this key. Keys are ordered by their UTF-8 bytes. */
   readonly after?: string | undefined;
-  /** Largest number of entries; 0 for counts alone. */
+  /** Largest number of entries. 0 returns counts alone. */
   readonly limit: number;
-  /** Also count the flows of the whole journal. Default: false. */
+  /** Whether to also count the flows of the whole journal. By default, false. */
   readonly counts?: boolean | undefined;
 }
 
@@ -110,9 +110,9 @@ export interface JournalList {
 }
 
 export interface PruneOptions {
-  /** Flows whose phase is in `finalPhases`, stored before this time by the journal's clock, become tombstones. Default: none. */
+  /** Flows in one of the `finalPhases` that were stored before this time, by the journal's clock, become tombstones. By default, none. */
   readonly settledBeforeMs?: number | undefined;
-  /** Quotes that expired before this time are deleted. At the latest a day ago. Default: none. */
+  /** Quotes that expired before this time are deleted. It must be at least a day ago. By default, none. */
   readonly quotedBeforeMs?: number | undefined;
 }
 
@@ -122,18 +122,20 @@ export interface PruneReport {
 }
 
 /**
- * A durable store of flows: linearizable, and it must keep what it confirmed. Each method is atomic, and durable once its promise
- * resolves. A write that fails rejects with a `JournalError` whose `stored` is `nothing`, or `unknown` if no response came.
+ * A durable, linearizable store of flows that must keep what it confirmed. Each method is atomic, and durable once its promise
+ * resolves. A write that fails rejects with a `JournalError`. Its `stored` is `nothing`, or `unknown` if no response arrived.
  *
- * At most one owner has a valid lease of a flow. Calls may arrive late, twice, and out of order: what names a state or a lease
- * applies to no other. Strings come back exactly as given; U+0000 and lone surrogates are refused before anything is stored.
- * `verifyJournal` of `cross-border-payments/testing` checks an implementation.
+ * At most one owner has a valid lease of a flow. Calls may arrive late, twice, and out of order, so a call that names a state or
+ * a lease must apply to no other. Strings must be returned exactly as given. U+0000 and lone surrogates are refused before
+ * anything is stored.
+ *
+ * Check your implementation with `verifyJournal` of `cross-border-payments/testing`.
  */
 export interface Journal {
   /**
-   * Stores a new flow with epoch 1, revision 1, and the lease's nonce; leased to the caller unless the state is settled or `quoted`.
-   * Otherwise returns the entry that is there, unchanged, tombstones included. Repeated with the same nonce while revision 1 stands:
-   * `created` again.
+   * Stores a new flow with epoch 1, revision 1, and the lease's nonce, leased to the caller unless the state is settled or
+   * `quoted`. If there is an entry already, tombstones included, it returns that unchanged. Repeated with the same nonce while
+   * revision 1 stands, it returns `created` again.
    */
   begin(
     key: string,
@@ -142,18 +144,19 @@ export interface Journal {
     lease: LeaseRequest,
   ): Promise<{ readonly entry: JournalEntry; readonly created: boolean }>;
 
-  /** The entry as it stands, tombstones included; `undefined` if there is none. */
+  /** Returns the current entry, tombstones included, or `undefined`. */
   read(key: string): Promise<JournalEntry | undefined>;
 
   /**
-   * Leases a flow, settled or not, but never a quote or a tombstone, to the caller, with the next epoch. `undefined` if there is no
-   * such flow, or another lease of it is valid. Repeated with the same nonce while its lease stands: the same entry again.
+   * Leases a flow to the caller with the next epoch, settled or not, but never a quote or a tombstone. It returns `undefined` if
+   * there is no such flow or another lease of it is valid. Repeated with the same nonce while its lease stands, it returns the
+   * same entry again.
    */
   acquire(key: string, lease: LeaseRequest): Promise<JournalEntry | undefined>;
 
   /**
-   * Leases the first flow by key, after `after`, that is open and has no valid lease; never a quote. `undefined` if there is none.
-   * Flows that another process is acquiring at this moment are skipped.
+   * Leases the first open flow after the key `after` that has no valid lease, but never a quote. It returns `undefined` if there
+   * is none, and skips flows that another process is acquiring.
    */
   acquireAbandoned(
     scope: ScopeFilter,
@@ -162,20 +165,20 @@ export interface Journal {
   ): Promise<JournalEntry | undefined>;
 
   /**
-   * Extends a lease, counted from now. False if the flow has another epoch or nonce, was pruned, or its lease was released or ended by
-   * a settled state. A lease that ended by time, and that nobody took over, is extended.
+   * Extends a lease from now. It returns false if the flow has another epoch or nonce or was pruned, or if its lease was released or
+   * ended by a settled state. A lease that ended by time is extended if no other process took it over.
    */
   renew(key: string, id: LeaseId, leaseMs: number): Promise<boolean>;
 
   /**
-   * Stores a state in place of the one that is named, with the next revision. False, with nothing stored, if the entry has another
-   * epoch, nonce, or revision, or was pruned. True, and nothing changes, if the next revision of the same epoch and nonce is this very
-   * state, byte by byte: that is its own repetition. It applies with a lease that ended, too, if nobody took the flow over. A settled
-   * state ends the lease.
+   * Replaces the named state, with the next revision. It returns false and stores nothing if the entry has another epoch, nonce, or
+   * revision, or was pruned. It returns true and changes nothing if the next revision of the same epoch and nonce is the same state,
+   * byte by byte, since that is its own repetition. It also applies with a lease that ended, if no other process took the flow over. A
+   * settled state ends the lease.
    *
-   * A quote has no owner: it's replaced with `lease`. Then the entry must be `quoted` and as it was read; the state is stored with the
+   * A quote has no owner, so it is replaced with `lease`. The entry must be `quoted` and as it was read. The state is stored with the
    * next epoch and revision and the lease's nonce, and leased to the caller unless it is settled or `quoted`. With `inTime` it applies
-   * only while the quote is valid by the journal's clock. Repeated with the same nonce and bytes: true.
+   * only while the quote is valid by the journal's clock. Repeated with the same nonce and bytes, it returns true.
    */
   write(
     key: string,
@@ -187,7 +190,7 @@ export interface Journal {
   /** Ends a lease early. Does nothing if the flow has another epoch or nonce. */
   release(key: string, id: LeaseId): Promise<void>;
 
-  /** Flows of a scope, of one phase or of all, by key, after `after`; and counts, if asked for. Tombstones are left out. */
+  /** Flows of a scope, in one phase or all, by key after `after`, and counts if you ask for them. Tombstones are left out. */
   list(query: JournalQuery): Promise<JournalList>;
 
   /** Deletes old quotes, and of old settled flows all but a tombstone, which stays, so that a key is never paid twice. */
@@ -201,7 +204,7 @@ const longestKey = 1024;
 
 /** @throws {InvalidArgumentError} for a text that can't be a flow's key. */
 export function assertFlowKey(key: unknown): asserts key is string {
-  // Journals store keys as text: a key that UTF-8 can't hold, or that PostgreSQL refuses, must not become another key.
+  // Journals store keys as text. A key that UTF-8 can't hold or PostgreSQL refuses must not become another key.
   if (typeof key === "string" && key !== "" && !/[\0\p{Cs}]/u.test(key) && utf8.encode(key).length <= longestKey)
     return;
   throw new InvalidArgumentError(
@@ -211,9 +214,7 @@ export function assertFlowKey(key: unknown): asserts key is string {
 
 const utf8 = new TextEncoder();
 
-/**
- * The order of keys in every journal: by UTF-8 bytes, that is, by code points. JavaScript's own order is by UTF-16 units.
- */
+/** Every journal orders keys by UTF-8 bytes, which is by code points. JavaScript itself orders by UTF-16 units. */
 export function compareKeys(one: string, other: string): number {
   const others = other[Symbol.iterator]();
   for (const character of one) {
@@ -253,7 +254,7 @@ export function timedJournal(journal: Journal, reporter: Reporter): Journal {
         reporter.emit("journal", { operation, durationMs: clock.monotonicMs() - startedAtMs, ...failed });
       }
     };
-  // Only its methods: something with a `then` would be taken for a promise.
+  // Only its methods, since an object with a `then` would be taken for a promise.
   const wrapped: Journal = Object.create(journal);
   return Object.assign(wrapped, Object.fromEntries(journalMethods.map((name) => [name, timed(name)])));
 }

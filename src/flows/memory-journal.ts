@@ -34,10 +34,10 @@ type Stored = Omit<JournalEntry, "readAtMs">;
 const dayMs = 86_400_000;
 
 /**
- * A journal for tests, in the memory of one process. It forgets everything when the process ends: a crash after the request was sent
- * then loses the claim, which is what journals are there to prevent.
+ * A journal for tests, in the memory of one process. It forgets everything when the process ends, so a crash after the request
+ * was sent loses the claim.
  *
- * `close` does nothing, so that a test can end one flow and start another over the same journal.
+ * `close` does nothing, so a test can end one flow and start another with the same journal.
  */
 export class MemoryJournal implements Journal {
   readonly #flows = new Map<string, Stored>();

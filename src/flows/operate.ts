@@ -11,17 +11,17 @@ export interface FlowResolution {
   readonly by: string;
   /** Why, in 2,000 characters or fewer. */
   readonly why: string;
-  /** `revision` of the flow as it was seen: the decision is refused if the flow has changed since. Required by `propose`. */
+  /** `revision` of the flow that you saw. The decision is refused if the flow has changed since. `propose` requires it. */
   readonly revision?: number | undefined;
-  /** For `found` only: the service's record of the payment, if the list doesn't show it. */
+  /** For `found` only. The service's record of the payment, if the list doesn't show it. */
   readonly payment?: Payment | undefined;
-  /** Decides even if the list can't be read as a whole, or shows a possible match. For `release` and `resend` only. Default: false. */
+  /** Decides even if the list can't be read completely or shows a possible match. For `release` and `resend` only. By default, false. */
   readonly withoutProof?: boolean | undefined;
 }
 
 /** Who approves or refuses a proposal. */
 export interface FlowApproval {
-  /** To approve, another person than the proposer: names are compared without case and spaces at their ends. */
+  /** The approver must be another person than the proposer. Names are compared without case and outer spaces. */
   readonly by: string;
   /** `revision` of the flow as it was seen, with the proposal. */
   readonly revision: number;

@@ -18,11 +18,7 @@ import { allPhases, type FlowCipher } from "./codec.js";
 import type { PayOutcome, ReleaseFundsByKey, TakeFunds, TakeFundsByKey } from "./funds.js";
 import { type Journal, journalMethods } from "./journal.js";
 
-/**
- * The client that a `PaymentFlow` works with: a `CrossBorderClient`, whether it was imported or required.
- *
- * Not meant to be implemented: a `PaymentFlow` refuses any other object.
- */
+/** The client of a `PaymentFlow`, which must be a `CrossBorderClient`. A `PaymentFlow` refuses any other object. */
 export interface FlowClient {
   pay(request: PaymentIntentRequest, takeFunds: TakeFunds, options?: RequestOptions): Promise<PayOutcome>;
   close(): Promise<void>;
@@ -42,19 +38,22 @@ export interface ServiceFacts {
 export interface PaymentFlowOptions {
   /** A `CrossBorderClient` with a signing key. */
   readonly client: FlowClient;
-  /** Where flows are kept: a `SqliteJournal`, a `PostgresJournal`, or one of your own. */
+  /** Stores the flows. Use a `SqliteJournal`, a `PostgresJournal`, or your own. */
   readonly journal: Journal;
   /** Takes the sender's money. Idempotent by key. */
   readonly takeFunds: TakeFundsByKey;
   /** Gives the money back after a definite refusal. Idempotent by key. */
   readonly releaseFunds: ReleaseFundsByKey;
-  /** Name of the service that the journal's entries belong to. If the host changes, set it to the old one. Default: the host of `baseUrl`. */
+  /**
+   * Name of the service that the journal's entries belong to. If the host changes, set it to the old one. Default: the host of
+   * `baseUrl`.
+   */
   readonly service?: string | undefined;
-  /** The gateway whose flows are run, if several gateways share a journal. Default: the sender gateway of each request. */
+  /** The gateway that this process runs flows for, if several gateways share a journal. Default: the sender gateway of each request. */
   readonly gatewayId?: string | undefined;
   /** How long a flow stays with an owner that gives no sign of life, in milliseconds. Default: 30,000. */
   readonly leaseMs?: number | undefined;
-  /** How often a payment whose response was lost is searched for after the first search. Default: 2. */
+  /** How many more searches follow the first one after a lost response. Default: 2. */
   readonly readBacks?: number | undefined;
   /** Time between two such searches, in milliseconds. Longer than the list of payments lags. Default: 10,000. */
   readonly readBackDelayMs?: number | undefined;
@@ -64,25 +63,25 @@ export interface PaymentFlowOptions {
   readonly bankSkewMs?: number | undefined;
   /** How far this machine's clock and the service's can be apart, in milliseconds. Default: 60,000. */
   readonly clockSkewMs?: number | undefined;
-  /** What the service's operators promise in writing. Default: nothing. */
+  /** What the service's operators promise in writing. By default, nothing. */
   readonly facts?: ServiceFacts | undefined;
   /** Stops `takeFunds` while one payment after the other ends unknown. `false` turns it off. */
   readonly circuitBreaker?: CircuitBreakerOptions | false | undefined;
   /** Called with each step of a flow, with each decision, and with each failure of `work`. */
   readonly on?: FlowEvents | undefined;
-  /** How many people a decision about a held flow takes. With 2, `resolve` is refused: see {@link PaymentFlow.propose}. Default: `{ people: 1 }`. */
+  /** How many people must agree on a held flow. With 2, `resolve` is refused. See {@link PaymentFlow.propose}. Default: `{ people: 1 }`. */
   readonly decisions?: DecisionOptions | undefined;
-  /** Encrypts what the journal stores: the intent holds names and account numbers. Default: none. */
+  /** Encrypts what the journal stores, since the intent has names and account numbers. By default, nothing is encrypted. */
   readonly cipher?: FlowCipher | undefined;
-  /** Name of this process, for operators. Default: a random one. */
+  /** Name of this process, for operators. By default, a random one. */
   readonly owner?: string | undefined;
 }
 
 /** When the money of new payments is no longer asked for, and for how long. */
 export interface CircuitBreakerOptions {
-  /** After how many payments in a row whose outcome is unknown. Default: 5. */
+  /** How many payments in a row with an unknown outcome open the circuit. Default: 5. */
   readonly opensAfter?: number | undefined;
-  /** How long the first pause lasts, in milliseconds; each one after it twice as long, up to 10 min. Default: 30,000. */
+  /** Length of the first pause in milliseconds. Each further pause is twice as long, up to 10 min. Default: 30,000. */
   readonly pauseMs?: number | undefined;
 }
 
@@ -92,7 +91,7 @@ export interface DecisionOptions {
 }
 
 export interface RunOptions {
-  /** Ends the waiting. What is stored stays, and a later `run` or `recover` continues from there. */
+  /** Stops the wait. The stored state remains, and a later `run` or `recover` continues from there. */
   readonly signal?: AbortSignal | undefined;
   /** Further headers of every request that is made for the flow, such as a correlation id. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -106,7 +105,7 @@ export interface PatientOptions extends RunOptions {
 export interface RecoverOptions {
   /** Ends the waiting, and changes nothing that is stored. */
   readonly signal?: AbortSignal | undefined;
-  /** How many flows are recovered at a time. Those that only wait aren't counted: up to 16 times as many. Default: 8. */
+  /** How many flows are recovered at a time. Flows that only wait aren't counted, up to 16 times as many. Default: 8. */
   readonly concurrency?: number | undefined;
 }
 
@@ -143,7 +142,7 @@ const objectOf =
 const isBreaker = objectOf<CircuitBreakerOptions>({ opensAfter: isPositiveInteger, pauseMs: isWholeFrom(1, maxMs) });
 const areDecisions = objectOf<DecisionOptions>({ people: isWholeFrom(1, 2) });
 
-/** Every option: its check, its default, and its line in docs/durable-flow.md. */
+/** Every option with its check, its default, and its line in docs/durable-flow.md. */
 export const flowOptions = {
   client: {
     accepts: (value) => apiClientOf(value) !== undefined,

@@ -31,7 +31,7 @@ export type { HeldReason } from "./core/state.js";
 export type ResolveAction = Action;
 /** What an operator decided or proposed about a held flow. */
 export type FlowDecision = Decision;
-/** A promise of the service's operators that a flow relied on: see the option `facts`. */
+/** A promise of the service's operators that a flow relied on (option `facts`). */
 export type ServiceFact = Fact;
 
 export type FlowOutcome = PaidFlow | DeclinedFlow | RejectedFlow | HeldFlow;
@@ -51,11 +51,11 @@ export interface PaidFlow extends Settled {
   readonly status: "paid";
   readonly intent: PaymentIntent;
   readonly payment: Payment;
-  /** Set if a status of the payment says `error` or `reverted`. What that means for the money is for the bank to decide. */
+  /** Set if a status of the payment says `error` or `reverted`. The bank decides what to do about the money. */
   readonly isSettledBadly?: true;
 }
 
-/** `takeFunds` returned `null`, or the quote was cancelled: no money was taken, and nothing was paid. */
+/** `takeFunds` returned `null`, or the quote was cancelled. No money was taken, and nothing was paid. */
 export interface DeclinedFlow {
   readonly status: "declined";
   readonly key: string;
@@ -82,7 +82,7 @@ export interface HeldFlow extends Settled {
   readonly intent: PaymentIntent;
   readonly senderGatewayTransactionId: string;
   readonly why: HeldReason;
-  /** Why, and what the searches came to, in sentences. They can hold the service's own words. */
+  /** Why, and the results of the searches, in sentences. They can quote the service. */
   readonly reason: string;
   /** The request as it was sent, or is sent again. */
   readonly claim: Claim;
@@ -106,7 +106,7 @@ export interface Claim {
   readonly path: string;
   /** The raw body. */
   readonly body: string;
-  /** The signature header. It comes back as the payment's `creationRequestSignatureBase64`. */
+  /** The signature header. The payment repeats it as `creationRequestSignatureBase64`. */
   readonly signature: string;
 }
 
@@ -161,10 +161,10 @@ export function toRefusal({ by, status, code, message }: Refusal): FlowRefusal {
 }
 
 /**
- * A flow stopped before it had an outcome. It is stored and still owns the payment: `work`, `recover`, or a later `run`, here or in
- * another process, continues it. Therefore `effect` is `possible`, whatever failed: don't pay another way, and don't refund.
+ * A flow stopped before it had an outcome. It is stored and still owns the payment. `work`, `recover`, or a later `run` continues
+ * it, in this or another process. So `effect` is always `possible`. Don't pay another way, and don't refund.
  *
- * `cause` is what failed. The message has its class and code, but not its text.
+ * `cause` is the failure. The message has its class and code, but not its text.
  */
 export class FlowPausedError extends CrossBorderError {
   /** The key of the flow. */
@@ -204,7 +204,7 @@ function describe(key: string, phase: FlowPhase | undefined, cause: unknown): st
   return `Payment ${JSON.stringify(key)} is not finished${where}${why}. ${advice} Until it has an outcome, don't pay this order another way, and don't refund it.`;
 }
 
-/** What a cause says of its own call, such as that nothing was sent, isn't true of the flow: its text stays in `cause`. */
+/** A cause may say that nothing was sent, which is true of its own call but not of the flow, so its text stays in `cause`. */
 function nameOf(cause: unknown): string {
   const { name, code } = cause instanceof CrossBorderError ? cause : describeThrown(cause);
   const { operation } = cause instanceof CrossBorderError ? cause : {};
@@ -235,7 +235,7 @@ export type FlowOperation =
   | "work"
   | "recheck";
 
-/** Does all that one method does for one key, as one part of the work: whatever it calls and signs is a part of that. */
+/** Does all work of one method for one key as one part. Its calls and signatures belong to that part. */
 export function follow<R extends { readonly status: string } | undefined>(
   reporter: Reporter,
   operation: FlowOperation,
@@ -252,9 +252,9 @@ export function follow<R extends { readonly status: string } | undefined>(
 }
 
 /**
- * What a call gives to its caller; `undefined` if there was nothing to do.
+ * The result of a call for its caller, or `undefined` if there was nothing to do.
  *
- * @throws {FlowPausedError} if the flow stopped without an outcome; whatever kept the call from beginning anything.
+ * @throws {FlowPausedError} if the flow stopped without an outcome, or the error that kept the call from beginning.
  */
 export function toResult(
   operation: FlowOperation,
@@ -307,7 +307,7 @@ export class FlowSteps {
     const words = wordsIn(to);
     this.#emit({ from: from?.phase, to: to.phase, ...(isOpen && { effect: "possible" }), ...(words && shown(words)) });
     if (to.phase !== "paid" || from?.phase === "claimed") return;
-    // Rule 5: a payment that is recorded, and failed. The client itself reports what responds to a claim.
+    // Rule 5. A payment that is recorded as failed. The client itself reports responses to a claim.
     const { name: operation, record } = payments.create;
     for (const field of failedStatuses(record, to.payment)) {
       const found = String(Reflect.get(to.payment, field));

@@ -81,12 +81,12 @@ export class Outside {
     return { is: "signed", signed: { senderGatewayTransactionId, path, body: request.body, signature } };
   }
 
-  /** The only place that sends a payment: once, and not after the lease. */
+  /** The only place that sends a payment. It sends once, and not after the lease. */
   async send(signed: Signed, sendBy: Timestamp): Promise<Response> {
     const { client, circuitBreaker, openWork } = this.#context;
     let response: Response;
     try {
-      // What was sent isn't given up because its caller stopped waiting.
+      // A sent request isn't abandoned because its caller stopped waiting.
       const options = { headers: this.#call.requestOptions.headers, maxRetries: 0, signal: openWork.abandon.signal };
       // The transport looks at both clocks again, right before it writes the first byte.
       const payment = await client.send(payments.create, signed, sendBy, options);
@@ -100,7 +100,7 @@ export class Outside {
     return response;
   }
 
-  /** The search that follows a refusal isn't given up: what the service said of the payment still has to be stored. */
+  /** The search after a refusal isn't abandoned, since the service's answer must still be stored. */
   async search({ signed }: Sent, since: number, isAfterRefusal: boolean): Promise<Happened> {
     const { headers, signal } = this.#call.requestOptions;
     const options = { since, headers, signal: isAfterRefusal ? undefined : signal };
@@ -117,11 +117,11 @@ export class Outside {
 const maxRecords = 10_000;
 
 /**
- * Searches the list of payments for the payment of a claim, newest first. A record that could be the payment ends the search only if
- * no later page shows the payment itself.
+ * Searches the list for the payment of a claim, newest first. A possible match ends the search only if no later page shows the
+ * payment itself.
  *
- * @param options payments that were created before `since`, in milliseconds since 1970, don't count.
- * @throws {AbortedError} when the signal aborts; {InvalidArgumentError} if the client is closed.
+ * @param options payments created before `since`, in milliseconds since 1970, don't count.
+ * @throws {AbortedError} when the signal aborts. {InvalidArgumentError} if the client is closed.
  */
 export async function searchForPayment(
   { client, clockSkewMs, tokensFollowTime }: Pick<FlowContext, "client" | "clockSkewMs" | "tokensFollowTime">,
@@ -172,13 +172,13 @@ function toResponse(error: unknown): Response {
   return { is: refusal.status === 401 ? "unauthorized" : "throttled", said, retryAtMs };
 }
 
-/** The service's own refusal, in a response that says that nothing was done; `undefined` for any other failure. */
+/** The service's own refusal in a response that says that nothing was done, or `undefined` for any other failure. */
 function toServiceRefusal(error: unknown): (Refusal & { readonly by: "service" }) | undefined {
   if (!(error instanceof ApiError) || error.effect !== "none" || error.status < 400 || error.status >= 500) return;
   return { by: "service", ...wordsOf(error) };
 }
 
-/** Whether the same request can succeed later: a token that isn't valid says nothing about it, nor do too many requests. */
+/** Whether the same request can succeed later. An invalid token says nothing about the request, nor does throttling. */
 function isPassing({ status }: Words): boolean {
   return status === 401 || status === 429;
 }

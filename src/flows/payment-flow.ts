@@ -51,8 +51,8 @@ import {
 import { Work } from "./work.js";
 
 /**
- * Payments that survive crashes: what can't be undone is stored in a journal before it is done, and the signed request before it is
- * sent. A request that may have been sent isn't sent again automatically: the flow searches for it among the listed payments.
+ * Payments that survive crashes. The flow stores each step in a journal before it takes it, and the signed request before it
+ * sends it. It never sends a request again that may have been sent. It searches the list of payments for it.
  */
 export class PaymentFlow {
   readonly #context: FlowContext;
@@ -67,11 +67,12 @@ export class PaymentFlow {
   }
 
   /**
-   * Asks what a payment costs, and stores the quote under `key`. No money is taken. The same key and request have the same quote while
-   * it is valid, and a new one when it has expired.
+   * Asks for the price of a payment and stores the quote under `key`. No money is taken.
+   *
+   * The same key and request return the same quote while it is valid, and a new one later.
    *
    * @throws {ApiError} if the service refuses the intent. Nothing is stored then.
-   * @throws {InvalidArgumentError} `flow_key_reused` if the key belongs to another request; `flow_confirmed` if it is too late.
+   * @throws {InvalidArgumentError} `flow_key_reused` if the key belongs to another request, `flow_confirmed` if it is too late.
    */
   async quote(key: string, request: PaymentIntentRequest, options: RunOptions = {}): Promise<QuotedFlow> {
     const read = readOptions("quote", runOptions, options);
@@ -80,12 +81,11 @@ export class PaymentFlow {
   }
 
   /**
-   * Takes the money and pays, at exactly the price that was shown. The same key has the same outcome, however often and wherever it is
-   * confirmed.
+   * Takes the money and pays, at exactly the price that was shown. However often you confirm a key, it has one outcome.
    *
    * @param confirmed the intent of the quote that its sender saw.
    * @throws {FlowPausedError} as `run` does.
-   * @throws {InvalidArgumentError} `quote_changed` if the flow has another intent now; `quote_expired`; `flow_unknown`.
+   * @throws {InvalidArgumentError} `quote_changed` if the flow has another intent now, `quote_expired`, or `flow_unknown`.
    */
   async confirm(
     key: string,
@@ -102,9 +102,9 @@ export class PaymentFlow {
   }
 
   /**
-   * Declines a quote. Calling it again gives the same outcome.
+   * Declines a quote. A repeated call has the same outcome.
    *
-   * @throws {InvalidArgumentError} `flow_confirmed` if the money may have been taken; `flow_unknown`.
+   * @throws {InvalidArgumentError} `flow_confirmed` if the money may have been taken, or `flow_unknown`.
    */
   async cancel(key: string, reason?: string): Promise<DeclinedFlow> {
     if (reason !== undefined && typeof reason !== "string") {
@@ -114,13 +114,14 @@ export class PaymentFlow {
   }
 
   /**
-   * Makes the payment that belongs to `key`, or returns the outcome that it has already had. The same key has the same outcome,
-   * however often and wherever it is run; while another process runs it, this one waits for the outcome. A quote of the key is
-   * confirmed. `paid` means recorded: see `isSettledBadly`.
+   * Makes the payment of `key`, or returns its outcome if it has one. However often you run a key, it has one outcome. If another
+   * process runs it, this one waits. A quote of the key is confirmed. `paid` means recorded (see `isSettledBadly`).
    *
-   * @throws {FlowPausedError} if it stops without an outcome: the service can't be reached, `takeFunds` throws, the journal fails,
-   *   `signal` aborts. The flow is stored and still owns the payment, and `work`, `recover`, or a later `run` continues it.
-   * @throws {InvalidArgumentError} `flow_key_reused` if the key belongs to another request; `flow_pruned`; `flow_foreign`.
+   * @throws {FlowPausedError} if it stops without an outcome, because the service can't be reached, `takeFunds` throws, the
+   * journal fails, or `signal` aborts. The flow is stored and still owns the payment. `work`, `recover`, or a later `run`
+   * continues it.
+   *
+   * @throws {InvalidArgumentError} `flow_key_reused` if the key belongs to another request, `flow_pruned`, or `flow_foreign`.
    */
   async run(key: string, request: PaymentIntentRequest, options: PatientOptions = {}): Promise<FlowOutcome> {
     const asked = await this.#readRequest(key, request, options);
@@ -128,10 +129,10 @@ export class PaymentFlow {
   }
 
   /**
-   * Takes over every flow whose owner is gone, searches for the payments of held ones, and yields each outcome as it settles. Nothing
-   * happens before `for await`. `work` does that for as long as the process lives.
+   * Takes over every flow without a living owner, searches for the payments of held flows, and yields each outcome as it settles.
+   * It starts with `for await`. `work` does the same for as long as the process lives.
    *
-   * @throws {AggregateError} if flows could not be continued, after all others have settled: a `FlowPausedError` for each.
+   * @throws {AggregateError} after all others have settled, with a `FlowPausedError` for each flow that couldn't be continued.
    */
   recover(options: RecoverOptions = {}): AsyncGenerator<FlowOutcome, void, undefined> {
     const { concurrency = 8, signal } = readOptions("recover", recoverOptions, options);
@@ -139,21 +140,24 @@ export class PaymentFlow {
   }
 
   /**
-   * Recovers flows for as long as the process lives, and searches for the payments of held ones at growing intervals, until `signal`
-   * aborts, or the flow is closed. It never rejects because something failed: that goes to `on.error`.
+   * Recovers flows for as long as the process lives, and searches for the payments of held ones at growing intervals, until
+   * `signal` aborts or the flow is closed. Failures go to `on.error` and never reject it.
    */
   async work(options: WorkOptions = {}): Promise<void> {
     const { signal, everyMs = 5_000, concurrency = 8 } = readOptions("work", workOptions, options);
     await this.#work.work(concurrency, everyMs, signal);
   }
 
-  /** How far a flow has got; `undefined` if there is no such flow. Only reads. */
+  /** Returns the state of a flow, or `undefined` if there is no such flow. It only reads. */
   async status(key: string): Promise<FlowStatus | undefined> {
     assertFlowKey(key);
     return readStatus(this.#context, key);
   }
 
-  /** The same, with everything that an operator decides by: the signed request, what was searched, and the history. Only reads. */
+  /**
+   * Like `status`, with everything that an operator needs to decide, such as the signed request, the searches, and the history.
+   * It only reads.
+   */
   async details(key: string): Promise<FlowDetails | undefined> {
     assertFlowKey(key);
     return readDetails(this.#context, key);
@@ -169,9 +173,9 @@ export class PaymentFlow {
   }
 
   /**
-   * What waits for an operator: every held flow, by key.
+   * Lists every held flow, by key. Each waits for an operator.
    *
-   * @throws {AggregateError} if flows could not be read, after all others: a `flow_unreadable` for each, with its key.
+   * @throws {AggregateError} after all others, with a `flow_unreadable` for each flow that couldn't be read.
    */
   held(): AsyncGenerator<HeldFlow & WaitingSince, void, undefined> {
     return heldFlows(this.#context);
@@ -183,29 +187,30 @@ export class PaymentFlow {
   }
 
   /**
-   * How things stand, for metrics and alarms: what the journal has of all processes, and the work, the circuit breaker, and the tokens
-   * of this one. `observeGauges` of `cross-border-payments/opentelemetry` exports it.
+   * Returns figures for metrics and alarms. The journal counts the flows of all processes, and this process adds its work,
+   * circuit breaker, and tokens. `observeGauges` of `cross-border-payments/opentelemetry` exports them.
    *
-   * It never rejects, and takes 5 s at most. Those who ask within 5 s share what is asked of the journal.
+   * It never rejects, and takes 5 s at most. Calls within 5 s share one query of the journal.
    */
   gauges(): Promise<FlowGauges> {
     return this.#gauges.read();
   }
 
   /**
-   * Settles a held flow as an operator decides.
+   * Settles a held flow by an operator's decision.
    *
-   * - `found`: the payment was made. Without `payment` it must be listed.
-   * - `release`: the payment was not made, and never will be. The money is given back.
-   * - `resend`: the payment was not made. The same bytes are sent again, with the same signature.
+   * - `found` if the payment was made. Without `payment` it must be listed.
+   * - `release` if the payment wasn't made and never will be. The money is returned.
+   * - `resend` if the payment wasn't made. The same signed bytes are sent again.
    *
-   * Before `release` and `resend` the payment is searched for. With `decisions: { people: 2 }` see {@link PaymentFlow.propose}.
+   * Before `release` and `resend` the flow searches for the payment. With `decisions: { people: 2 }`, use {@link
+   * PaymentFlow.propose}.
    *
-   * @throws {InvalidArgumentError} `flow_not_held`; `flow_busy` if another process works on it; `flow_changed` if it isn't as it was
-   *   seen; `flow_payment_not_found` if the payment isn't listed, or the given one is another flow's; `flow_payment_found` if it is
-   *   listed, and is to be released or sent again; `flow_payment_unseen` if that can't be told, unless `withoutProof` is true;
+   * @throws {InvalidArgumentError} `flow_not_held`, `flow_busy` if another process works on it, `flow_changed` if it changed since you
+   *   saw it, `flow_payment_not_found` if the payment isn't listed or belongs to another flow, `flow_payment_found` if a payment to
+   *   release or resend is listed, `flow_payment_unseen` if the search can't tell (unless `withoutProof` is true), and
    *   `flow_approval_needed` if a decision takes two people.
-   * @throws {FlowPausedError} if something else stops it: the flow is as before, or continues as was decided.
+   * @throws {FlowPausedError} if something else stops it. The flow is as before, or continues as decided.
    */
   async resolve(
     key: string,
@@ -223,8 +228,8 @@ export class PaymentFlow {
   }
 
   /**
-   * Stores what another person must approve, in place of an earlier proposal. Nothing else happens. `revision` of the result is the one
-   * that contains the proposal: an approval names it.
+   * Stores a decision that another person must approve. It replaces an earlier proposal and does nothing else. The `revision` of
+   * the result contains the proposal, and an approval must name it.
    *
    * @throws {InvalidArgumentError} `flow_not_held`, `flow_busy`, and `flow_changed`, as `resolve` does.
    * @throws {FlowPausedError} if something else stops it.
@@ -234,17 +239,17 @@ export class PaymentFlow {
   }
 
   /**
-   * Carries out what another person proposed, as `resolve` does it, `payment` and `withoutProof` of the proposal included.
+   * Carries out what another person proposed, as `resolve` does, with the proposal's `payment` and `withoutProof`.
    *
-   * @throws {InvalidArgumentError} as `resolve` does, and `flow_not_proposed`; `flow_same_person`.
-   * @throws {FlowPausedError} if something else stops it: the flow is as before, or continues as was decided.
+   * @throws {InvalidArgumentError} as `resolve` does, `flow_not_proposed` and `flow_same_person`.
+   * @throws {FlowPausedError} if something else stops it. The flow is as before, or continues as decided.
    */
   async approve(key: string, approval: FlowApproval, options: PatientOptions = {}): Promise<FlowOutcome> {
     return this.#outcome("approve", key, { kind: "resolve", ...readApproval("approve", approval) }, options);
   }
 
   /**
-   * Drops a proposal: another person refuses it, or its proposer takes it back. The flow stays as it is.
+   * Drops a proposal, because another person refuses it or its proposer withdraws it. The flow stays as it is.
    *
    * @throws {InvalidArgumentError} `flow_not_held`, `flow_not_proposed`, `flow_busy`, and `flow_changed`.
    * @throws {FlowPausedError} if something else stops it.
@@ -253,28 +258,28 @@ export class PaymentFlow {
     return this.#call("refuse", key, { kind: "resolve", ...readApproval("refuse", refusal) });
   }
 
-  /** How many people a decision takes: the option `decisions`. */
+  /** How many people a decision takes (option `decisions`). */
   get people(): 1 | 2 {
     return this.#context.people;
   }
 
   /**
-   * Accepts nothing new, and lets what is pending reach a state from which another process can continue: it resolves when all of it
-   * has, or after `timeoutMs`. Neither the client nor the journal is closed.
+   * Accepts no new calls and waits until pending ones reach a state that another process can continue, or until `timeoutMs` is
+   * over. The client and the journal stay open.
    */
   async close(options: CloseOptions = {}): Promise<CloseReport> {
     const { timeoutMs = 10_000 } = readOptions("close", closeOptions, options);
     return this.#context.openWork.close(timeoutMs);
   }
 
-  /** Whatever is wrong with a request is found before any I/O. */
+  /** A wrong request is refused before any I/O. */
   async #readRequest(
     key: string,
     request: PaymentIntentRequest,
     { headers }: RunOptions,
   ): Promise<PaymentIntentRequest> {
     assertFlowKey(key);
-    // The flow belongs to this call, whatever becomes of the objects that it was given.
+    // The flow keeps copies, so later changes to the caller's objects have no effect.
     const asked = ownRequest(request);
     const { client, scope } = this.#context;
     await client.check(paymentIntents.create, [], { body: asked }, { headers }).catch((error: unknown) => {

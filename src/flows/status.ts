@@ -23,7 +23,7 @@ export interface FlowListItem {
   readonly sinceMs: number;
   /** Of the newest state. A decision names it. */
   readonly revision: number;
-  /** The process that has the lease of the flow, or has died with it; absent while nobody has it. */
+  /** The process that has the lease of the flow, or died with it. Absent if the flow has no lease. */
   readonly owner?: string;
   /** When the lease ends unless its owner renews it. */
   readonly leaseUntilMs?: number;
@@ -63,7 +63,7 @@ export interface WaitingSince {
   readonly sinceMs: number;
 }
 
-/** How many flows are in each phase; and `elsewhere`, how many of other services or gateways are open or held. */
+/** How many flows are in each phase. `elsewhere` is how many of other services or gateways are open or held. */
 export type FlowCounts = Readonly<Record<FlowPhase | "elsewhere", number>>;
 
 type StoredFlows = Pick<FlowContext, "journal" | "codec" | "scope">;
@@ -104,7 +104,7 @@ async function toItem(context: StoredFlows, entry: JournalEntry): Promise<FlowLi
 }
 
 function prunedItem({ key, phase, createdAtMs, updatedAtMs, revision, prunedAtMs }: JournalEntry): FlowListItem {
-  // What is pruned was stored in one of the final phases.
+  // A pruned flow was stored in one of the final phases.
   const final = allPhases.find((one) => one === phase) ?? "paid";
   return { key, phase: final, createdAtMs, sinceMs: updatedAtMs, revision, ...known({ prunedAtMs }) };
 }
@@ -127,7 +127,7 @@ export function isExpired({ expiresAtMs, readAtMs }: JournalEntry): boolean {
   return expiresAtMs !== undefined && expiresAtMs <= readAtMs;
 }
 
-/** See `PaymentFlow.list`. One unreadable flow hides no other: what was wrong comes at the end. */
+/** See `PaymentFlow.list`. An unreadable flow hides no other. Its error is thrown at the end. */
 export async function* listFlows(
   context: StoredFlows,
   { phase, after }: FlowQuery,
@@ -177,14 +177,14 @@ export async function* entriesOf(
   }
 }
 
-/** Phases in which a flow waits for something: for its next step, or for an operator. */
+/** Phases in which a flow waits for its next step or for an operator. */
 export type WaitingPhase = "funds-requested" | "claimed" | "unknown" | "refused" | "held";
 
 /** What the journal says of the flows of all processes. */
 export interface StoredGauges {
   /** How many flows are in each phase. */
   readonly phases: Readonly<Record<FlowPhase, number>>;
-  /** How long ago the oldest flow of a phase was begun, its quote included, in milliseconds; 0 if there is none. */
+  /** The age of the oldest flow of a phase, its quote included, in milliseconds. 0 if there is none. */
   readonly oldestMs: Readonly<Record<WaitingPhase, number>>;
   /** How many open flows have no owner now. `work` of some process takes them over. */
   readonly unowned: number;
@@ -194,7 +194,7 @@ export interface StoredGauges {
 
 /** What `work` and `recover` of this process have now. */
 export interface WorkGauges {
-  /** How many flows they have taken over that have not ended: those at work, and those that wait. */
+  /** How many flows they have taken over that are still working or waiting. */
   readonly flows: number;
   /** How many of them could continue, and wait for one of the places that `concurrency` gives. */
   readonly queued: number;
@@ -210,7 +210,7 @@ export interface FlowGauges {
   readonly work: WorkGauges;
   /** Whether this process takes no money for new payments, since one after the other ended unknown. */
   readonly isCircuitOpen: boolean;
-  /** Set while the client requests no token, because of what the last request for one came to. */
+  /** Set while the client requests no token because of the last token request's result. */
   readonly tokenHold?: TokenHold;
 }
 
@@ -218,7 +218,7 @@ export interface FlowGauges {
 const keptMs = 5_000;
 const timeoutMs = 5_000;
 
-/** Reads how things stand. What it asks the journal is shared by all who ask at about the same time. */
+/** Reads the figures. Calls at about the same time share one query of the journal. */
 export class GaugeReader {
   readonly #context: FlowContext;
   readonly #load: () => WorkGauges;

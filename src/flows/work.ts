@@ -7,7 +7,7 @@ import { FlowCall, Slots } from "./flow-call.js";
 import { type Driven, type FlowOperation, type FlowOutcome, follow, toResult } from "./outcome.js";
 import { assertNone, entriesOf, type WorkGauges } from "./status.js";
 
-/** Told what became of a flow that was taken over, or searched for again: its outcome, or an error. */
+/** Receives the outcome or the error of a flow that was taken over or searched for again. */
 type Report = (outcome: FlowOutcome | undefined, error?: unknown) => void;
 
 type Checks = Map<string, { readonly heldAtMs: number; readonly dueAfterMs: number }>;
@@ -22,7 +22,7 @@ const maxCheckMs = 6 * 3_600_000;
 /** How often `work` lists what is held. */
 const listHeldEveryMs = 60_000;
 
-/** Continues the flows whose owners are gone, and searches again for the payments of held ones. */
+/** Continues the flows without a living owner, and searches again for the payments of held ones. */
 export class Work {
   readonly #context: FlowContext;
   readonly #slots = new Set<Slots>();
@@ -79,7 +79,7 @@ export class Work {
     }, signal);
   }
 
-  /** The rounds come less often while nothing but failures comes of them. */
+  /** Rounds become rarer while they only fail. */
   async #recoverAlways(concurrency: number, everyMs: number, stop: AbortSignal): Promise<void> {
     const { reporter } = this.#context;
     const slots = this.#open(concurrency);
@@ -99,7 +99,7 @@ export class Work {
         const ended = Promise.all(await this.#takeOver("work", slots, Number.POSITIVE_INFINITY, report, stop));
         running.add(ended);
         void ended.then(() => running.delete(ended));
-        // A round doesn't wait for flows that take long: those that come later have been left as well.
+        // A round doesn't wait for slow flows, since flows that are abandoned later need recovery, too.
         await pause(everyMs, stop, ended);
       } catch (error) {
         report(undefined, error);
@@ -122,7 +122,7 @@ export class Work {
     }
   }
 
-  /** Takes over every flow whose owner is gone. Gives those that have not ended; none of them rejects. */
+  /** Takes over every flow without a living owner. It returns those that haven't ended, and none of them rejects. */
   async #takeOver(
     operation: "recover" | "work",
     slots: Slots,

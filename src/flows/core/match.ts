@@ -2,14 +2,14 @@ import { equalAmounts, isExactNumber } from "../../money.js";
 import type { Payment } from "../../resources/payments.js";
 import type { Listed, Signed } from "./state.js";
 
-/** A record as it was listed: no field of it is certain. */
+/** A listed record. None of its fields is certain. */
 export type ListedRecord = { readonly [Field in keyof Payment]?: unknown };
 
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Tells whether a listed record is the payment of a claim. `found`: by its signature, which depends on the bytes and the key only, or
- * by its body. `match`: it has the claim's sender gateway and transaction id, and another body.
+ * Tells whether a listed record is the payment of a claim. `found` means the same signature, which depends on the bytes and the
+ * key only, or the same body. `match` means the claim's sender gateway and transaction id with another body.
  */
 export function matchPayment(signed: Signed): (record: ListedRecord) => Listed["is"] | undefined {
   const signature = decode(signed.signature);
@@ -23,7 +23,7 @@ export function matchPayment(signed: Signed): (record: ListedRecord) => Listed["
   };
 }
 
-/** Whether the record that answers a claim belongs to another request: its signature and its body are others. */
+/** Whether the record in a response to a claim belongs to another request, since both its signature and its body differ. */
 export function isAnother(signed: Signed, record: ListedRecord): boolean {
   const signature = decode(record.creationRequestSignatureBase64);
   const listed = parse(record.creationRequestBody);
@@ -70,8 +70,8 @@ const amounts: ReadonlySet<string> = new Set(["senderAmount", "receiverAmount", 
 const accounts: ReadonlySet<string> = new Set(["senderAccount", "receiverAccount"]);
 
 /**
- * Whether two values of a field mean the same: a service may write an amount in another way, trim a text, group an account's digits, or
- * give an id as a number.
+ * Whether two values of a field mean the same. A service may write an amount differently, trim a text, group an account's digits,
+ * or return an id as a number.
  */
 export function isSameField(name: string, one: unknown, other: unknown): boolean {
   return amounts.has(name) ? equalAmounts(one, other) : withoutForm(name, one) === withoutForm(name, other);

@@ -30,7 +30,7 @@ import {
 } from "./steps.js";
 
 // The protocol of the durable flow. The driver performs the commands, and gives the answers back as events. It keeps what belongs to
-// a lease: epoch, nonce, revision, and when the lease ends.
+// A lease with its epoch, nonce, revision, and end.
 
 export function start(call: Call): Step {
   return read(call);
@@ -205,7 +205,7 @@ function withLease(owner: Owner, found: Payment | undefined, revision: number): 
   return flow.phase === "held" ? store(owner, paid(flow, found)) : leave(owner, { nothing: true });
 }
 
-/** Rule 9: a held flow is searched for without a lease. Only a payment that was found is worth one. */
+/** Rule 9. A held flow is searched for without a lease. It gets one only after its payment was found. */
 function afterRecheck(call: Call, event: Event): Step {
   const isFound = event.is === "searched" && event.result.is === "found";
   return isFound ? acquire(call, event.result.payment) : done(call, { nothing: true });

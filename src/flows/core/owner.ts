@@ -87,7 +87,7 @@ export function asOwner(owner: Owner, event: Event, config: Config): Step {
   }
 }
 
-/** Rules 2 to 4: the money, a search if there may be a payment already, and the claim. */
+/** Rules 2 to 4. Take the money, search if there may be a payment already, and store the claim. */
 function inFundsRequested(owner: Owner<FundsRequested>, event: Event, config: Config): Step {
   const { flow, signed, funds } = owner;
   switch (event.is) {
@@ -138,7 +138,7 @@ function afterFirstSearch(
 ): Step {
   const { tries } = flow;
   if (result.is === "found") return store(owner, paid(flow, result.payment));
-  // Of an earlier entry of the key, there may be a payment: searches go back to its time, and it counts as sent.
+  // An earlier entry of the key may have a payment, so searches go back to its time and it counts as sent.
   const mayBePaid: ToSend = { ...since(flow, funds, config), tries: { ...tries, open: Math.max(1, tries.open) } };
   if (isListed(result)) return store(owner, settledBy(result, mayBePaid));
   const isLost = flow.wasLost === true || (owner.flow.signed === undefined && belongsToLostEntry(owner, funds, config));
@@ -199,7 +199,7 @@ function afterResponse(owner: Owner<Claimed>, response: Response, nowMs: number,
   }
 }
 
-/** Nothing came of this claim. */
+/** This claim made no payment. */
 function withdrawn(flow: Claimed): ToSend {
   const tries = { ...flow.tries, open: flow.tries.open - 1 };
   return { ...beginningOf(flow), signed: flow.signed, phase: "funds-requested", tries };
@@ -221,7 +221,7 @@ function afterDelay(
   return store(owner, { ...again, notBeforeMs, said, tries: { ...again.tries, [is]: count + 1 } });
 }
 
-/** Rule 6: one search, whether it can read the list or not. */
+/** Rule 6. One search, whether or not the list can be read. */
 function afterRefusal(owner: Owner<Claimed>, refusal: Refusal, result: SearchResult): Step {
   const { flow } = owner;
   if (isListed(result)) return store(owner, settledBy(result, flow));
@@ -265,7 +265,7 @@ export function afterWrite({ owner, to, then }: Writer, event: Event): Step {
       if (isOutcome(to)) return done(call, { outcome: to });
       const stored: Owner = { at: "owning", call, flow: to, began };
       if (then !== undefined) return leave(stored, then);
-      // Only the owner whose claim was stored sends it, once.
+      // An owner sends a claim once, and only after the claim was stored.
       if (to.phase === "claimed") return does(stored, { do: "send", flow: to });
       return enter({ ...stored, searched });
     }
@@ -291,7 +291,7 @@ function waitMs(tries: number): number {
   return waitsMs[tries] ?? 600_000;
 }
 
-/** Rule 11: what a person decides about a held flow. `revision`: of the entry. */
+/** Rule 11. A person decides about a held flow. `revision` is that of the entry. */
 export function decide(owner: Owner<Held>, call: Resolution, revision: number): Step {
   const { flow } = owner;
   if (call.revision !== undefined && call.revision !== revision) return leave(owner, thrown("flow_changed"));

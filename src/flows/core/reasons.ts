@@ -1,8 +1,8 @@
 import type { Action, Flow, Held, HeldReason, Searches, Words } from "./state.js";
 
-// Every sentence about a flow that people read. What the sandbox, the desk, and the CLI show comes from here.
+// Every sentence about a flow that people read. The sandbox, the desk, and the CLI take their texts from here.
 
-/** Why a flow is held, and what its searches came to. */
+/** Why a flow is held, and the results of its searches. */
 export function heldReason({ why, said, searches }: Held): string {
   const words = said === undefined ? "" : ` (${quoted(said)})`;
   const searched = searches === undefined ? "" : ` ${searchReason(searches)}`;

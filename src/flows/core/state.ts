@@ -1,7 +1,7 @@
 import type { PaymentIntent, PaymentIntentRequest } from "../../resources/payment-intents.js";
 import type { Payment } from "../../resources/payments.js";
 
-// What is stored.
+// The stored state.
 
 /** What the service, or the connection, said last. */
 export interface Words {
@@ -10,7 +10,7 @@ export interface Words {
   readonly message: string;
 }
 
-/** A definite no. `operator`: an operator gave the money back. */
+/** A definite refusal. `operator` means that an operator returned the money. */
 export interface Refusal extends Words {
   readonly by: "service" | "operator";
 }
@@ -23,12 +23,12 @@ export interface Signed {
   readonly signature: string;
 }
 
-/** `replayed`: the key's money had been taken before this call of `takeFunds`, at `takenAtMs`. */
+/** `replayed` means that the key's money had been taken before this call of `takeFunds`, at `takenAtMs`. */
 export type Funds =
   | { readonly senderGatewayTransactionId: string; readonly replayed: false }
   | { readonly senderGatewayTransactionId: string; readonly replayed: true; readonly takenAtMs: number };
 
-/** A promise of the service's operators: option `facts`. */
+/** A promise of the service's operators, from the option `facts`. */
 export type Fact = "listedWithinMs" | "singleUseIntents";
 
 export type Action = "found" | "release" | "resend";
@@ -45,7 +45,7 @@ export interface Decision {
 }
 
 export interface Tries {
-  /** Claims that may have become a payment, or may still: not refused, and perhaps sent. */
+  /** Claims that may have become a payment, or still may. They aren't refused and were perhaps sent. */
   readonly open: number;
   /** Claims that got a 401, 429s, and searches before a claim that couldn't read the list. */
   readonly unauthorized: number;
@@ -58,7 +58,7 @@ export interface Tries {
 export interface Begun {
   readonly request: PaymentIntentRequest;
   readonly intent: PaymentIntent;
-  /** Searches go back to this time: when the entry, or an earlier one of the key, began. */
+  /** Searches go back to this time, when the entry or an earlier entry of the key began. */
   readonly begunAtMs: number;
   readonly tries: Tries;
   /** From the first claim on. */
@@ -100,7 +100,7 @@ export interface Refused extends Sent {
   readonly refusal: Refusal;
 }
 
-/** What the searches before a flow was held came to. */
+/** The results of the searches before a flow was held. */
 export interface Searches {
   readonly times: number;
   readonly last: "absent" | "incomplete" | "unreadable" | "forbidden";
@@ -115,7 +115,7 @@ export type HeldReason =
   | "unreadable"
   /** Listed with our transaction id and another body. */
   | "possible-match"
-  /** A definite no to bytes that had been sent before: perhaps because they were paid. */
+  /** A definite refusal of bytes that had been sent before. Perhaps they were paid. */
   | "refused-after-repeat"
   /** 401 again and again. */
   | "unauthorized"
@@ -164,10 +164,10 @@ export type Phase =
   | "declined"
   | "rejected";
 
-// What comes in: calls, what they may rely on, and events.
+// The inputs, which are calls, what they may rely on, and events.
 
 export type Resolution =
-  /** One person decides. `revision`: of the entry that the person saw. */
+  /** One person decides. `revision` is that of the entry that the person saw. */
   | { readonly step: "decide"; readonly decision: Decision; readonly revision?: number | undefined }
   | { readonly step: "propose"; readonly decision: Decision; readonly revision: number }
   /** Another person carries out what is stored. */
@@ -179,7 +179,7 @@ export type Call =
   | { readonly kind: "run" | "quote"; readonly request: PaymentIntentRequest }
   | { readonly kind: "confirm"; readonly intentId: string }
   | { readonly kind: "cancel"; readonly reason?: string | undefined }
-  /** `work` took over an open flow: see `resume`. */
+  /** `work` took over an open flow. See `resume`. */
   | { readonly kind: "recover" }
   /** `work` searches again for the payment of a held flow. */
   | { readonly kind: "recheck" }
@@ -211,11 +211,11 @@ export interface Failure {
   readonly code: string;
   readonly effect: "none" | "possible";
   readonly retryAtMs?: number | undefined;
-  /** What was thrown: the error's `cause`. */
+  /** The thrown value, which becomes the `cause` of the error. */
   readonly cause?: unknown;
 }
 
-/** By signature or body; or a match: our gateway and transaction id, and another body. */
+/** Found by signature or body, or a match of our gateway and transaction id with another body. */
 export interface Listed {
   readonly is: "found" | "match";
   readonly payment: Payment;
@@ -229,26 +229,26 @@ export type SearchResult =
   | { readonly is: "incomplete" }
   /** For now: 5xx, no response. */
   | { readonly is: "unreadable" }
-  /** For good: any 4xx, a `PagingError`, `maxRecords`. */
+  /** A permanent failure, which is any 4xx, a `PagingError`, or `maxRecords`. */
   | { readonly is: "forbidden" };
 
 export type Response =
   | { readonly is: "paid"; readonly payment: Payment }
   | { readonly is: "refused"; readonly refusal: Refusal }
-  /** A 401 in any form, or the service's own 429. `retryAtMs`: by `Retry-After`. */
+  /** A 401 in any form, or the service's own 429. `retryAtMs` is that of `Retry-After`. */
   | { readonly is: "unauthorized" | "throttled"; readonly said: Words; readonly retryAtMs?: number | undefined }
   /** Certainly no byte was written. */
   | { readonly is: "notSent"; readonly failure: Failure }
   | { readonly is: "unknown"; readonly said: Words };
 
 export type Happened =
-  /** What `read` found, or `begin` instead of nothing. `pruned`: a tombstone. */
+  /** The entry that `read` found, or that kept `begin` from storing. `pruned` is a tombstone. */
   | { readonly is: "entry"; readonly entry: Entry | undefined }
   | { readonly is: "pruned" }
-  /** The lease is this call's; or, without a lease, its quote or outcome is stored. */
+  /** This call has the lease. Without a lease, its quote or outcome is stored. */
   | { readonly is: "owned"; readonly entry: Entry }
   | { readonly is: "stored" }
-  /** Not stored, now or later: the entry is no longer as it was. */
+  /** The write won't be stored, now or later, since the entry has changed. */
   | { readonly is: "refused" }
   /** Another owner has the lease. */
   | { readonly is: "busy" }
@@ -264,14 +264,14 @@ export type Happened =
 
 export type Event = Happened & { readonly nowMs: number };
 
-// What goes out: commands and results.
+// The outputs, which are commands and results.
 
 export type Command =
   | { readonly do: "read" }
   | { readonly do: "createIntent"; readonly request: PaymentIntentRequest }
   /** Creates the entry, with a lease if the flow is open. */
   | { readonly do: "begin"; readonly flow: Flow }
-  /** Replaces the quote that was read, if it is as it was read. `inTime`: only while it's valid, by the journal's clock. */
+  /** Replaces the quote if it is still as it was read. `inTime` requires that it's valid by the journal's clock. */
   | { readonly do: "replaceQuote"; readonly flow: Flow; readonly inTime: boolean }
   | { readonly do: "acquire" }
   /** Only if epoch, nonce, and revision are the owner's. An outcome ends the lease. */
@@ -280,24 +280,24 @@ export type Command =
   | { readonly do: "takeFunds"; readonly flow: FundsRequested }
   | { readonly do: "releaseFunds"; readonly flow: Refused }
   | { readonly do: "sign"; readonly flow: FundsRequested; readonly funds: Funds }
-  /** Not once the lease, less a tenth, is over by either local clock; looked at again right before the first byte. */
+  /** Not after the lease, less a tenth, has ended by either local clock. The driver checks it again right before the first byte. */
   | { readonly do: "send"; readonly flow: Claimed }
   | { readonly do: "search"; readonly flow: Sent; readonly backToMs: number }
   /** The driver answers `failed`, with `atMs` as `retryAtMs`, if this is longer than the caller's patience. */
   | { readonly do: "wait"; readonly until: "notBefore"; readonly atMs: number }
-  /** `listed`: until `listedWithinMs` after the owner's acquire, and after the end of its own request. `others`: a moment. */
+  /** `listed` waits until `listedWithinMs` after the owner's acquire and after the end of its own request. `others` waits a moment. */
   | { readonly do: "wait"; readonly until: "readBack" | "listed" | "others" };
 
 export type Result =
   | { readonly outcome: Outcome }
   | { readonly quoted: Quoted }
-  /** A `FlowPausedError`: the flow owns the payment. */
+  /** A `FlowPausedError`, since the flow owns the payment. */
   | { readonly paused: Failure }
   | { readonly thrown: Failure }
   /** `work` has nothing to do here. */
   | { readonly nothing: true };
 
-// What a call knows between two events.
+// The memory of a call between two events.
 
 /** A call that doesn't own the flow. */
 export type Visitor = { readonly call: Call } & (
@@ -305,7 +305,7 @@ export type Visitor = { readonly call: Call } & (
   | { readonly at: "acquiring"; readonly found?: Payment | undefined }
   | { readonly at: "asking"; readonly isRenewal: boolean }
   | { readonly at: "creating"; readonly to: Flow }
-  /** An error is due. It may say `none` only if there is no flow. */
+  /** An error is due. It may have the effect `none` only if the flow doesn't exist. */
   | { readonly at: "failing"; readonly failure: Failure }
 );
 
@@ -313,7 +313,7 @@ export interface Owner<F extends Flow = Flow> {
   readonly at: "owning";
   readonly call: Call;
   readonly flow: F;
-  /** This call created or confirmed the entry: nobody else can have taken its money. */
+  /** This call created or confirmed the entry, so no other call can have taken its money. */
   readonly began: boolean;
   /** The search that the next claim needs is done. */
   readonly searched?: boolean | undefined;
@@ -335,7 +335,7 @@ export interface Writer {
   readonly then?: Result | undefined;
 }
 
-/** `leaving`: its lease is being given back. */
+/** `leaving` means that its lease is being returned. */
 export interface Ended {
   readonly at: "leaving" | "done";
   readonly call: Call;

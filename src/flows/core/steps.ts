@@ -34,12 +34,12 @@ export function does(owner: Owner, command: Command): Step {
   return { state: owner, command };
 }
 
-/** It is stored before anything else happens. `then`: what the call ends with. */
+/** The state is stored before anything else happens. `then` is the result of the call. */
 export function store(owner: Owner, to: Flow, then?: Result): Step {
   return { state: { at: "writing", owner, to, then }, command: { do: "write", flow: to } };
 }
 
-/** Gives the lease back: the flow is free for others at once. */
+/** Returns the lease, so that other processes can have the flow at once. */
 export function leave({ call }: Owner, result: Result): Step {
   return { state: { at: "leaving", call, result }, command: { do: "release" } };
 }
@@ -108,7 +108,7 @@ export function held(flow: Sent, why: HeldReason, details: HeldDetails = {}): He
   return { ...beginningOf(flow), signed: flow.signed, phase: "held", why, ...details };
 }
 
-/** A possible match is neither absent nor found: a person looks at it. */
+/** A possible match is neither absent nor found, so a person must check it. */
 export function settledBy({ is, payment }: Listed, flow: Sent): Paid | Held {
   return is === "found" ? paid(flow, payment) : held(flow, "possible-match", { match: payment });
 }
@@ -125,7 +125,7 @@ export function rejected({ request, intent, refusal, signed, reliedOn, decisions
 export interface HistoryStep {
   readonly atMs: number;
   readonly phase: Phase;
-  /** Why: a held reason, a refusal's code, or what the service said. */
+  /** Why, as a held reason, the code of a refusal, or the service's own message. */
   readonly why?: string;
   /** The process that stored it, or the person who decided. */
   readonly by?: string;
