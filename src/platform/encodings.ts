@@ -1,3 +1,9 @@
+export function encodeUtf8(text: string): Uint8Array {
+  return utf8.encode(text);
+}
+
+const utf8 = new TextEncoder();
+
 /** Base64 of the bytes: padded, on one line. */
 export function encodeBase64(bytes: Uint8Array): string {
   let binary = "";
@@ -27,10 +33,6 @@ export function encodeHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** What messages call a text that is expected. */
-export const certificateInPem = "a certificate in PEM (BEGIN CERTIFICATE)";
-export const privateKeyInPem = "a private key in PEM (BEGIN PRIVATE KEY)";
-
 /** One block of a PEM text. */
 export interface PemBlock {
   /** Such as `RSA PRIVATE KEY`. */
@@ -55,11 +57,11 @@ export function readPemBlocks(text: string): readonly PemBlock[] {
   return Array.from(blocks, ([, label = "", content = ""]) => ({ label, pem: pemOf(label, content) }));
 }
 
-/** A text that every reader of PEM can read: each block as OpenSSL writes it. Of a text that was cut off, nothing changes. */
+/** A text that every reader of PEM can read: each block as OpenSSL writes it. A text that was cut off stays as it is. */
 export function tidyPem(text: string): string {
   const blocks = readPemBlocks(text);
-  const isWhole = ["-----BEGIN ", "-----END "].every((edge) => text.split(edge).length === blocks.length + 1);
-  return isWhole && blocks.length > 0 ? blocks.map(({ pem }) => pem).join("") : text;
+  const isWhole = blocks.length > 0 && text.split("-----BEGIN ").length === blocks.length + 1;
+  return isWhole ? blocks.map(({ pem }) => pem).join("") : text;
 }
 
 /** PEM text as OpenSSL writes it: lines of 64 characters. */
@@ -69,9 +71,12 @@ export function writePem(label: string, bytes: Uint8Array): string {
 
 /** An encrypted PKCS#1 key has two headers and an empty line before its content. */
 function pemOf(label: string, text: string): string {
-  const [headers = ""] = /^\s*Proc-Type:\s*4,ENCRYPTED\s+DEK-Info:\s*[\w-]+,[\dA-F]+\s/i.exec(text) ?? [];
-  const content = text.slice(headers.length).replace(/\s/g, "");
-  const [type = "", info = ""] = headers.trim().split(/\s+(?=DEK-Info)/i);
-  const lines = [...(headers === "" ? [] : [type, info, ""]), ...(content.match(/.{1,64}/g) ?? [])];
-  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ""].join("\n");
+  const [headers = "", ...fields] = /^\s*(Proc-Type:\s*\S+)\s+(DEK-Info:\s*\S+)\s/.exec(text) ?? [];
+  const lines =
+    text
+      .slice(headers.length)
+      .replace(/\s/g, "")
+      .match(/.{1,64}/g) ?? [];
+  const head = headers === "" ? [] : [...fields, ""];
+  return [`-----BEGIN ${label}-----`, ...head, ...lines, `-----END ${label}-----`, ""].join("\n");
 }

@@ -1,8 +1,10 @@
 import type { KeyObject } from "node:crypto";
-import type { Channel, KeyObjectLike, KeyPairDer, Platform, PrivateKey, PublicKey } from "./platform.js";
+import type { Channel, DecompressionProblem, KeyObjectLike, Platform, PrivateKey, PublicKey } from "./platform.js";
 
+export { encodeBase64, encodeUtf8 } from "./encodings.js";
 export { readTlsMaterial } from "./tls-material.js";
 export { openAgent } from "./undici-agent.js";
+export { generateKeyPair, isKeyObject } from "./web.js";
 
 export const mayResendPosts: Platform["mayResendPosts"] = false;
 
@@ -13,39 +15,27 @@ export const mayCompile: Platform["mayCompile"] = true;
 /** In the thread pool. */
 export const decompression: Platform["decompression"] = {
   accepted: "gzip, br",
-  decode(body, coding, maxBytes) {
+  async decode(body, coding, maxOutputLength) {
+    if (body.length === 0) return body;
     // Loaded with the first body that is encoded.
     const { gunzip, brotliDecompress } = process.getBuiltinModule("node:zlib");
-    const decompress: Decompress | undefined =
-      coding === "gzip" ? gunzip : coding === "br" ? brotliDecompress : undefined;
-    return new Promise((resolve) => {
-      if (body.length === 0) resolve(body);
-      else if (decompress === undefined) resolve("encoded");
-      else
-        decompress(body, { maxOutputLength: maxBytes }, (error, bytes) =>
-          resolve(error === null ? bytes : decompressionProblem(error)),
-        );
+    if (coding !== "gzip" && coding !== "br") return "encoded";
+    return new Promise<Uint8Array | DecompressionProblem>((resolve) => {
+      const done = (error: NodeJS.ErrnoException | null, bytes: Uint8Array) =>
+        resolve(error === null ? bytes : (decompressionProblems[error.code ?? ""] ?? "encoded"));
+      if (coding === "gzip") gunzip(body, { maxOutputLength }, done);
+      else brotliDecompress(body, { maxOutputLength }, done);
     });
   },
 };
 
-type Decompress = (
-  body: Uint8Array,
-  options: { readonly maxOutputLength: number },
-  done: (error: NodeJS.ErrnoException | null, bytes: Uint8Array) => void,
-) => void;
-
-function decompressionProblem({ code }: NodeJS.ErrnoException): "cut-short" | "encoded" | "too-large" {
-  if (code === "ERR_BUFFER_TOO_LARGE") return "too-large";
-  return code === "Z_BUF_ERROR" ? "cut-short" : "encoded";
-}
+const decompressionProblems: Readonly<Record<string, DecompressionProblem>> = {
+  ERR_BUFFER_TOO_LARGE: "too-large",
+  Z_BUF_ERROR: "cut-short",
+};
 
 /** Work continues until it is done. */
 export const waitUntil: Platform["waitUntil"] = undefined;
-
-export function isKeyObject(value: unknown): value is KeyObjectLike {
-  return nodeUtil().types.isKeyObject(value);
-}
 
 export function parsePrivatePem(pem: string, passphrase?: string): KeyObjectLike {
   return nodeCrypto().createPrivateKey({ key: pem, format: "pem", ...(passphrase !== undefined && { passphrase }) });
@@ -57,48 +47,31 @@ export function parsePublicPem(pem: string): KeyObjectLike {
 
 export const opensEncryptedKeys: Platform["opensEncryptedKeys"] = true;
 
-export function importPrivateKey(key: KeyObjectLike): PrivateKey {
-  const own = toKeyObject(key);
-  let spki: Uint8Array | undefined;
+export function importPrivateKey(given: KeyObjectLike): PrivateKey {
+  const key = given as KeyObject;
   return {
-    sign: (text) => signInPool(own, text),
-    spki() {
-      spki ??= spkiOf(nodeCrypto().createPublicKey(own));
-      return spki;
-    },
+    // In the thread pool. For an RSA key, PKCS#1 v1.5 is the padding if none is named.
+    sign: (text) =>
+      new Promise((resolve, reject) => {
+        nodeCrypto().sign("sha256", text, key, (error, signature) => {
+          if (error) reject(error);
+          else resolve(signature);
+        });
+      }),
+    spki: () => spkiOf(nodeCrypto().createPublicKey(key)),
   };
 }
 
-export function importPublicKey(key: KeyObjectLike): PublicKey {
-  const own = toKeyObject(key);
+export function importPublicKey(given: KeyObjectLike): PublicKey {
+  const key = given as KeyObject;
   return {
-    // For an RSA key, PKCS#1 v1.5 is the padding if none is named.
-    verify: async (text, signature) => nodeCrypto().verify("sha256", text, own, signature),
-    spki: () => spkiOf(own),
+    verify: async (text, signature) => nodeCrypto().verify("sha256", text, key, signature),
+    spki: () => spkiOf(key),
   };
-}
-
-/** `TextEncoder` takes three times as long, since it asks for memory of its own each time. */
-export function encodeUtf8(text: string): Uint8Array {
-  return Buffer.from(text);
-}
-
-/** `btoa` of Node 20 takes ten times as long, and leaves 20 kB behind for each signature. */
-export function encodeBase64(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }
 
 export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
   return nodeCrypto().createHash("sha256").update(bytes).digest();
-}
-
-export async function generateKeyPair(bits: number): Promise<KeyPairDer> {
-  const { privateKey, publicKey } = await nodeUtil().promisify(nodeCrypto().generateKeyPair)("rsa", {
-    modulusLength: bits,
-    publicKeyEncoding: { type: "spki", format: "der" },
-    privateKeyEncoding: { type: "pkcs8", format: "der" },
-  });
-  return { pkcs8: privateKey, spki: publicKey };
 }
 
 export function openChannel(name: string): Channel {
@@ -110,29 +83,6 @@ function nodeCrypto(): typeof import("node:crypto") {
   return process.getBuiltinModule("node:crypto");
 }
 
-/** Loaded with the first key: an `import` of it makes Node load what it exports late, the stream of `stderr` included, which takes 5 ms. */
-function nodeUtil(): typeof import("node:util") {
-  return process.getBuiltinModule("node:util");
-}
-
-/** Only what `isKeyObject` accepts, or was made here, gets here. */
-function toKeyObject(key: KeyObjectLike): KeyObject {
-  return key as KeyObject;
-}
-
 function spkiOf(key: KeyObject): Uint8Array {
   return key.export({ type: "spki", format: "der" });
-}
-
-/**
- * Signs in the thread pool. For an RSA key, PKCS#1 v1.5 is the padding if none is named; naming it would cost Node 24 another 20 µs a
- * signature, since it then takes the key out of an object.
- */
-function signInPool(key: KeyObject, text: Uint8Array): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    nodeCrypto().sign("sha256", text, key, (error, signature) => {
-      if (error) reject(error);
-      else resolve(signature);
-    });
-  });
 }

@@ -1,19 +1,15 @@
-import type { buildConnector, Client, Dispatcher, Pool } from "undici";
+import type { buildConnector, Client, Dispatcher } from "undici";
 import { loaded } from "../core/libraries.js";
 import type { TlsMaterial } from "./tls-material.js";
 
 export type { Dispatcher } from "undici";
 
 export interface AgentOptions {
-  /** The most sockets to one origin, for reads and for writes each. */
+  /** Maximum number of sockets to one origin, for reads and for writes each. */
   readonly connections: number;
   readonly connectTimeoutMs: number;
   readonly tls?: TlsMaterial | undefined;
 }
-
-type Undici = typeof import("undici");
-
-export type UndiciParts = Pick<Undici, "Client" | "Pool" | "buildConnector">;
 
 /** Node's 250 ms for each address of a host are too few for a slow link. This is enough for a SYN that is sent twice. */
 export const addressTimeoutMs = 2500;
@@ -24,62 +20,51 @@ const writesIdleMs = 500;
 /** The connections of a client. */
 export interface UndiciAgent {
   /** The connections that reads use. */
-  readonly reads: Pools;
-  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean;
+  readonly reads: Dispatcher;
+  dispatch: Dispatcher["dispatch"];
   /** Later reads use new connections. Those in flight continue. Does nothing if `reads` was replaced already. */
-  replace(reads: Pools): void;
+  replace(reads: Dispatcher): void;
   /** Lets what is in flight finish. */
   close(): Promise<void>;
 }
 
 /** Apart from the other libraries, since bundlers for pages resolve whatever a file imports, used or not. */
-export function loadUndici(): Promise<Undici> {
+export function loadUndici(): Promise<typeof import("undici")> {
   // Bun replaces the bare name with a module of its own, which has no pools.
   const loading = process.versions.bun === undefined ? import("undici") : import("undici/index.js");
-  return loaded("undici", loading.then(assertWhole));
-}
-
-/** In a bundle without a `require`, undici throws when it's loaded first, and is empty from then on. */
-function assertWhole(undici: Partial<Undici>): Undici {
-  if (undici.Pool === undefined) throw new Error("there is no require");
-  return undici as Undici;
+  const whole = loading.then((undici) => {
+    // In a bundle without a `require`, undici throws when it's loaded first, and is empty from then on.
+    if (undici.Pool === undefined) throw new Error("there is no require");
+    return undici;
+  });
+  return loaded("undici", whole);
 }
 
 /**
  * Opens the connections of a client: for each origin, a pool for reads and a pool for writes.
  *
- * Servers and proxies close idle connections, and a request that is written at that moment is lost. A read is repeated. A payment can't
- * be, so writes never use a connection that was idle for long.
+ * Servers and proxies close idle connections, and a request that is written at that moment is lost. A read is repeated. A payment
+ * can't be, so writes never use a connection that was idle for long.
  */
 export async function openAgent(
   { connections, connectTimeoutMs, tls }: AgentOptions,
-  load: () => Promise<UndiciParts> = loadUndici,
+  load: () => Promise<Pick<typeof import("undici"), "Agent" | "Client" | "Pool" | "buildConnector">> = loadUndici,
 ): Promise<UndiciAgent> {
-  const { Client, Pool, buildConnector } = await load();
-  const connect = buildConnector({
-    ...(tls as buildConnector.BuildOptions | undefined),
-    // HTTP/2 repeats a refused stream on its own, even if it is a payment.
-    allowH2: false,
-    timeout: connectTimeoutMs,
-    autoSelectFamilyAttemptTimeout: addressTimeoutMs,
-  });
-  const common: Pool.Options = {
-    connect: holdSessions(connect),
-    allowH2: false,
-    pipelining: 1,
-    connections,
-    // They measure idleness only. The call's own deadline is the one that counts.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  };
+  const { Agent, Client, Pool, buildConnector } = await load();
+  // HTTP/2 repeats a refused stream on its own, even if it is a payment.
+  const http1 = { allowH2: false, pipelining: 1 };
+  const timeouts = { timeout: connectTimeoutMs, autoSelectFamilyAttemptTimeout: addressTimeoutMs };
+  const connect = buildConnector({ ...(tls as buildConnector.BuildOptions | undefined), ...timeouts, allowH2: false });
+  // undici's timeouts measure idleness only. The call's own deadline is the one that counts.
+  const common = { ...http1, connections, connect: holdSessions(connect), headersTimeout: 0, bodyTimeout: 0 };
   const factory = readClients(Client);
-  const openReads = () => new Pools((origin) => new Pool(origin, { ...common, factory }));
-  const idle = { keepAliveTimeout: writesIdleMs, keepAliveMaxTimeout: writesIdleMs };
-  const openWrites = () => new Pools((origin) => new Pool(origin, { ...common, ...idle }));
-  let reads = openReads();
-  let writes = openWrites();
+  const openReads = () =>
+    new Agent({ ...common, factory: (origin, options) => new Pool(origin, { ...options, factory }) });
+  const openWrites = () => new Agent({ ...common, keepAliveTimeout: writesIdleMs, keepAliveMaxTimeout: writesIdleMs });
+  let reads: Dispatcher = openReads();
+  let writes: Dispatcher = openWrites();
   let wroteAtMs = 0;
-  let closed: Promise<void> | undefined;
+  let closed: Promise<unknown> | undefined;
   return {
     get reads() {
       return reads;
@@ -100,32 +85,11 @@ export async function openAgent(
       void reads.close();
       reads = openReads();
     },
-    close() {
-      closed ??= Promise.all([reads.close(), writes.close()]).then(() => {});
-      return closed;
+    async close() {
+      closed ??= Promise.all([reads.close(), writes.close()]);
+      await closed;
     },
   };
-}
-
-/** A pool for each origin. */
-class Pools {
-  readonly #open: (origin: string) => Pool;
-  readonly #pools = new Map<string, Pool>();
-
-  constructor(open: (origin: string) => Pool) {
-    this.#open = open;
-  }
-
-  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    const origin = String(options.origin);
-    const pool = this.#pools.get(origin) ?? this.#open(origin);
-    this.#pools.set(origin, pool);
-    return pool.dispatch(options, handler);
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
-  }
 }
 
 /** `headersTimeout` of a read limits it on a used connection only: a NAT may have dropped that one without a word. */

@@ -1,14 +1,8 @@
-import { ConfigError, InvalidArgumentError } from "../core/errors.js";
-import { decodeBase64, encodeHex, writePem } from "./encodings.js";
+import { ConfigError } from "../core/errors.js";
+import { decodeBase64, encodeHex } from "./encodings.js";
 import type { KeyObjectLike, KeyPairDer, Platform, PrivateKey, PublicKey } from "./platform.js";
 
-export { encodeBase64 } from "./encodings.js";
-
-export function encodeUtf8(text: string): Uint8Array {
-  return utf8.encode(text);
-}
-
-const utf8 = new TextEncoder();
+export { encodeBase64, encodeUtf8 } from "./encodings.js";
 
 /** Some runtimes of the web, such as Cloudflare Workers, also have `node:crypto`. */
 export function isKeyObject(value: unknown): value is KeyObjectLike {
@@ -26,20 +20,18 @@ export function parsePublicPem(pem: string): KeyObjectLike {
 export const opensEncryptedKeys: Platform["opensEncryptedKeys"] = false;
 
 export function importPrivateKey(key: KeyObjectLike): PrivateKey {
-  const pkcs8 = key.export({ type: "pkcs8", format: "der" });
-  const imported = once(() => importKey("pkcs8", pkcs8, "sign"));
+  const imported = importKey("pkcs8", key, "sign");
   return {
-    sign: async (text) => new Uint8Array(await subtle().sign(algorithm, await imported(), text)),
-    spki: () => parseKeyPem("private", writePem("PRIVATE KEY", pkcs8)).export({ type: "spki", format: "der" }),
+    sign: async (text) => new Uint8Array(await subtle().sign(algorithm, await imported, text)),
+    spki: () => readRsaKey(encodeHex(key.export({ type: "pkcs8", format: "der" }))).spki,
   };
 }
 
 export function importPublicKey(key: KeyObjectLike): PublicKey {
-  const spki = key.export({ type: "spki", format: "der" });
-  const imported = once(() => importKey("spki", spki, "verify"));
+  const imported = importKey("spki", key, "verify");
   return {
-    verify: async (text, signature) => subtle().verify(algorithm, await imported(), signature, text),
-    spki: () => spki,
+    verify: async (text, signature) => subtle().verify(algorithm, await imported, signature, text),
+    spki: () => key.export({ type: "spki", format: "der" }),
   };
 }
 
@@ -87,22 +79,11 @@ function subtle(): typeof globalThis.crypto.subtle {
   throw new ConfigError("there is no WebCrypto (crypto.subtle) here; a page has it only when it was loaded over https");
 }
 
-async function importKey(format: "pkcs8" | "spki", der: Uint8Array, usage: "sign" | "verify") {
-  try {
-    return await subtle().importKey(format, der, algorithm, false, [usage]);
-  } catch (cause) {
-    if (cause instanceof ConfigError) throw cause;
-    throw new InvalidArgumentError("WebCrypto does not take this RSA key", { cause });
-  }
-}
-
-/** Importing is asynchronous here, so it happens with the first use. */
-function once<T>(work: () => Promise<T>): () => Promise<T> {
-  let result: Promise<T> | undefined;
-  return () => {
-    result ??= work();
-    return result;
-  };
+function importKey(type: "pkcs8" | "spki", key: KeyObjectLike, usage: "sign" | "verify") {
+  const imported = subtle().importKey(type, key.export({ type, format: "der" }), algorithm, false, [usage]);
+  // The first use of the key fails instead.
+  imported.catch(() => {});
+  return imported;
 }
 
 /** `rsaEncryption` (1.2.840.113549.1.1.1) with its parameters, NULL, in DER. */
@@ -116,8 +97,8 @@ const otherAlgorithms: readonly (readonly [oid: string, keyType: string])[] = [
 ];
 
 /**
- * Reads a key for WebCrypto, which imports keys asynchronously and knows PKCS#8 and SubjectPublicKeyInfo only. Both have a PKCS#1 key
- * behind the name of its algorithm.
+ * Reads a key for WebCrypto, which takes PKCS#8 and SubjectPublicKeyInfo only, and doesn't tell the size of a key at once. Both have
+ * a PKCS#1 key behind the name of its algorithm.
  *
  * @param pem one block, whose label doesn't matter.
  * @throws if it isn't a key of that type.
@@ -125,34 +106,38 @@ const otherAlgorithms: readonly (readonly [oid: string, keyType: string])[] = [
 function parseKeyPem(type: "private" | "public", pem: string): KeyObjectLike {
   const [, label = "", content = ""] =
     /-----BEGIN ((?:RSA |EC )?(?:PRIVATE|PUBLIC) KEY)-----([^-]*)-----END/.exec(pem) ?? [];
-  const hex = encodeHex(decodeBase64(content) ?? new Uint8Array());
-  const [body, after] = read("30", hex);
-  // A private key begins with its version.
-  if (after !== "" || body.startsWith("0201") !== (type === "private")) throw new Error("no such key");
-  const other = label.startsWith("EC ") ? "ec" : otherAlgorithms.find(([oid]) => body.slice(0, 64).includes(oid))?.[1];
-  if (other !== undefined) return { type, asymmetricKeyType: other, export: () => toBytes(hex) };
-  const start = body.slice(0, 36).indexOf(rsaAlgorithm);
-  const pkcs1 = start < 0 ? hex : read(type === "private" ? "04" : "03", body.slice(start + 30))[0].replace(/^00/, "");
-  const [modulus, afterModulus] = read("02", read("30", pkcs1)[0].replace(/^020100/, ""));
-  const publicKey = element("30", element("02", modulus) + element("02", read("02", afterModulus)[0]));
-  const forms = {
-    spki: element("30", rsaAlgorithm + element("03", `00${publicKey}`)),
-    pkcs8: start < 0 ? element("30", `020100${rsaAlgorithm}${element("04", pkcs1)}`) : hex,
-  };
+  const der = decodeBase64(content) ?? new Uint8Array();
+  const hex = encodeHex(der);
+  const [, length = "", version] = /^30(82.{4}|81..|[0-7].)(0201)?/.exec(hex) ?? [];
+  const bytes = Number.parseInt(length.slice(length.length > 2 ? 2 : 0), 16);
+  const isPrivate = version !== undefined;
+  const isWhole = hex.length === 2 + length.length + 2 * bytes;
+  if (!isWhole || isPrivate !== (type === "private")) throw new Error("no such key");
+  const other = label.startsWith("EC ") ? "ec" : otherAlgorithms.find(([oid]) => hex.slice(0, 72).includes(oid))?.[1];
+  if (other !== undefined) return { type, asymmetricKeyType: other, export: () => der };
+  const { isPkcs1, modulus, spki } = readRsaKey(hex);
+  const pkcs8 = isPkcs1 ? toBytes(element("30", `020100${rsaAlgorithm}${element("04", hex)}`)) : der;
   return {
     type,
     asymmetricKeyType: "rsa",
     asymmetricKeyDetails: { modulusLength: BigInt(`0x${modulus}`).toString(2).length },
-    export: (options) => toBytes(forms[options.type]),
+    export: () => (isPrivate ? pkcs8 : spki),
   };
 }
 
-/** Takes an element of DER, in hex, from the beginning of others. */
-function read(tag: string, hex: string): [content: string, rest: string] {
-  const [header = "", length = ""] = new RegExp(`^${tag}(82.{4}|81..|[0-7].)`).exec(hex) ?? [];
-  const end = header.length + 2 * Number.parseInt(length.slice(length.length > 2 ? 2 : 0), 16);
-  if (!(end <= hex.length)) throw new Error("no such element");
-  return [hex.slice(header.length, end), hex.slice(end)];
+/** Finds the PKCS#1 key in DER, in hex: a sequence that begins with a version if it's private, the modulus, and the exponent. */
+function readRsaKey(hex: string) {
+  const found = /^((?:..)*?)30(?:82.{4}|81..)(?:020100)?(02(?:82(.{4})|81(..)))/.exec(hex);
+  if (found === null) throw new Error("no RSA key");
+  const [all, before, header = "", long, short = ""] = found;
+  const modulusEnd = all.length + 2 * Number.parseInt(long ?? short, 16);
+  const exponentEnd = modulusEnd + 4 + 2 * Number.parseInt(hex.slice(modulusEnd + 2, modulusEnd + 4), 16);
+  const publicKey = element("30", hex.slice(all.length - header.length, exponentEnd));
+  return {
+    isPkcs1: before === "",
+    modulus: hex.slice(all.length, modulusEnd),
+    spki: toBytes(element("30", rsaAlgorithm + element("03", `00${publicKey}`))),
+  };
 }
 
 /** Writes an element of DER, in hex. */

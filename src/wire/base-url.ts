@@ -17,40 +17,30 @@ export interface BaseUrl {
  * (dot segments, letters that need encoding), it's refused.
  *
  * @param option the option's name, for the message.
- * @throws {ConfigError} that names the option, what is wrong and what is wanted. It never repeats the address, which may
- *   hold a password.
+ * @throws {ConfigError} that names the option and what is wrong. It never repeats the address, which may hold a password.
  */
 export function parseBaseUrl(value: unknown, option: string, allowInsecureHttp = false): BaseUrl {
-  const address =
-    typeof value === "string" && value !== "" ? readAddress(value, allowInsecureHttp) : describeValue(value);
-  if (typeof address !== "string") return address;
-  if (value === undefined || value === "") {
-    throw new ConfigError(`${option} is ${address}. Is the environment variable set?`);
+  const refuse = (found: string, advice = "Pass an address such as https://host or https://host/base/path.") =>
+    new ConfigError(`${option} is ${found}. ${advice}`);
+  if (value === undefined || value === "") throw refuse(describeValue(value), "Is the environment variable set?");
+  if (typeof value !== "string") throw refuse(describeValue(value));
+  const [, authority = "", path = "", rest = ""] = /^[a-z]+:\/\/([^/?#]*)([^?#]*)(.?)/i.exec(value) ?? [];
+  if (authority === "" || !URL.canParse(value)) throw refuse("text that is not an absolute address");
+  if (authority.includes("@")) throw refuse("an address with a user name or a password");
+  if (rest !== "") throw refuse(`an address with a ${rest === "?" ? "query" : "fragment"}`);
+  const { protocol, hostname, pathname, origin } = new URL(value);
+  if (protocol !== "https:" && protocol !== "http:") throw refuse("an address that is neither https nor http");
+  if (protocol === "http:" && !allowInsecureHttp && !isLoopback(hostname)) {
+    throw refuse(
+      "an http address of a host other than this machine, which would send secrets in the clear",
+      "allowInsecureHttp: true permits it.",
+    );
   }
-  throw new ConfigError(`${option} is ${address}; wanted: an address such as https://host or https://host/base/path`);
+  if (pathname !== (path || "/")) throw refuse("an address whose path is not written as it goes over the wire");
+  return { origin, path: path.replace(/\/+$/, "") };
 }
 
-/** The address, or what was found in its place. */
-function readAddress(text: string, allowInsecureHttp: boolean): BaseUrl | string {
-  if (/[\s\p{Cc}]/u.test(text)) return "an address with white space or control characters in it";
-  if (text.includes("\\")) return "an address with a backslash in it";
-  const written = /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)([^?#]*)(.?)/i.exec(text);
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (written === null || url === undefined) return "text that is not an absolute address";
-  const [, authority = "", path = "", rest = ""] = written;
-  if (authority.includes("@")) return "an address with a user name or password in it";
-  if (rest !== "") return rest === "?" ? "an address with a query" : "an address with a fragment";
-  const untrusted = schemeProblem(url, allowInsecureHttp);
-  if (untrusted !== undefined) return untrusted;
-  if (url.pathname !== (path || "/")) return "an address whose path is not written as it goes over the wire";
-  return { origin: url.origin, path: path.replace(/\/+$/, "") };
-}
-
-function schemeProblem({ protocol, hostname }: URL, allowInsecureHttp: boolean): string | undefined {
-  if (protocol === "https:") return undefined;
-  if (protocol !== "http:") return "an address that is neither https nor http";
-  if (allowInsecureHttp) return undefined;
-  // The URL parser writes every IPv4 address in this form.
-  if (hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname)) return undefined;
-  return "an http address of a host other than this machine, which would send secrets in the clear (allowInsecureHttp: true permits it)";
+/** The URL parser writes every IPv4 address in this form. */
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
 }

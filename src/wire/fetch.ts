@@ -1,6 +1,6 @@
 import type { Deadline } from "../core/deadline.js";
 import { ConfigError } from "../core/errors.js";
-import { Body } from "./response.js";
+import { Body, decodeText } from "./response.js";
 import {
   type BrokenBody,
   reasonOf,
@@ -40,10 +40,13 @@ async function exchange(fetch: FetchLike, request: WireRequest, deadline: Deadli
   const body = new Body(request.maxResponseBytes);
   try {
     const response = await Promise.race([start(fetch, request, abort.signal), ended]);
-    if (!isWebResponse(response)) throw noWebResponse();
-    if (wasRedirected(response, request)) throw new WireFailure({ sent: true, reason: "REDIRECTED_BY_FETCH" });
+    if (!isWebResponse(response)) {
+      const message = "the fetch option must return a web Response, as the global fetch does and node-fetch doesn't";
+      throw new ConfigError(message, { effect: "possible" });
+    }
+    if (response.redirected) throw new WireFailure({ sent: true, reason: "REDIRECTED_BY_FETCH" });
     const broken = await Promise.race([readBody(response.body, body), ended.catch(() => undefined)]);
-    const decoded = body.text();
+    const decoded = decodeText(body.bytes());
     const problem = (abort.signal.aborted ? deadline.ended : undefined) ?? broken ?? decoded.broken;
     if (problem !== undefined) abort.abort();
     return {
@@ -63,17 +66,8 @@ async function exchange(fetch: FetchLike, request: WireRequest, deadline: Deadli
 
 /** A body of node-fetch isn't a web stream. */
 function isWebResponse({ status, headers, body }: Partial<Response> = {}): boolean {
-  return (
-    typeof status === "number" &&
-    typeof headers?.entries === "function" &&
-    (body === null || typeof body?.getReader === "function")
-  );
-}
-
-/** The request was sent, so a payment may have been made. */
-function noWebResponse(): ConfigError {
-  const message = "the fetch option must return a web Response, as the global fetch does; that of node-fetch is none";
-  return new ConfigError(message, { effect: "possible" });
+  const isBody = body === null || typeof body?.getReader === "function";
+  return typeof status === "number" && headers !== undefined && isBody;
 }
 
 async function start(fetch: FetchLike, request: WireRequest, signal: AbortSignal): Promise<Response> {
@@ -88,11 +82,6 @@ async function start(fetch: FetchLike, request: WireRequest, signal: AbortSignal
   } catch (error) {
     throw new WireFailure({ sent: true, reason: reasonOf(error) });
   }
-}
-
-/** Whether the fetch followed a redirect against its options. Mocks have no address. */
-function wasRedirected({ redirected, url }: Response, { origin }: WireRequest): boolean {
-  return redirected || (URL.canParse(url) && new URL(url).origin !== origin);
 }
 
 /** Reads into `body`, which keeps what came if the reading breaks off. */

@@ -1,3 +1,5 @@
+import type { BrokenBody } from "./transport.js";
+
 /** The bytes of a body as they arrive, up to a limit. */
 export class Body {
   readonly maxBytes: number;
@@ -16,34 +18,22 @@ export class Body {
     return true;
   }
 
-  text(): DecodedText {
-    if (this.#size > scratch.length && this.#size <= maxScratchBytes) scratch = new Uint8Array(this.#size);
-    return decodeText(this.#size > scratch.length ? this.bytes() : this.#join(scratch));
-  }
-
   bytes(): Uint8Array {
-    return this.#join(new Uint8Array(this.#size));
-  }
-
-  #join(memory: Uint8Array): Uint8Array {
     const [first] = this.#chunks;
     if (first !== undefined && this.#chunks.length === 1) return first;
+    const bytes = new Uint8Array(this.#size);
     let offset = 0;
     for (const chunk of this.#chunks) {
-      memory.set(chunk, offset);
+      bytes.set(chunk, offset);
       offset += chunk.length;
     }
-    return memory.subarray(0, offset);
+    return bytes;
   }
 }
 
-/** Reused for each body that is decoded at once: new memory for each page of a list takes a tenth of the time of reading it. */
-let scratch = new Uint8Array(0);
-const maxScratchBytes = 2 ** 21;
-
 export interface DecodedText {
   readonly text: string;
-  readonly broken?: "not-utf8";
+  readonly broken?: BrokenBody;
 }
 
 /** Without a byte order mark. */
@@ -74,31 +64,14 @@ export function parseJsonObject(text: string): Readonly<Record<string, unknown>>
   return parseObject(text) ?? {};
 }
 
-/** A 4xx that means more than its first digit. */
-interface Exception {
-  /** Something may have been done before it was sent. */
-  readonly provesNothing?: true;
-  /** The same request can succeed later. */
-  readonly passes?: true;
-}
-
-const exceptions: ReadonlyMap<number, Exception> = new Map([
-  [408, { provesNothing: true, passes: true }],
-  [409, { provesNothing: true }],
-  [421, { provesNothing: true }],
-  [425, { provesNothing: true, passes: true }],
-  [429, { passes: true }],
-  [499, { provesNothing: true }],
-]);
-
 /** Whether a 4xx leaves open if something was done. Any other 4xx says that nothing was, if it's the server's own. */
 export function provesNothing(status: number): boolean {
-  return exceptions.get(status)?.provesNothing === true;
+  return [408, 409, 421, 425, 499].includes(status);
 }
 
 /** Whether the same request can succeed later. */
 export function isPassingStatus(status: number): boolean {
-  return status >= 500 || exceptions.get(status)?.passes === true;
+  return status >= 500 || [408, 425, 429].includes(status);
 }
 
 /** Whether a status refuses the question, such as an unknown parameter, and not the caller or the time. */

@@ -1,24 +1,19 @@
 import { readTlsMaterial } from "#platform";
 import { ConfigError } from "../core/errors.js";
 import { type CheckTable, isText, parseOptions } from "../core/parse.js";
-import { certificateInPem, privateKeyInPem } from "../platform/encodings.js";
 import type { TlsMaterial, TlsOptions } from "../platform/tls-material.js";
 
 export type { TlsMaterial, TlsOptions } from "../platform/tls-material.js";
 
-const isPemLike = (value: unknown) => typeof value === "string" || value instanceof Uint8Array;
-/** Not an address, which TLS doesn't accept as a server name. */
-const hostName = /^(?![\d.]+$)[a-z\d](?:[a-z\d.-]{0,251}[a-z\d])?$/i;
+const isPem = (value: unknown) => typeof value === "string" || value instanceof Uint8Array;
+const certificate = "a certificate in PEM (BEGIN CERTIFICATE)";
 
 const tlsOptions: CheckTable<TlsOptions> = {
-  ca: {
-    accepts: (value) => (Array.isArray(value) ? value.every(isPemLike) : isPemLike(value)),
-    wanted: `${certificateInPem}, or an array of them`,
-  },
-  cert: { accepts: isPemLike, wanted: certificateInPem },
-  key: { accepts: isPemLike, wanted: privateKeyInPem, isSecret: true },
+  ca: { accepts: (value) => [value].flat().every(isPem), wanted: `${certificate}, or an array of them` },
+  cert: { accepts: isPem, wanted: certificate },
+  key: { accepts: isPem, wanted: "a private key in PEM (BEGIN PRIVATE KEY)", isSecret: true },
   passphrase: { accepts: isText, wanted: "a string that is not empty", isSecret: true },
-  servername: { accepts: (value) => typeof value === "string" && hostName.test(value), wanted: "a host name" },
+  servername: { accepts: isText, wanted: "a host name" },
 };
 
 /**

@@ -1,6 +1,6 @@
 import { decompression, openAgent } from "#platform";
 import { clock } from "../core/clock.js";
-import type { Deadline, EndKind } from "../core/deadline.js";
+import type { Deadline } from "../core/deadline.js";
 import { ConfigError } from "../core/errors.js";
 import type { AgentOptions, Dispatcher, UndiciAgent } from "../platform/undici-agent.js";
 import { Body, type DecodedText, decodeText } from "./response.js";
@@ -104,167 +104,116 @@ export interface Route {
  * after the whole request look alike.
  */
 export function exchange(
-  route: Route,
+  { dispatcher, own, showsStart }: Route,
   request: WireRequest,
   deadline: Deadline,
   firstByteMs = 0,
 ): Promise<WireResponse> {
   if (deadline.ended !== undefined) return Promise.reject(deadline.failure(false));
   return new Promise((resolve, reject) => {
-    const handler = new ExchangeHandler(route, request, deadline, resolve, reject);
+    const body = new Body(request.maxResponseBytes);
+    let started: Dispatcher.DispatchController | undefined;
+    let isSettled = false;
+    let status = 0;
+    let headers: Record<string, string> = {};
+
+    const stopListening = deadline.onEnd((kind) => {
+      if (status === 0) fail(deadline.failure(isSent()));
+      else finish(kind);
+      started?.abort(refusal("the call has ended"));
+    });
+    const settle = () => {
+      isSettled = true;
+      stopListening();
+    };
+    const fail = (failure: Error) => {
+      settle();
+      reject(failure);
+    };
+    const respond = ({ text, broken }: DecodedText) => {
+      if (isSettled) return;
+      settle();
+      resolve({ status, headers, text, ...(broken !== undefined && { broken }) });
+    };
+    const finish = (broken?: BrokenBody) => {
+      const coding = headers["content-encoding"] ?? "identity";
+      if (coding === "identity") respond({ ...decodeText(body.bytes()), ...(broken !== undefined && { broken }) });
+      else if (broken !== undefined) respond({ text: "", broken });
+      else void decompress(body, coding.toLowerCase()).then(respond);
+    };
+    /** Whether a byte may have left. */
+    const isSent = () => started !== undefined || !showsStart;
+    const breakOff = (error: unknown) => {
+      if (isSettled) return;
+      if (status !== 0) return finish("cut-short");
+      const sent = isSent();
+      const code = reasonOf(error);
+      // Nothing else aborts a request before it starts.
+      const isRefused = !sent && code === "UND_ERR_ABORTED";
+      const reason = isRefused ? "PROXY_REFUSED" : code;
+      const permanent = isRefused || (!sent && isPermanent(code));
+      fail(new WireFailure({ sent, permanent, reason, ...(isRefused && { cause: error }) }));
+    };
+
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart(controller) {
+        if (started !== undefined) {
+          breakOff(refusal("a request is sent once", "REPEATED_BY_DISPATCHER"));
+          const error = refusal("a request is sent once");
+          // Some wrappers swallow what a handler throws, and some controllers don't end a socket, so it does both.
+          controller.abort(error);
+          throw error;
+        }
+        try {
+          if (!isSettled) deadline.assertMaySend();
+        } catch (error) {
+          fail(error as Error);
+        }
+        // Throwing here leaves the socket as it is and writes nothing.
+        if (isSettled) throw refusal("the call has ended");
+        started = controller;
+      },
+      onResponseStart(_, code, fields) {
+        if (isSettled || code < 200) return;
+        status = code;
+        headers = flatHeaders(fields);
+      },
+      onResponseData(_, chunk) {
+        if (isSettled || body.push(chunk)) return;
+        respond({ text: "", broken: "too-large" });
+        started?.abort(refusal("the response is too large"));
+      },
+      onResponseEnd() {
+        if (!isSettled) finish();
+      },
+      onResponseError: (_, error) => breakOff(error),
+    };
+
+    const { origin, path, method } = request;
+    const message = {
+      origin,
+      path,
+      method,
+      headers: request.headers as Record<string, string>,
+      body: request.body ?? null,
+    };
     try {
-      route.dispatcher.dispatch(
-        {
-          origin: request.origin,
-          path: request.path,
-          method: request.method,
-          headers: request.headers as Record<string, string>,
-          body: request.body ?? null,
-          ...(firstByteMs > 0 && { headersTimeout: firstByteMs }),
-        },
-        handler,
-      );
+      dispatcher.dispatch({ ...message, ...(firstByteMs > 0 && { headersTimeout: firstByteMs }) }, handler);
     } catch (error) {
-      handler.dispatchThrew(error);
+      if (own !== undefined) breakOff(error);
+      else if (!isSettled) fail(unusableDispatcher(error));
     }
   });
 }
 
-class ExchangeHandler implements Dispatcher.DispatchHandler {
-  readonly #route: Route;
-  readonly #deadline: Deadline;
-  readonly #resolve: (response: WireResponse) => void;
-  readonly #reject: (failure: Error) => void;
-  readonly #stopListening: () => void;
-  readonly #body: Body;
-  #controller: Dispatcher.DispatchController | undefined;
-  #hasStarted = false;
-  #settled = false;
-  #status = 0;
-  #headers: Record<string, string> = {};
-
-  constructor(
-    route: Route,
-    { maxResponseBytes }: WireRequest,
-    deadline: Deadline,
-    resolve: (response: WireResponse) => void,
-    reject: (failure: Error) => void,
-  ) {
-    this.#route = route;
-    this.#body = new Body(maxResponseBytes);
-    this.#deadline = deadline;
-    this.#resolve = resolve;
-    this.#reject = reject;
-    this.#stopListening = deadline.onEnd((kind) => this.#end(kind));
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#hasStarted) this.#refuseSecondSending(controller);
-    // The call ended while the request was queued. Throwing here leaves the socket as it is and writes nothing.
-    if (this.#settled) throw refusal("the call has ended");
-    try {
-      this.#deadline.assertMaySend();
-    } catch (error) {
-      this.#fail(error as Error);
-      throw refusal("the call has ended");
-    }
-    this.#controller = controller;
-    this.#hasStarted = true;
-  }
-
-  onResponseStart(_controller: unknown, status: number, headers: Record<string, string | string[] | undefined>): void {
-    if (this.#settled || status < 200) return;
-    this.#status = status;
-    this.#headers = flatHeaders(headers);
-  }
-
-  onResponseData(_controller: unknown, chunk: Buffer): void {
-    if (this.#settled || this.#body.push(chunk)) return;
-    this.#respond(noText, "too-large");
-    this.#controller?.abort(refusal("the response is too large"));
-  }
-
-  onResponseEnd(): void {
-    if (!this.#settled) this.#finish();
-  }
-
-  onResponseError(_controller: unknown, error: unknown): void {
-    if (this.#settled) return;
-    if (this.#status === 0) this.#break(error);
-    else this.#finish("cut-short");
-  }
-
-  dispatchThrew(error: unknown): void {
-    if (this.#route.own !== undefined) this.onResponseError(undefined, error);
-    else if (!this.#settled) this.#fail(unusableDispatcher(error));
-  }
-
-  /** Whether a byte may have left. */
-  get #isSent(): boolean {
-    return this.#hasStarted || !this.#route.showsStart;
-  }
-
-  /** Some wrappers swallow what a handler throws, and some controllers don't end a socket, so it does both. */
-  #refuseSecondSending(controller: Dispatcher.DispatchController): never {
-    if (this.#status !== 0) this.onResponseError(controller, undefined);
-    else this.#fail(new WireFailure({ sent: true, reason: "REPEATED_BY_DISPATCHER" }));
-    const error = refusal("a request is sent once");
-    controller.abort(error);
-    throw error;
-  }
-
-  #end(kind: EndKind): void {
-    if (this.#status === 0) this.#fail(this.#deadline.failure(this.#isSent));
-    else this.#finish(kind);
-    this.#controller?.abort(refusal("the call has ended"));
-  }
-
-  #finish(broken?: BrokenBody): void {
-    const { "content-encoding": coding } = this.#headers;
-    if (coding === undefined || coding === "identity") this.#respond(this.#body.text(), broken);
-    else if (broken !== undefined) this.#respond(noText, broken);
-    else this.#decompress(coding);
-  }
-
-  async #decompress(coding: string): Promise<void> {
-    const { maxBytes } = this.#body;
-    const body = (await decompression?.decode(this.#body.bytes(), coding.toLowerCase(), maxBytes)) ?? "encoded";
-    if (this.#settled) return;
-    if (typeof body === "string") this.#respond(noText, body);
-    else this.#respond(decodeText(body));
-  }
-
-  #respond({ text, broken: undecoded }: DecodedText, broken: BrokenBody | undefined = undecoded): void {
-    this.#settle();
-    const how = broken === undefined ? undefined : { broken };
-    this.#resolve({ status: this.#status, headers: this.#headers, text, ...how });
-  }
-
-  #break(error: unknown): void {
-    const code = reasonOf(error);
-    const sent = this.#isSent;
-    // Nothing else aborts a request before it starts.
-    if (!sent && code === "UND_ERR_ABORTED") {
-      this.#fail(new WireFailure({ sent, permanent: true, reason: "PROXY_REFUSED", cause: error }));
-    } else this.#fail(new WireFailure({ sent, permanent: !sent && isPermanent(code), reason: code }));
-  }
-
-  #fail(failure: Error): void {
-    this.#settle();
-    this.#reject(failure);
-  }
-
-  #settle(): void {
-    this.#settled = true;
-    this.#stopListening();
-  }
+async function decompress(body: Body, coding: string): Promise<DecodedText> {
+  const decoded = (await decompression?.decode(body.bytes(), coding, body.maxBytes)) ?? "encoded";
+  return typeof decoded === "string" ? { text: "", broken: decoded } : decodeText(decoded);
 }
 
-const noText: DecodedText = { text: "" };
-
 /** An error for the dispatcher, with a code that `interceptors.retry` doesn't retry. */
-function refusal(message: string): Error {
-  return Object.assign(new Error(message), { code: "UND_ERR_ABORTED" });
+function refusal(message: string, code = "UND_ERR_ABORTED"): Error {
+  return Object.assign(new Error(message), { code });
 }
 
 /** Failures to connect that will be the same next time: certificates, TLS versions, something that speaks no TLS. */

@@ -1,12 +1,11 @@
 import { createHash, createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { ConfigError, InvalidArgumentError } from "../../src/core/errors.js";
 import * as node from "../../src/platform/node.js";
 import type { Platform } from "../../src/platform/platform.js";
 import * as web from "../../src/platform/web.js";
 import * as workerd from "../../src/platform/workerd.js";
-import { rejectionOf, rsaKeyPair } from "../signing/test-keys.js";
+import { rsaKeyPair } from "../signing/test-keys.js";
 import { keyPairOf } from "../support/key-pairs.js";
 
 const pair = keyPairOf("gateway");
@@ -138,17 +137,8 @@ describe("web", () => {
     getBuiltinModule.mockRestore();
   });
 
-  it("says that a page without https has no WebCrypto", async () => {
+  it("says that a page without https has no WebCrypto", () => {
     vi.stubGlobal("crypto", {});
-    const error = await rejectionOf(web.importPrivateKey(web.parsePrivatePem(pem.pkcs8)).sign(new Uint8Array()));
-    expect(error).toBeInstanceOf(ConfigError);
-    expect(error).toHaveProperty("message", expect.stringContaining("loaded over https"));
-  });
-
-  it("says that WebCrypto refuses a key", async () => {
-    const key = { type: "public", export: () => Uint8Array.of(5, 0) } as const;
-    const error = await rejectionOf(web.importPublicKey(key).verify(spki, spki));
-    expect(error).toBeInstanceOf(InvalidArgumentError);
-    expect(error).toHaveProperty("message", "WebCrypto does not take this RSA key");
+    expect(() => web.importPrivateKey(web.parsePrivatePem(pem.pkcs8))).toThrow(/loaded over https/);
   });
 });

@@ -6,13 +6,15 @@ import type { TLSSocket } from "node:tls";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { openAgent, type UndiciAgent, type UndiciParts } from "../../src/platform/undici-agent.js";
+import { openAgent, type UndiciAgent } from "../../src/platform/undici-agent.js";
 import { certificates } from "../faults/certificates.js";
 import { eventually } from "../support/eventually.js";
 import { originInTest } from "../support/origin-of.js";
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const supportsUndici8 = major > 22 || (major === 22 && minor >= 19);
+
+type UndiciParts = Awaited<ReturnType<NonNullable<Parameters<typeof openAgent>[1]>>>;
 
 const versions: readonly (readonly [string, () => Promise<UndiciParts>])[] = [
   ["undici 7", () => import("undici")],

@@ -2,34 +2,17 @@ import { createSecureServer, constants as http2 } from "node:http2";
 import type { Socket } from "node:net";
 import { Agent, type Dispatcher, interceptors } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Deadline } from "../../src/core/deadline.js";
 import type { WireFailure, WireRequest, WireResponse } from "../../src/wire/transport.js";
 import { type DispatcherLike, undiciTransport } from "../../src/wire/undici.js";
 import { certificates } from "../faults/certificates.js";
 import { originInTest } from "../support/origin-of.js";
+import { get, post, within } from "./exchange-fixture.js";
 import { startWireServer, wireResponse } from "./wire-server.js";
-
-function request(origin: string, method: WireRequest["method"] = "POST"): WireRequest {
-  return {
-    method,
-    origin,
-    path: "/payments",
-    headers: {
-      "content-type": "application/json",
-      "x-service-signature-base64": "c2lnbmF0dXJl",
-      authorization: "Bearer the-token",
-    },
-    body: method === "GET" ? undefined : Buffer.from('{"note":"payment-body"}'),
-    maxResponseBytes: 10_000,
-  };
-}
 
 /** The response, or the failure as the properties that count. */
 async function send(dispatcher: DispatcherLike, wire: WireRequest): Promise<WireResponse | Partial<WireFailure>> {
-  const deadline = new Deadline({ timeoutMs: 20_000 });
-  onTestFinished(() => deadline.finish());
   const transport = undiciTransport({ connections: 8, connectTimeoutMs: 10_000, dispatcher });
-  return transport.send(wire, deadline).catch(({ sent, reason }: WireFailure) => ({ sent, reason }));
+  return transport.send(wire, within(20_000)).catch(({ sent, reason }: WireFailure) => ({ sent, reason }));
 }
 
 const sentAgain = { sent: true, reason: "REPEATED_BY_DISPATCHER" };
@@ -54,7 +37,7 @@ describe("interceptors.retry", () => {
 
   it.each(Object.entries(faults))("sends a POST once after %s", async (_, onRequest) => {
     const server = await startWireServer({ onRequest });
-    await send(agentWith(interceptors.retry({ minTimeout: 1, maxTimeout: 5 })), request(server.origin));
+    await send(agentWith(interceptors.retry({ minTimeout: 1, maxTimeout: 5 })), post(server.origin));
     await settle();
     expect(server.requests).toHaveLength(1);
   });
@@ -62,7 +45,7 @@ describe("interceptors.retry", () => {
   it("is stopped if it was told to repeat a POST", async () => {
     const server = await startWireServer({ onRequest: (socket) => socket.write(wireResponse(503, "{}")) });
     const retry = interceptors.retry({ methods: ["POST"], minTimeout: 1, maxTimeout: 5, maxRetries: 3 });
-    expect(await send(agentWith(retry), request(server.origin))).toEqual(sentAgain);
+    expect(await send(agentWith(retry), post(server.origin))).toEqual(sentAgain);
     await settle();
     expect(server.requests).toHaveLength(1);
   });
@@ -78,7 +61,10 @@ it.each([
   const server = await startWireServer({
     onRequest: (socket) => socket.write(wireResponse(status, "", `location: ${elsewhere.origin}/taken\r\n`)),
   });
-  const outcome = await send(agentWith(interceptors.redirect({ maxRedirections: 5 })), request(server.origin, method));
+  const outcome = await send(agentWith(interceptors.redirect({ maxRedirections: 5 })), {
+    ...(method === "GET" ? get : post)(server.origin),
+    method,
+  });
   await settle();
   expect(elsewhere.received()).toBe("");
   expect(server.requests).toHaveLength(1);
@@ -124,13 +110,13 @@ describe("an agent of undici 8 that speaks HTTP/2", () => {
 
   it("can be used", async () => {
     const server = await startHttp2Server(0);
-    expect(await send(await openAgent8(), request(server.origin))).toMatchObject({ status: 200, text: "{}" });
+    expect(await send(await openAgent8(), post(server.origin))).toMatchObject({ status: 200, text: "{}" });
     expect(server.heads).toEqual(["POST"]);
   });
 
   it("sends no POST again after REFUSED_STREAM, and says so", async () => {
     const server = await startHttp2Server(1);
-    expect(await send(await openAgent8(), request(server.origin))).toEqual(sentAgain);
+    expect(await send(await openAgent8(), post(server.origin))).toEqual(sentAgain);
     await settle();
     expect(server.heads).toEqual(["POST"]);
     expect(server.bodies).toHaveLength(1);

@@ -1,7 +1,22 @@
 import { onTestFinished } from "vitest";
 import type { Timestamp } from "../../src/core/clock.js";
 import { Deadline, Ended } from "../../src/core/deadline.js";
-import { WireFailure } from "../../src/wire/transport.js";
+import { WireFailure, type WireRequest } from "../../src/wire/transport.js";
+
+export function post(origin: string, body = '{"amount":"1.00"}'): WireRequest {
+  return {
+    method: "POST",
+    origin,
+    path: "/gw/payments?a=%27",
+    headers: { "content-type": "application/json", "x-service-signature-base64": "c2ln" },
+    body: Buffer.from(body),
+    maxResponseBytes: 1000,
+  };
+}
+
+export function get(origin: string): WireRequest {
+  return { method: "GET", origin, path: "/gw/payments", headers: {}, body: undefined, maxResponseBytes: 1000 };
+}
 
 /** A deadline that is finished when the test is. */
 export function within(timeoutMs = 5000, signal?: AbortSignal, sendBy?: Timestamp): Deadline {
@@ -18,4 +33,9 @@ export async function failureOf(exchange: Promise<unknown>): Promise<WireFailure
   );
   if (failure instanceof WireFailure || failure instanceof Ended) return failure;
   throw new Error(`expected a WireFailure or Ended; got ${String(failure)}`);
+}
+
+/** Lets undici see that a connection is idle. */
+export async function turns(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
 }

@@ -1,19 +1,10 @@
 import type { Dispatcher } from "undici";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Deadline } from "../../src/core/deadline.js";
-import type { WireRequest } from "../../src/wire/transport.js";
 import { exchange, type Route } from "../../src/wire/undici.js";
+import { post } from "./exchange-fixture.js";
 
 type Handler = Required<Dispatcher.DispatchHandler>;
-
-const request: WireRequest = {
-  method: "POST",
-  origin: "https://service.test",
-  path: "/payments",
-  headers: {},
-  body: Buffer.from("{}"),
-  maxResponseBytes: 1000,
-};
 
 /** An exchange over a dispatcher that does with its handler what a test wants. */
 function play(
@@ -32,7 +23,9 @@ function play(
     return true;
   });
   const route: Route = { dispatcher: { dispatch }, own: undefined, showsStart: true, ...given.route };
-  const outcome = (given.by ?? exchange)(route, request, deadline).catch((failure: unknown) => failure);
+  const outcome = (given.by ?? exchange)(route, post("https://service.test"), deadline).catch(
+    (failure: unknown) => failure,
+  );
   return { outcome, controller };
 }
 
@@ -84,12 +77,9 @@ describe("the start of a request", () => {
   const coded = (code: string) => Object.assign(new Error("no words of it"), { code });
   it.each([
     ["ECONNREFUSED", false],
-    ["ENOTFOUND", false],
-    ["UND_ERR_CONNECT_TIMEOUT", false],
     ["CERT_HAS_EXPIRED", true],
     ["EPROTO", true],
     ["ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE", true],
-    ["SELF_SIGNED_CERT_IN_CHAIN", true],
     ["X_CERT_HAS_EXPIRED", false],
   ])("decides whether %s was sent; before it, that may be permanent: %s", async (code, permanent) => {
     const fail = (handler: Handler) => handler.onResponseError(none, coded(code));
@@ -122,7 +112,7 @@ describe("the start of a request", () => {
 });
 
 describe("a response", () => {
-  it("is stopped once where the call ends, and changes nothing after that", async () => {
+  it("is stopped once if the call ends, and changes nothing after that", async () => {
     const abort = new AbortController();
     const deadline = new Deadline({ signal: abort.signal });
     const { outcome, controller } = play(
@@ -142,16 +132,6 @@ describe("a response", () => {
       headers: { ...gzip, "x-b": "1, 2" },
     });
     expect(controller.abort.mock.calls).toEqual([[ended("the call has ended")]]);
-  });
-
-  it("is stopped if it is too large", async () => {
-    const { outcome, controller } = play((handler, own) => {
-      handler.onRequestStart(own, none);
-      handler.onResponseStart(own, 200, {}, none);
-      handler.onResponseData(own, Buffer.alloc(1001));
-    });
-    expect(await outcome).toStrictEqual({ status: 200, headers: {}, text: "", broken: "too-large" });
-    expect(controller.abort.mock.calls).toEqual([[ended("the response is too large")]]);
   });
 
   it("listens to the deadline for as long as it takes, and no longer", async () => {
@@ -174,7 +154,7 @@ describe("a response", () => {
 });
 
 describe("an encoded response", () => {
-  it("can't be read where nothing decodes it", async () => {
+  it("can't be read if nothing decodes it", async () => {
     vi.resetModules();
     onTestFinished(() => void vi.resetModules());
     vi.doMock("#platform", () => import("../../src/platform/web.js"));

@@ -6,6 +6,7 @@ import {
   parseObject,
   provesNothing,
 } from "../../src/wire/response.js";
+import { reasonOf } from "../../src/wire/transport.js";
 
 const statuses = Array.from({ length: 200 }, (_, index) => 400 + index);
 
@@ -26,4 +27,18 @@ it.each(["[]", "[1]", "null", "7", '"text"', "true", "", "{", '{"a":1} '.repeat(
 it("gives an object as it is", () => {
   expect(parseObject('{"a":{"b":[1]}}')).toEqual({ a: { b: [1] } });
   expect(parseJsonObject("{}")).toEqual({});
+});
+
+it.each([
+  [{ code: "ECONNREFUSED", name: "Error" }, "ECONNREFUSED"],
+  [{ code: "ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE" }, "ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE"],
+  [{ code: 7, name: "TypeError" }, "TypeError"],
+  [{ code: "connect to 10.0.0.1", name: "TypeError" }, "TypeError"],
+  [{ code: "a secret CODE" }, "UNKNOWN"],
+  [{ code: "A".repeat(65) }, "UNKNOWN"],
+  [undefined, "UNKNOWN"],
+  [null, "UNKNOWN"],
+  ["ECONNRESET", "UNKNOWN"],
+])("shows the code of what was thrown, and never its words: %j", (thrown, reason) => {
+  expect(reasonOf(thrown)).toBe(reason);
 });

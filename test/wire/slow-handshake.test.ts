@@ -6,7 +6,7 @@ import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { openSocket } from "../../src/cli/doctor/network.js";
 import { openProxyDispatcher } from "../../src/settings/connection.js";
 import { undiciTransport } from "../../src/wire/undici.js";
-import { failureOf, within } from "./exchange-fixture.js";
+import { failureOf, get, within } from "./exchange-fixture.js";
 
 const server = `
   const { createServer } = require("node:http");
@@ -46,15 +46,7 @@ const clients: readonly (readonly [string, (origin: string) => Promise<void>])[]
     async (origin) => {
       const transport = undiciTransport({ connections: 1, connectTimeoutMs: 10_000 });
       onTestFinished(() => transport.close());
-      const request = {
-        method: "GET",
-        origin,
-        path: "/",
-        headers: {},
-        body: undefined,
-        maxResponseBytes: 100,
-      } as const;
-      expect(await transport.send(request, within(15_000))).toMatchObject({ text: "done" });
+      expect(await transport.send(get(origin), within(15_000))).toMatchObject({ text: "done" });
     },
   ],
   [
@@ -64,16 +56,8 @@ const clients: readonly (readonly [string, (origin: string) => Promise<void>])[]
       const dispatcher = await openProxyDispatcher(rules, {});
       onTestFinished(() => dispatcher.close());
       const transport = undiciTransport({ connections: 1, connectTimeoutMs: 10_000, dispatcher });
-      const target = "https://service.invalid";
-      const request = {
-        method: "GET",
-        origin: target,
-        path: "/",
-        headers: {},
-        body: undefined,
-        maxResponseBytes: 100,
-      } as const;
-      expect(await failureOf(transport.send(request, within(15_000)))).toMatchObject({ reason: "PROXY_REFUSED" });
+      const failure = await failureOf(transport.send(get("https://service.invalid"), within(15_000)));
+      expect(failure).toMatchObject({ reason: "PROXY_REFUSED" });
     },
   ],
   [
