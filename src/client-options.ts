@@ -97,23 +97,24 @@ export interface ClientOptions {
   readonly telemetry?: Telemetry | undefined;
 }
 
-/** Every option: its check, its default and its line in docs/client.md. One that is missing here does not compile. */
+/** A function of its own checks the option, with a message for each mistake. */
+const checkedLater = { accepts: () => true, wanted: "what its function takes" };
+const aBoolean = { accepts: isBoolean, wanted: "true or false", default: false };
+const aCount = { accepts: isPositiveInteger, wanted: "a whole number above 0" };
+
+/** Every option, with its check, its default, and its line in docs/client.md. One that is missing here doesn't compile. */
 export const clientOptions = {
-  // `parseBaseUrl` and `parseAuthOptions` check these two, with a message for each mistake.
   baseUrl: {
-    accepts: () => true,
-    wanted: "an address",
+    ...checkedLater,
     documentation: "Address of the service. May end in a path. https, or http on loopback",
   },
   auth: {
-    accepts: () => true,
-    wanted: "credentials",
+    ...checkedLater,
     documentation:
       "Credentials: `{ authUrl, realm, clientId, clientSecret?, username, password }`, `{ …, refreshToken }`, `{ accessToken }`, or a [user login](front-end.md). See [Authentication](tokens.md)",
   },
   signingKey: {
-    accepts: () => true,
-    wanted: "a private key",
+    ...checkedLater,
     documentedDefault: "none",
     documentation:
       "PEM text, a `KeyObject`, `{ key, passphrase }`, or a `RequestSigner`. Private RSA, at least 2,048 bits. See [Signing](signing.md)",
@@ -126,9 +127,7 @@ export const clientOptions = {
     documentation: "Operations to sign besides [payments and deposits](api-calls.md#resources)",
   },
   signQuery: {
-    accepts: isBoolean,
-    wanted: "true or false",
-    default: false,
+    ...aBoolean,
     documentation: "Whether the query is part of the signed text",
   },
   timeoutMs: {
@@ -149,22 +148,18 @@ export const clientOptions = {
       '`"report"`, `"strict"`, or `"off"`: what happens if [a record differs from the description](api-calls.md#unexpected-responses)',
   },
   maxResponseBytes: {
-    accepts: isPositiveInteger,
-    wanted: "a whole number above 0",
+    ...aCount,
     documentedDefault: "10 MiB for lists, 1 MiB otherwise",
     documentation: "Maximum size of a response. A larger one is an error",
   },
   headers: {
-    // `checkHeaders` checks names and values, with a message for each.
     ...requestOptions.headers,
     default: {},
     documentedDefault: "none",
     documentation: "Sent with every call, but not with token requests. Headers of a call take precedence",
   },
   appInfo: {
-    // `parseAppInfo` checks it.
-    accepts: () => true,
-    wanted: "the program",
+    ...checkedLater,
     documentedDefault: "none",
     documentation: "`{ name, version }` of your program, for the `User-Agent`. Ignored in pages",
   },
@@ -180,21 +175,16 @@ export const clientOptions = {
     documentation: "Shares one session among [many processes](fleet.md)",
   },
   maxSockets: {
-    accepts: isPositiveInteger,
-    wanted: "a whole number above 0",
+    ...aCount,
     default: 64,
     documentation: "Maximum connections per origin, for reads and for writes each",
   },
   allowInsecureHttp: {
-    accepts: isBoolean,
-    wanted: "true or false",
-    default: false,
+    ...aBoolean,
     documentation: "Allows http to other hosts. Only for a service mesh that encrypts",
   },
   tls: {
-    // `parseTlsOptions` checks it, with a message for each mistake.
-    accepts: () => true,
-    wanted: "certificates",
+    ...checkedLater,
     documentedDefault: "none",
     documentation:
       "`{ ca?, cert?, key?, passphrase?, servername? }`: a [private CA or mutual TLS](production.md#mutual-tls-and-a-private-ca)",
@@ -290,13 +280,8 @@ export function resolveChanges(options: ResolvedOptions, given: SharedOptions): 
   const { timeoutMs, maxRetries, headers, validation, on, logger } = clientOptions;
   const table = { timeoutMs, maxRetries, headers, validation, on, logger };
   const refuse = (message: string) => new ConfigError(`withOptions: ${message}`);
-  const changes = parseOptions(
-    table,
-    given,
-    "the options",
-    refuse,
-    ". For others, build another client",
-  ) as SharedOptions;
+  const hint = ". For others, build another client";
+  const changes: SharedOptions = parseOptions(table, given, "the options", refuse, hint);
   return {
     ...options,
     ...(changes as Partial<ResolvedOptions>),

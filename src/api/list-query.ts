@@ -61,8 +61,7 @@ export function parseListQuery<Item>(operation: Operation, query: unknown): Pars
 function copyFilter(filter: unknown, { query }: Operation, refuse: (message: string) => Error): object {
   const { other, ...fields } = filter as { readonly other?: unknown };
   const isOpen = query === "open" && isPlainObject(other);
-  const more = isOpen ? { ...(other as object) } : { ...(other !== undefined && { other }) };
-  const copy = { ...fields, ...more };
+  const copy: object = isOpen ? { ...fields, ...other } : { ...(filter as object) };
   const paging = Object.keys(copy).find((field) => field.startsWith("_"));
   if (paging === undefined) return copy;
   throw refuse(`filter must be ${listQueryOptions.filter.wanted}; got ${JSON.stringify(paging.slice(0, 64))}`);

@@ -25,11 +25,10 @@ export function parsePathTemplate(text: string): PathTemplate {
  * @throws {InvalidArgumentError} when an id can't be part of a path.
  */
 export function fillPath(template: PathTemplate, operation: string, ids: readonly string[]): string {
-  let path = template.texts[0] ?? "";
-  for (let index = 0; index < template.parameters.length; index++) {
-    path += encodeId(operation, template.parameters[index] ?? "id", ids[index]) + template.texts[index + 1];
-  }
-  return path;
+  const { texts, parameters } = template;
+  return texts.reduce((path, text, index) => {
+    return path + encodeId(operation, parameters[index - 1] ?? "id", ids[index - 1]) + text;
+  });
 }
 
 /**
@@ -39,41 +38,32 @@ export function fillPath(template: PathTemplate, operation: string, ids: readonl
  */
 export function encodeId(operation: string, parameter: string, given: unknown): string {
   const id = Number.isSafeInteger(given) ? String(given) : given;
-  if (typeof id !== "string") throw wrongId(operation, `${parameter} must be a string; got ${describeId(id)}`);
-  if (noIds.has(id)) {
-    const got = id === "" ? "an empty string" : JSON.stringify(id);
-    throw wrongId(operation, `${parameter} must be the id of a record; got ${got}`);
-  }
-  if (controlCharacter.test(id)) {
-    throw wrongId(operation, `${parameter} contains a control character, such as a line break`);
-  }
-  return encode(id, `${operation}: ${parameter}`);
+  const problem = problemOf(id);
+  if (problem !== undefined) throw new InvalidArgumentError(`${operation}: ${parameter} ${problem}`);
+  return encode(String(id), `${operation}: ${parameter}`);
 }
 
-/** URLs drop the first three. Templates such as `${id}` make the others if there is no id. */
-const noIds: ReadonlySet<string> = new Set(["", ".", "..", "undefined", "null", "[object Object]"]);
-
-function describeId(id: unknown): string {
-  if (id === undefined) return "undefined. Is an environment variable unset?";
-  return Number.isFinite(id) ? "a number that isn't an exact id" : describeValue(id);
+function problemOf(id: unknown): string | undefined {
+  if (id === undefined) return "must be a string; got undefined. Is an environment variable unset?";
+  if (Number.isFinite(id)) return "must be a string; got a number that isn't an exact id";
+  if (typeof id !== "string") return `must be a string; got ${describeValue(id)}`;
+  if (id === "") return "must be the id of a record; got an empty string";
+  if (noIds.has(id)) return `must be the id of a record; got ${JSON.stringify(id)}`;
+  return /\p{Cc}/u.test(id) ? "contains a control character, such as a line break" : undefined;
 }
 
-function wrongId(operation: string, problem: string): InvalidArgumentError {
-  return new InvalidArgumentError(`${operation}: ${problem}`);
-}
-
-const controlCharacter = /\p{Cc}/u;
+/** URLs drop the first two. Templates such as `${id}` make the others if there is no id. */
+const noIds: ReadonlySet<string> = new Set([".", "..", "undefined", "null", "[object Object]"]);
 
 /** `?a=1&b=2` in the order of the values, or an empty string. What is undefined is left out; what is empty is sent empty. */
 export function encodeQuery(operation: string, query: Readonly<Record<string, string | number | undefined>>): string {
-  let text = "";
-  for (const name of Object.keys(query)) {
-    const value = query[name];
-    if (value === undefined) continue;
-    const pair = `${encode(name, `${operation}: the name of a query parameter`)}=${encode(String(value), `${operation}: ${name}`)}`;
-    text += (text === "" ? "?" : "&") + pair;
-  }
-  return text;
+  const pairs = Object.entries(query)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => {
+      const key = encode(name, `${operation}: the name of a query parameter`);
+      return `${key}=${encode(String(value), `${operation}: ${name}`)}`;
+    });
+  return pairs.length === 0 ? "" : `?${pairs.join("&")}`;
 }
 
 /** URL parsers rewrite an apostrophe in a query: encoded from the start, it stays as it was signed. */

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../core/errors.js";
-import { type CheckTable, isPlainObject, type Option, parseOptions } from "../core/parse.js";
+import { type Check, type CheckTable, isPlainObject, isWholeFrom, parseOptions } from "../core/parse.js";
 import type { AnyOperation } from "./operation.js";
 
 /** What every method takes as its last argument. */
@@ -34,13 +34,13 @@ export interface ApiPromise<T> extends Promise<T> {
   withResponse(): Promise<WithResponse<T>>;
 }
 
-export const timeoutMsOption: Pick<Option<number>, "accepts" | "wanted"> = {
+export const timeoutMsOption: Check = {
   accepts: (value) => typeof value === "number" && value > 0 && value <= 2 ** 31 - 1,
   wanted: "a number of milliseconds above 0 and up to 2147483647",
 };
 
-export const maxRetriesOption: Pick<Option<number>, "accepts" | "wanted"> = {
-  accepts: (value) => Number.isInteger(value) && Number(value) >= 0,
+export const maxRetriesOption: Check = {
+  accepts: isWholeFrom(0),
   wanted: "a whole number, 0 or more",
 };
 
@@ -53,17 +53,11 @@ function isSignal(value: unknown): boolean {
 }
 
 export const requestOptions: CheckTable<RequestOptions> = {
-  signal: {
-    accepts: isSignal,
-    wanted: "an AbortSignal",
-  },
+  signal: { accepts: isSignal, wanted: "an AbortSignal" },
   timeoutMs: timeoutMsOption,
   maxRetries: maxRetriesOption,
-  headers: {
-    // `checkHeaders` checks names and values.
-    accepts: isPlainObject,
-    wanted: 'an object such as { "x-name": "value" }',
-  },
+  // `checkHeaders` checks names and values.
+  headers: { accepts: isPlainObject, wanted: 'an object such as { "x-name": "value" }' },
 };
 
 export interface ParsedOptions extends RequestOptions {
@@ -74,7 +68,7 @@ export interface ParsedOptions extends RequestOptions {
 const getOptions: CheckTable<ParsedOptions> = {
   ...requestOptions,
   query: {
-    accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+    accepts: isPlainObject,
     wanted: "an object of the record's fields",
   },
 };
@@ -88,11 +82,9 @@ export function parseRequestOptions(
   { name, verb }: Pick<AnyOperation, "name" | "verb">,
   options: RequestOptions | undefined,
 ): ParsedOptions {
-  if (options === undefined) return noOptions;
+  if (options === undefined) return {};
   const refuse = (message: string) => new InvalidArgumentError(`${name}: ${message}`);
   const parsed = parseOptions(verb === "get" ? getOptions : requestOptions, options, "the options", refuse);
   if (parsed.headers !== undefined) parsed.headers = { ...(parsed.headers as object) };
   return parsed;
 }
-
-const noOptions: ParsedOptions = {};

@@ -152,11 +152,10 @@ export class Listing<Item> implements Promise<Page<Item>>, AsyncIterable<Item> {
     const { filter, ...query } = this.#query;
     const source: ListSource<Item> = {
       name: this.#operation.name,
-      ask: ({ size, sort, after, before }, dropped) => {
+      ask: (paging, dropped) => {
         if (this.#refusal !== undefined) return Promise.reject(this.#refusal);
-        const input = { paging: { _size: size, _sort: sort, _after: after, _before: before }, query: filter };
         const options = dropped === undefined ? this.#options : { ...this.#options, signal: dropped };
-        return onCall(this.#client.call(this.#operation, this.#ids, input, options));
+        return onCall(this.#client.call(this.#operation, this.#ids, { paging, query: filter }, options));
       },
       sleep: (ms) => pause(ms, this.#options.signal),
     };

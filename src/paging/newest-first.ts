@@ -4,7 +4,7 @@ import type { RequestOptions } from "../api/request-options.js";
 import { clock } from "../core/clock.js";
 import { ApiError, PagingError, UnexpectedResponseError } from "../core/errors.js";
 import { isRefusedQuestion } from "../wire/response.js";
-import { Listing } from "./listing.js";
+import { listRecords } from "./listing.js";
 import { textOf } from "./reader.js";
 
 /** What a reading by time needs of a record. */
@@ -90,26 +90,26 @@ class Reading<Item extends DatedRecord> {
 
   /** One page of the newest records, then a larger one. Returns whether it proved complete. */
   async *byTime(): AsyncGenerator<readonly Item[], boolean, undefined> {
-    for (const size of [this.#size, 10 * this.#size]) {
-      const page = await this.#ask({ _sort: sortByTime, _size: size });
-      const [first, last] = [page?.[0], page?.at(-1)];
-      if (page === undefined || first === undefined || last === undefined) return false;
+    for (const _size of [this.#size, 10 * this.#size]) {
+      const page = await this.#ask({ _sort: sortByTime, _size });
+      if (page === undefined || page.length === 0) return false;
       yield page;
-      if (!isNewestFirst(page)) {
-        this.#ignoresSort = isNewestFirst([...page].reverse());
+      const times = page.map(createdMsOf);
+      if (!isDescending(times)) {
+        this.#ignoresSort = isDescending(times.toReversed());
         return false;
       }
-      const oldestMs = createdMsOf(last);
-      if (oldestMs < this.#boundMs && oldestMs < createdMsOf(first)) {
+      const oldestMs = times.at(-1) ?? Number.NaN;
+      if (oldestMs < this.#boundMs && oldestMs !== times[0]) {
         // A service that sorts only what it cut out has newer records here.
-        const above = { _sort: sortByTime, _after: textOf(first.pagingToken), _size: size };
+        const above = { _sort: sortByTime, _after: textOf(page[0]?.pagingToken), _size };
         return yield* this.#provesNoneMissed(page, [above], oldestMs);
       }
-      if (page.length >= size) continue;
-      const token = textOf(last.pagingToken);
-      const below = { _sort: sortByTime, _before: token, _size: size };
+      if (page.length >= _size) continue;
+      const last = textOf(page.at(-1)?.pagingToken);
+      const below = { _sort: sortByTime, _before: last, _size };
       // What the page lacks is older than all of it, so it comes first.
-      return yield* this.#provesNoneMissed(page, [below, { _sort: "createdAt.asc", _after: token, _size: size }]);
+      return yield* this.#provesNoneMissed(page, [below, { _sort: "createdAt.asc", _after: last, _size }]);
     }
     return false;
   }
@@ -129,18 +129,18 @@ class Reading<Item extends DatedRecord> {
     sort: readonly [typeof sortByToken] | undefined,
   ): AsyncGenerator<readonly Item[], ReadingEnd, undefined> {
     const { maxRecords = Number.POSITIVE_INFINITY, tokensFollowTime, toTheEnd } = this.#options;
-    const listing = new Listing(this.#client, this.#operation, [], { sort, size: this.#size }, this.#request);
+    const query = { sort, size: this.#size };
     let count = 0;
     let top: readonly Item[] | undefined;
-    for await (const { items } of listing.pages()) {
+    for await (const { items } of listRecords(this.#client, this.#operation, [], query, this.#request).pages()) {
       yield items;
       top ??= items;
       count += items.length;
       if (count >= maxRecords) return { complete: false, reason: "max_records" };
       if (sort === undefined || !items.every((record) => createdMsOf(record) < this.#boundMs)) continue;
       const above = { _sort: sortByToken, _after: textOf(top[0]?.pagingToken), _size: this.#size };
-      const isProved = tokensFollowTime && (yield* this.#provesNoneMissed(top, [above], oldestMsOf(top)));
-      if (isProved) return { complete: true };
+      const oldestMs = Math.min(...top.map(createdMsOf));
+      if (tokensFollowTime && (yield* this.#provesNoneMissed(top, [above], oldestMs))) return { complete: true };
       if (!toTheEnd) return { complete: false, reason: "time_bound" };
     }
     return { complete: true };
@@ -149,27 +149,25 @@ class Reading<Item extends DatedRecord> {
   /**
    * Asks for what a page should have shown. Gives what it lacks, and returns whether that can only have come since.
    *
-   * @param oldestMs records that aren't newer than this may be missing; if it's left out, the page has to be the whole list.
+   * @param oldestMs records that aren't newer than this may be missing. If it's left out, the page has to be the whole list.
    */
   async *#provesNoneMissed(
     page: readonly Item[],
     checks: readonly PagingValues[],
-    oldestMs = Number.NEGATIVE_INFINITY,
+    oldestMs?: number,
   ): AsyncGenerator<readonly Item[], boolean, undefined> {
     const shown = new Set(page.map(keyOf));
-    const isWhole = oldestMs === Number.NEGATIVE_INFINITY;
-    // If the page is the whole list, only newer records can be missing.
-    const settledMs = isWhole ? Math.max(this.#settledMs, ...page.slice(0, 1).map(createdMsOf)) : this.#settledMs;
-    // All but the last record lie on one side of it or the other.
-    let isShownAgain = page.length === 1 || !isWhole;
+    // Of a whole list, all records but the last lie on one side of it or the other.
+    let isShownAgain = page.length === 1 || oldestMs !== undefined;
     for (const paging of checks) {
-      const records = (paging._after ?? paging._before) === undefined ? undefined : await this.#ask(paging);
+      // Without tokens there is nothing to ask with.
+      const hasBound = (paging._after ?? paging._before) !== undefined;
+      const records = hasBound ? await this.#ask(paging) : undefined;
       if (records === undefined) return false;
       const missed = records.filter((record) => !shown.has(keyOf(record)));
       if (missed.length > 0) yield missed;
-      const newer = missed.filter((record) => !(createdMsOf(record) <= oldestMs));
-      const isSettled = (record: Item) => !(createdMsOf(record) > settledMs);
-      if (newer.length >= page.length || newer.some(isSettled)) return false;
+      const newerMs = missed.map(createdMsOf).filter((ms) => oldestMs === undefined || !(ms <= oldestMs));
+      if (newerMs.length >= page.length || !newerMs.every((ms) => ms > this.#settledMs)) return false;
       isShownAgain ||= missed.length < records.length;
     }
     return isShownAgain;
@@ -186,18 +184,9 @@ class Reading<Item extends DatedRecord> {
   }
 }
 
-function isNewestFirst(page: readonly DatedRecord[]): boolean {
-  let before = Number.POSITIVE_INFINITY;
-  return page.every((record) => {
-    const createdMs = createdMsOf(record);
-    const isInOrder = createdMs <= before;
-    before = createdMs;
-    return isInOrder;
-  });
-}
-
-function oldestMsOf(page: readonly DatedRecord[]): number {
-  return Math.min(...page.map(createdMsOf));
+/** A time that can't be read is in no order. */
+function isDescending(times: readonly number[]): boolean {
+  return times.every((ms, index) => ms <= (times[index - 1] ?? Number.POSITIVE_INFINITY));
 }
 
 function isRefused(error: unknown): boolean {
@@ -214,7 +203,8 @@ export function keyOf({ id, pagingToken }: Pick<DatedRecord, "id" | "pagingToken
 }
 
 /** Day, time, fraction, and zone, as ISO 8601 and SQL print them. */
-const pattern = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d+))? ?(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?$/i;
+const pattern =
+  /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,3})\d*)? ?(?:Z|UTC|GMT|([+-]\d\d)(?::?(\d\d))?)?$/i;
 
 /**
  * Milliseconds since 1970 of a record's `createdAt`; `NaN` if it can't be read. A time without a zone is UTC. Digits beyond
@@ -222,13 +212,7 @@ const pattern = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d+))? ?(Z|UTC
  */
 export function parseCreatedAt(value: unknown): number {
   if (typeof value !== "string") return Number.NaN;
-  const [, day, minute, second = ":00", fraction = "", zone = "Z"] = pattern.exec(value.trim()) ?? [];
-  if (day === undefined) return Number.NaN;
-  return Date.parse(`${day}T${minute}${second}.${fraction.slice(0, 3).padEnd(3, "0")}${isoZone(zone)}`);
-}
-
-/** `+00`, `+0000`, and `UTC` as `Date.parse` takes them. */
-function isoZone(zone: string): string {
-  const [, hours, minutes = "00"] = /^([+-]\d\d):?(\d\d)?$/.exec(zone) ?? [];
-  return hours === undefined ? "Z" : `${hours}:${minutes}`;
+  const match = pattern.exec(value.trim()) ?? [];
+  const [, day, minute, second = ":00", fraction = "", hours = "+00", minutes = "00"] = match;
+  return Date.parse(`${day}T${minute}${second}.${fraction.padEnd(3, "0")}${hours}:${minutes}`);
 }

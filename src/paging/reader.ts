@@ -1,38 +1,27 @@
+import type { PagingValues } from "../api/api-client.js";
+import type { ListQuery } from "../api/list-query.js";
+import type { RequestOptions } from "../api/request-options.js";
 import { ApiError, type ErrorCode, PagingError } from "../core/errors.js";
 import { isRefusedQuestion } from "../wire/response.js";
 import { type Direction, Page } from "./page.js";
-
-/** What a page is requested with. */
-export interface PageRequest {
-  readonly size?: number | undefined;
-  readonly sort?: string | undefined;
-  readonly after?: string | undefined;
-  readonly before?: string | undefined;
-}
 
 /** What the reader needs from outside: a request for one page, and a wait. */
 export interface ListSource<Item> {
   /** The operation, for messages. */
   readonly name: string;
   /** @param dropped ends a request that was made ahead. */
-  ask(request: PageRequest, dropped?: AbortSignal): Promise<readonly Item[]>;
+  ask(paging: PagingValues, dropped?: AbortSignal): Promise<readonly Item[]>;
   sleep(ms: number): Promise<void>;
 }
 
-export interface ReaderQuery<Item> {
-  readonly size?: number | undefined;
+export interface ReaderQuery<Item>
+  extends Omit<ListQuery<Item, never>, "sort" | "filter" | "cursor">,
+    Pick<RequestOptions, "signal"> {
   readonly sort?: readonly string[] | undefined;
   /** Sent if the caller gave no `sort`, and left out again if the service refuses it. */
   readonly defaultSort?: string | undefined;
-  readonly after?: string | undefined;
-  readonly before?: string | undefined;
   readonly isFiltered?: boolean;
   readonly cursor?: ((record: Item) => unknown) | undefined;
-  readonly trustCursor?: boolean | undefined;
-  /** Requests one page ahead. */
-  readonly prefetch?: boolean | undefined;
-  /** The caller's, which ends a page that was requested ahead, too. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 const errors = {
@@ -68,10 +57,21 @@ const errors = {
 } as const satisfies Record<string, readonly [ErrorCode, string]>;
 
 /** On the first page, a proof that the page is the whole list overcomes these. */
-const provable: ReadonlySet<string> = new Set([errors.noToken[0], errors.sort[0], errors.oneToken[0]]);
+const provable: ReadonlySet<string> = new Set(
+  [errors.noToken, errors.sort, errors.oneToken, errors.cursorIgnored].map(([code]) => code),
+);
 
 const waitsMs = [250, 500, 1000, 2000];
 const wholeNumber = /^-?\d+$/;
+
+/** A page as the reader compares it with others. */
+interface Shown<Item> {
+  readonly items: readonly Item[];
+  readonly ids: readonly string[];
+  readonly tokens: Tokens;
+}
+
+type Tokens = readonly (string | undefined)[];
 
 /**
  * Reads every record of a list once, or fails with an error that says what to do (docs/lists.md).
@@ -82,17 +82,17 @@ const wholeNumber = /^-?\d+$/;
 export class ListReader<Item> {
   readonly #source: ListSource<Item>;
   readonly #query: ReaderQuery<Item>;
-  readonly #seen = new Set<string>();
+  /** The ids of all records that were handed out. */
+  readonly #seen: Set<string>;
   #sort: string | undefined;
   #direction: Direction;
-  /** A list without a sort whose service turned out to list newest first. */
-  #isTurned = false;
   #longest = 0;
   #pagesWithoutNews = 0;
 
-  constructor(source: ListSource<Item>, query: ReaderQuery<Item>) {
+  constructor(source: ListSource<Item>, query: ReaderQuery<Item>, seen = new Set<string>()) {
     this.#source = source;
     this.#query = query;
+    this.#seen = seen;
     this.#sort = query.sort?.join(",") ?? query.defaultSort;
     this.#direction = query.sort?.[0]?.endsWith(".desc") ? "down" : "up";
   }
@@ -105,14 +105,14 @@ export class ListReader<Item> {
       const isRefused = error instanceof ApiError && error.status === 400;
       if (!isRefused || this.#query.sort !== undefined || this.#sort === undefined) throw error;
       this.#sort = undefined;
+      return await this.#request({});
     }
-    return await this.#request({});
   }
 
   /** A page that isn't read on from. */
   single(items: readonly Item[]): Page<Item> {
-    const fresh = items.filter((item) => !this.#isOnBound(item));
-    return this.#toPage(fresh, items, this.#obstacleAfter(items));
+    const tokens = items.map((item) => this.#tokenOf(item));
+    return this.#toPage(items, tokens, this.#obstacleAfter(items, tokens));
   }
 
   /**
@@ -126,23 +126,23 @@ export class ListReader<Item> {
     const onAbort = () => drop?.abort(signal?.reason);
     if (prefetch) signal?.addEventListener("abort", onAbort);
     try {
-      const head = this.#distinct(await this.first());
-      let items = head;
-      for (let isFirst = true; items.length > 0; isFirst = false) {
-        const obstacle = this.#obstacleAfter(items);
-        const page = this.#toPage(this.#take(items), items, obstacle);
+      const head = this.#show(await this.first());
+      let page = head;
+      while (page.items.length > 0) {
+        const isFirst = page === head;
+        const obstacle = this.#obstacleAfter(page.items, page.tokens);
+        const fresh = this.#take(page.items, page.ids);
         const isAhead = drop !== undefined && obstacle === undefined;
-        const ahead = isAhead ? this.#request(this.#boundAt(this.#startAfter(items).token), drop.signal) : undefined;
+        const ahead = isAhead ? this.#continue(startAfter(page.tokens).token, drop.signal) : undefined;
         ahead?.catch(() => {});
-        if (page.items.length > 0) yield page;
-        if (obstacle !== undefined) {
-          if (!isFirst || !provable.has(obstacle.code)) throw obstacle;
-          return yield* this.#provenWhole(obstacle);
+        if (fresh.length > 0) yield this.#toPage(fresh, page.tokens, obstacle);
+        const next = obstacle ?? (await this.#following(page, isFirst, ahead));
+        if (next === "end") return yield* this.#above(head, isFirst);
+        if (next instanceof PagingError) {
+          if (!isFirst || !provable.has(next.code)) throw next;
+          return yield* this.#provenWhole(next);
         }
-        const following = await this.#following(items, isFirst, ahead);
-        if (following === "end") return yield* this.#above(head, isFirst);
-        if (following === "repeated") return yield* this.#provenWhole(this.#error("cursorIgnored"));
-        items = following;
+        page = next;
       }
     } finally {
       drop?.abort();
@@ -150,31 +150,37 @@ export class ListReader<Item> {
     }
   }
 
-  /** The page after this one; "end"; or "repeated" if the service gives the same page again. */
+  /** The page after this one, the end, or an error if the service gives the same page again. */
   async #following(
-    items: readonly Item[],
+    page: Shown<Item>,
     isFirst: boolean,
     ahead: Promise<readonly Item[]> | undefined,
-  ): Promise<readonly Item[] | "end" | "repeated"> {
-    const { token, isOverlap } = this.#startAfter(items);
-    let page = this.#distinct(await (ahead ?? this.#request(this.#boundAt(token))));
+  ): Promise<Shown<Item> | "end" | PagingError> {
+    const { sort, isFiltered } = this.#query;
+    const { token, isOverlap } = startAfter(page.tokens);
     for (let attempt = 0; ; attempt++) {
-      const verdict = this.#judge(page, items, isFirst, isOverlap);
-      if (verdict === "more" || (verdict === "gap" && this.#query.isFiltered && attempt > 0)) return page;
-      if (verdict === "end" || verdict === "repeated") return verdict;
-      if (verdict === "unproved" && attempt === 0 && isFirst && this.#query.sort === undefined) {
-        const other = await this.#turned(items, token, isOverlap);
-        if (other !== undefined) return other;
+      const next = this.#show(await ((attempt === 0 && ahead) || this.#continue(token)));
+      const verdict = this.#judge(next, page, isFirst, isOverlap);
+      if (verdict === "more" || (verdict === "gap" && isFiltered && attempt > 0)) return next;
+      if (verdict === "end") return verdict;
+      if (verdict === "repeated") return this.#error("cursorIgnored");
+      if (verdict === "unproved" && attempt === 0 && isFirst && sort === undefined) {
+        // The service may list newest first if it isn't told how to sort.
+        this.#direction = "down";
+        const other = this.#show(await this.#continue(token));
+        const turned = this.#judge(other, page, true, isOverlap);
+        if (turned === "more") return other;
+        if (turned === "end") return turned;
+        this.#direction = "up";
       }
-      if (verdict === "unproved" && this.#query.isFiltered) {
+      if (verdict === "unproved" && isFiltered) {
         // The last record may rightly have left a filtered list.
-        const rest = this.#distinct(await this.#request(this.#boundAt(this.#tokenOf(items.at(-1)) ?? token)));
-        return this.#hasNews(rest) ? rest : "end";
+        const rest = this.#show(await this.#continue(page.tokens.at(-1) ?? token));
+        return this.#hasNews(rest.ids) ? rest : "end";
       }
       const waitMs = waitsMs[attempt];
       if (waitMs === undefined) throw this.#error("endUnproved");
       await this.#source.sleep(waitMs);
-      page = this.#distinct(await this.#request(this.#boundAt(token)));
     }
   }
 
@@ -183,63 +189,38 @@ export class ListReader<Item> {
    * last one has moved, or, in a descending list, the page comes from a replica that doesn't know the records between.
    */
   #judge(
-    page: readonly Item[],
-    before: readonly Item[],
+    { ids }: Shown<Item>,
+    { ids: before }: Shown<Item>,
     isFirst: boolean,
     isOverlap: boolean,
   ): "more" | "gap" | "end" | "repeated" | "unproved" {
-    const ids = page.map((item) => this.#keyOf(item));
-    const [start, last] = [this.#keyOf(before[0]), this.#keyOf(before.at(-1))];
-    const isGap = this.#direction === "down" && isOverlap && !ids.includes(last);
-    if (this.#hasNews(page)) return isGap ? "gap" : "more";
-    if (!isOverlap && page.length <= 1) return "end";
-    if (!ids.includes(last)) return "unproved";
-    if (ids[0] === start && ids.length === before.length) {
+    const last = before.at(-1) ?? "";
+    const isShown = ids.includes(last);
+    const isSameStart = ids[0] === before[0];
+    if (this.#hasNews(ids)) return this.#direction === "down" && isOverlap && !isShown ? "gap" : "more";
+    if (!isOverlap && ids.length <= 1) return "end";
+    if (!isShown) return "unproved";
+    if (isSameStart && ids.length === before.length) {
       // Two records and inclusive bounds. After the first page, the cursor isn't ignored.
       return ids.length <= 2 ? "end" : isFirst ? "repeated" : "unproved";
     }
-    if (ids.at(-1) === last) return ids[0] === start ? "unproved" : "end";
+    if (ids.at(-1) === last) return isSameStart ? "unproved" : "end";
     // Records that moved fill the page behind the last one.
     return ++this.#pagesWithoutNews <= 3 ? "more" : "unproved";
   }
 
-  /** Asks once in the other direction, in case the service lists newest first if it isn't told how to sort. */
-  async #turned(
-    items: readonly Item[],
-    token: string,
-    isOverlap: boolean,
-  ): Promise<readonly Item[] | "end" | undefined> {
-    this.#isTurned = true;
-    this.#direction = "down";
-    const other = this.#distinct(await this.#request(this.#boundAt(token)));
-    const verdict = this.#judge(other, items, true, isOverlap);
-    if (verdict === "more") return other;
-    if (verdict === "end") return "end";
-    this.#isTurned = false;
-    this.#direction = "up";
-    return undefined;
-  }
-
   /**
-   * Records that came or moved above the beginning of a descending list while it was read. They are handed out last. A full page of
-   * them above a single page means that the service sorts only what it cut out: the list began at its wrong end.
+   * Records that came or moved above the beginning of a descending list while it was read: a list of its own, read upward. A full
+   * page of them above a single page means that the service sorts only what it cut out.
    */
-  async *#above(head: readonly Item[], isSinglePage: boolean): AsyncGenerator<Page<Item>, void, undefined> {
-    const after = this.#tokenOf(head[0]);
-    if (this.#direction === "up" || this.#isTurned || this.#query.trustCursor || after === undefined) return;
-    let page = this.#distinct(await this.#request({ after }));
-    for (let pagesWithoutNews = 0; pagesWithoutNews < 4; pagesWithoutNews++) {
-      const isFull = page.length >= Math.max(3, this.#longest);
-      const fresh = this.#take(page);
-      if (isSinglePage && isFull && fresh.length === page.length) throw this.#error("sortIgnored");
-      if (fresh.length > 0) {
-        pagesWithoutNews = 0;
-        yield new Page(fresh, this.#direction);
-      }
-      if (!isFull) return;
-      page = this.#distinct(await this.#request({ after, before: this.#startAfter(page).token }));
+  async *#above({ tokens: [after] }: Shown<Item>, isSinglePage: boolean): AsyncGenerator<Page<Item>, void, undefined> {
+    const { sort: [term = ""] = [], trustCursor, ...query } = this.#query;
+    if (!term.endsWith(".desc") || trustCursor || after === undefined) return;
+    const sort = [term.replace(/desc$/, "asc")];
+    for await (const page of new ListReader(this.#source, { ...query, sort, after }, this.#seen).pages()) {
+      if (isSinglePage && page.items.length >= Math.max(3, this.#longest)) throw this.#error("sortIgnored");
+      yield new Page(page.items, "down");
     }
-    throw this.#error("endUnproved");
   }
 
   /**
@@ -249,127 +230,95 @@ export class ListReader<Item> {
    * @throws the given error if that fails.
    */
   async *#provenWhole(error: PagingError): AsyncGenerator<Page<Item>, void, undefined> {
-    for (let attempt = 0; attempt < 2; attempt++) {
-      const size = Math.max(2 * this.#seen.size, 20) + 1;
-      const [up, down] = [await this.#askSorted("id.asc", size, error), await this.#askSorted("id.desc", size, error)];
-      const ids = up.map((item) => this.#keyOf(item));
-      const opposite = down.map((item) => this.#keyOf(item)).reverse();
-      const isWhole =
-        ids.length < size &&
-        ids.length >= this.#seen.size &&
-        ids.length === opposite.length &&
-        ids.every((id, index) => id === opposite[index]);
-      const fresh = isWhole ? up.filter((item) => this.#isNew(item)) : [];
-      if (isWhole && fresh.length === 0) return;
-      if (isWhole && this.#query.sort === undefined) {
-        return yield new Page(this.#take(fresh), this.#direction);
+    const ask = async (sort: string, size: number) => this.#show(await this.#request({ _sort: sort, _size: size }));
+    try {
+      for (let attempt = 0; attempt < 2; attempt++) {
+        const size = Math.max(2 * this.#seen.size, 20) + 1;
+        const [{ items, ids }, down] = [await ask("id.asc", size), await ask("id.desc", size)];
+        const isOpposite = JSON.stringify(ids) === JSON.stringify(down.ids.toReversed());
+        if (!isOpposite || ids.length >= size || ids.length < this.#seen.size) continue;
+        if (!this.#hasNews(ids)) return;
+        if (this.#query.sort === undefined) return yield new Page(this.#take(items, ids), this.#direction);
       }
+    } catch (cause) {
+      throw cause instanceof ApiError && isRefusedQuestion(cause.status) ? error : cause;
     }
     throw error;
   }
 
-  async #askSorted(sort: string, size: number, error: PagingError): Promise<readonly Item[]> {
-    try {
-      return this.#distinct(await this.#request({ sort, size }));
-    } catch (cause) {
-      throw cause instanceof ApiError && isRefusedQuestion(cause.status) ? error : cause;
-    }
+  #continue(token: string, dropped?: AbortSignal): Promise<readonly Item[]> {
+    return this.#request(this.#direction === "up" ? { _after: token } : { _before: token }, dropped);
   }
 
-  /** Requests a page; the caller's own bounds, size, and order count unless `request` has others. */
-  #request(request: PageRequest, dropped?: AbortSignal): Promise<readonly Item[]> {
+  /**
+   * Requests a page. The caller's own bounds, size, and order count unless `request` has others. Its bounds are exclusive, even if
+   * the service's are not.
+   */
+  async #request(request: PagingValues, dropped?: AbortSignal): Promise<readonly Item[]> {
     const { size, after, before } = this.#query;
-    return this.#source.ask({ size, sort: this.#sort, after, before, ...request }, dropped);
+    const paging = { _size: size, _sort: this.#sort, _after: after, _before: before };
+    const items = await this.#source.ask({ ...paging, ...request }, dropped);
+    if (after === undefined && before === undefined) return items;
+    return items.filter((item) => {
+      const token = this.#tokenOf(item);
+      return token === undefined || (token !== after && token !== before);
+    });
   }
 
-  #distinct(items: readonly Item[]): readonly Item[] {
-    const ids = new Set(items.map((item) => this.#keyOf(item)));
-    if (ids.size < items.length) throw this.#error("repeated");
-    return items;
-  }
-
-  #boundAt(token: string): PageRequest {
-    return this.#direction === "up" ? { after: token } : { before: token };
-  }
-
-  /** The next page starts at the last record but one, so that it shows the last one again. */
-  #startAfter(items: readonly Item[]): { readonly token: string; readonly isOverlap: boolean } {
-    const last = this.#tokenOf(items.at(-1));
-    for (let index = items.length - 2; index >= 0; index--) {
-      const token = this.#tokenOf(items[index]);
-      if (token !== undefined && token !== last) return { token, isOverlap: true };
-    }
-    return { token: last ?? "", isOverlap: false };
+  #show(items: readonly Item[]): Shown<Item> {
+    const tokens = items.map((item) => this.#tokenOf(item));
+    const ids = items.map((item, index) => {
+      const id = this.#exact(fieldOf(item, "id")) ?? tokens[index];
+      if (id === undefined) throw this.#error("unnamed");
+      return id;
+    });
+    if (new Set(ids).size < ids.length) throw this.#error("repeated");
+    return { items, ids, tokens };
   }
 
   /** Why the list can't continue after a page. */
-  #obstacleAfter(items: readonly Item[]): PagingError | undefined {
-    if (items.length === 0) return undefined;
-    const tokens = items.map((item) => this.#tokenOf(item));
+  #obstacleAfter(items: readonly Item[], tokens: Tokens): PagingError | undefined {
     const { cursor, sort: [term] = [], trustCursor } = this.#query;
     if (tokens.includes(undefined)) {
       const hasNone = cursor === undefined && tokens.every((token) => token === undefined);
       return this.#error(hasNone ? "noToken" : "someTokens");
     }
-    if (trustCursor) return undefined;
-    if (term !== undefined && !this.#isTokenOrder(term, items, tokens)) return this.#error("sort");
+    if (trustCursor || tokens.length === 0) return undefined;
+    if (term !== undefined) {
+      // A list can have several pages in the order of its tokens.
+      const field = term.replace(/\.(?:asc|desc)$/, "");
+      const isTokenOrder = items.every((item, index) => textOf(fieldOf(item, field)) === tokens[index]);
+      if (!isTokenOrder) return this.#error("sort");
+    }
     if (tokens.length > 1 && new Set(tokens).size === 1) return this.#error("oneToken");
     return term !== undefined && isAgainst(tokens, this.#direction) ? this.#error("order") : undefined;
   }
 
-  /** Whether a list can have several pages in this order: that of its tokens. */
-  #isTokenOrder(term: string, items: readonly Item[], tokens: readonly (string | undefined)[]): boolean {
-    const field = term.replace(/\.(?:asc|desc)$/, "");
-    if (this.#query.cursor === undefined) return field === "pagingToken";
-    return items.every((item, index) => textOf(fieldOf(item, field)) === tokens[index]);
-  }
-
-  #tokenOf(item: Item | undefined): string | undefined {
-    if (item === undefined) return undefined;
+  #tokenOf(item: Item): string | undefined {
     const { cursor } = this.#query;
-    const token = cursor === undefined ? fieldOf(item, "pagingToken") : cursor(item);
-    return this.#exact(token);
-  }
-
-  /** What tells a record from all others. */
-  #keyOf(item: Item | undefined): string {
-    const key = item === undefined ? undefined : (this.#exact(fieldOf(item, "id")) ?? this.#tokenOf(item));
-    if (key === undefined) throw this.#error("unnamed");
-    return key;
+    return this.#exact(cursor === undefined ? fieldOf(item, "pagingToken") : cursor(item));
   }
 
   #exact(value: unknown): string | undefined {
-    if (typeof value !== "number" || Number.isSafeInteger(value)) return textOf(value);
-    throw this.#error("inexact");
+    if (typeof value === "number" && !Number.isSafeInteger(value)) throw this.#error("inexact");
+    return textOf(value);
   }
 
-  #isNew(item: Item): boolean {
-    return !this.#seen.has(this.#keyOf(item)) && !this.#isOnBound(item);
-  }
-
-  /** The caller's own bounds are exclusive, even if the service's are not. */
-  #isOnBound(item: Item): boolean {
-    const { after, before } = this.#query;
-    if (after === undefined && before === undefined) return false;
-    const token = this.#tokenOf(item);
-    return token !== undefined && (token === after || token === before);
-  }
-
-  #hasNews(items: readonly Item[]): boolean {
-    return items.some((item) => this.#isNew(item));
+  #hasNews(ids: readonly string[]): boolean {
+    return ids.some((id) => !this.#seen.has(id));
   }
 
   /** The records that were not handed out before; from now on they were. */
-  #take(items: readonly Item[]): readonly Item[] {
-    const fresh = items.filter((item) => this.#isNew(item));
-    for (const item of fresh) this.#seen.add(this.#keyOf(item));
+  #take(items: readonly Item[], ids: readonly string[]): readonly Item[] {
+    const fresh = items.filter((_, index) => !this.#seen.has(ids[index] ?? ""));
+    for (const id of ids) this.#seen.add(id);
     this.#longest = Math.max(this.#longest, items.length);
     if (fresh.length > 0) this.#pagesWithoutNews = 0;
     return fresh;
   }
 
-  #toPage(fresh: readonly Item[], items: readonly Item[], obstacle: PagingError | undefined): Page<Item> {
-    const next = obstacle?.code === "paging_no_token" ? undefined : (obstacle ?? this.#tokenOf(items.at(-1)));
+  #toPage(fresh: readonly Item[], tokens: Tokens, obstacle: PagingError | undefined): Page<Item> {
+    const next = obstacle?.code === "paging_no_token" ? undefined : (obstacle ?? tokens.at(-1));
     return new Page(fresh, this.#direction, next);
   }
 
@@ -378,6 +327,13 @@ export class ListReader<Item> {
     const { name: operation } = this.#source;
     return new PagingError(`${operation}: ${message}`, { operation, code });
   }
+}
+
+/** The next page starts at the last record but one, so that it shows the last one again. */
+function startAfter(tokens: Tokens): { readonly token: string; readonly isOverlap: boolean } {
+  const last = tokens.at(-1) ?? "";
+  const token = tokens.findLast((each) => each !== undefined && each !== last);
+  return { token: token ?? last, isOverlap: token !== undefined };
 }
 
 /** Whether tokens that are whole numbers move against the direction, as numbers and as texts. */

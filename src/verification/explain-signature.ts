@@ -2,7 +2,7 @@ import { constants, createHash, createPublicKey, type KeyObject, publicDecrypt, 
 import { counted } from "../core/describe.js";
 import { parsePublicKey } from "../signing/keys.js";
 import { decodeSignature, signedText } from "../signing/signer.js";
-import { bodyVariants, joinVariants, pathVariants, type Variant, wholeVariants } from "./signed-text-variants.js";
+import { candidatesOf } from "./signed-text-variants.js";
 
 /** A request whose signature is to be explained. */
 export interface SignatureQuestion {
@@ -18,13 +18,13 @@ export interface SignatureQuestion {
   readonly otherKeys?: ReadonlyMap<string, string> | undefined;
   /** The service's base path in the path. Without it, every beginning of the path is tried. */
   readonly basePath?: string | undefined;
-  /** Scheme, host and port of the service: some sign the whole address. */
+  /** Scheme, host, and port of the service. Some sign the whole address. */
   readonly origin?: string | undefined;
 }
 
 export interface SignatureExplanation {
   readonly isValid: boolean;
-  /** What is wrong; empty if it is valid. */
+  /** What is wrong. Empty if it is valid. */
   readonly findings: readonly SignatureFinding[];
   /** The SHA-256 of the bytes that had to be signed, in hex. */
   readonly wantedDigest: string;
@@ -34,7 +34,7 @@ export interface SignatureExplanation {
   readonly fingerprint: string;
 }
 
-/** Which part of a signature is wrong; `text`: how path and body were put together and handed to the signing function. */
+/** Which part of a signature is wrong. `text` is how path and body were put together and handed to the signing function. */
 export type SignatureAspect = "base64" | "key" | "algorithm" | "path" | "body" | "text";
 
 /** One thing that is wrong, and what to do about it. */
@@ -67,8 +67,8 @@ export function sha256Hex(bytes: Uint8Array): string {
 }
 
 /**
- * Tells what is wrong with a signature: opens it with the public key, and tries the texts that people sign by mistake. A signature holds
- * the hash of what was signed, so that thousands of texts are tried within milliseconds.
+ * Tells what is wrong with a signature. Opens it with the public key, and tries the texts that people sign by mistake. A signature
+ * holds the hash of what was signed, so the hash of each text is enough.
  *
  * @throws {InvalidArgumentError} if the path doesn't start with `/`, or a key isn't a public RSA key of at least 2048 bits.
  */
@@ -135,24 +135,18 @@ function readSignatureText(text: string): SignatureBytes | { readonly problem: S
 
 /** Texts that stand for the signature, the right one among them, each with what is wrong with it. */
 function readings(text: string): [mistake: string | undefined, repaired: string][] {
-  const bare = text.replace(/["']/g, "").trim();
-  const joined = bare.replace(/\s/g, "");
+  const joined = text.replace(/\s/g, "");
   return [
     // Hexadecimal digits are Base64 too, of other bytes.
     ["is in hexadecimal", Buffer.from(joined, "hex").toString("base64")],
-    ["was encoded in Base64 twice", new TextDecoder().decode(decodeSignature(text))],
     [undefined, text],
     ["has a line break or another white space at its beginning or end", text.trim()],
-    ["stands in quotation marks", bare],
-    ["has spaces in place of its plus signs, as in a form", bare.replaceAll(" ", "+")],
     ["is wrapped into lines", joined],
     ["lacks its padding (=), or has too much of it", padded(joined)],
     [
       "is in the alphabet for URLs (- and _ in place of + and /)",
       padded(joined.replaceAll("-", "+").replaceAll("_", "/")),
     ],
-    ["is followed by a comma and more, as if a header was sent twice", joined.replace(/,.*/, "")],
-    ["has its name or its algorithm in front", padded(joined.replace(/^[\w-]+[:=](?=.)/, ""))],
   ];
 }
 
@@ -161,25 +155,23 @@ function padded(text: string): string {
   return bare.padEnd(4 * Math.ceil(bare.length / 4), "=");
 }
 
-/** What an RSA signature holds: how it was made, and a way to ask of what. */
+/** How an RSA signature was made. */
 interface OpenedSignature {
-  readonly padding: "PKCS#1 v1.5" | "PSS" | "PKCS#1 v1.5 without the name of its hash";
+  readonly padding: "PKCS#1 v1.5" | "PSS";
   /** As OpenSSL names it: `sha256`. */
   readonly hash: string;
-  /** The hash that it holds, in hex; absent for PSS, which mixes it with a salt. */
+  /** The hash that it holds, in hex. PSS mixes it with a salt, so it's absent. */
   readonly digest?: string;
   /** Whether it was made of the text. */
   fits(text: Uint8Array): boolean;
 }
 
-/** The hashes that libraries offer: their digits in hex, and their names inside of a PKCS#1 v1.5 signature (RFC 8017, 9.2). */
-const hashes: readonly (readonly [hash: string, digits: number, name: string])[] = [
-  ["sha256", 64, "3031300d060960864801650304020105000420"],
-  ["sha1", 40, "3021300906052b0e03021a05000414"],
-  ["sha512", 128, "3051300d060960864801650304020305000440"],
-  ["sha384", 96, "3041300d060960864801650304020205000430"],
-  ["sha224", 56, "302d300d06096086480165030402040500041c"],
-  ["md5", 32, "3020300c06082a864886f70d020505000410"],
+/** The hashes that libraries offer, and their names inside of a PKCS#1 v1.5 signature (RFC 8017, 9.2). */
+const hashes: readonly (readonly [hash: string, name: string])[] = [
+  ["sha256", "3031300d060960864801650304020105000420"],
+  ["sha1", "3021300906052b0e03021a05000414"],
+  ["sha512", "3051300d060960864801650304020305000440"],
+  ["sha384", "3041300d060960864801650304020205000430"],
 ];
 
 /** Opens a signature with the public key that may have made it. */
@@ -190,12 +182,13 @@ function openSignature(publicKey: string, signature: Uint8Array): readonly Opene
   // RFC 8017, 9.2: 00 01 FF … FF 00, and then the hash with its name in front.
   const [, content] = /^0001(?:ff)+00(.*)$/.exec(block) ?? [];
   if (content !== undefined) {
-    const named = hashes.find(
-      ([, digits, name]) => content.startsWith(name) && content.length === name.length + digits,
-    );
-    const bare = hashes.find(([, digits]) => content.length === digits);
-    if (named !== undefined) return [pkcs1("PKCS#1 v1.5", named[0], content.slice(-named[1]))];
-    return bare === undefined ? [] : [pkcs1("PKCS#1 v1.5 without the name of its hash", bare[0], content)];
+    return hashes
+      .filter(([, name]) => content.startsWith(name))
+      .map(([hash, name]) => {
+        const digest = content.slice(name.length);
+        const fits = (text: Uint8Array) => createHash(hash).update(text).digest("hex") === digest;
+        return { padding: "PKCS#1 v1.5", hash, digest, fits };
+      });
   }
   const pss = { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_AUTO };
   if (!block.endsWith("bc")) return [];
@@ -209,10 +202,6 @@ function undo(key: KeyObject, signature: Uint8Array): string {
     // It isn't as long as the key, or not below its modulus.
     return "";
   }
-}
-
-function pkcs1(padding: OpenedSignature["padding"], hash: string, digest: string): OpenedSignature {
-  return { padding, hash, digest, fits: (text) => createHash(hash).update(text).digest("hex") === digest };
 }
 
 interface Search extends OpenedSignature {
@@ -239,29 +228,9 @@ function findBest(signature: Uint8Array, question: SignatureQuestion): Search | 
   return known;
 }
 
-/** With few mistakes before many: the simplest explanation counts. A check of PSS takes as long as a hundred others. */
+/** The simplest explanation counts. A check of PSS takes as long as a hundred others. */
 function findText({ padding, fits }: OpenedSignature, question: SignatureQuestion): SignatureFinding[] | undefined {
-  const paths = pathVariants(question);
-  const bodies = bodyVariants(question.body);
   const maxMistakes = padding === "PSS" ? 1 : 3;
-  for (let count = 0; count <= maxMistakes; count += 1) {
-    for (const join of joinVariants) {
-      for (const whole of wholeVariants) {
-        for (const path of paths) {
-          for (const body of bodies) {
-            const parts = [path, body, join, whole];
-            if (parts.filter(({ mistake }) => mistake !== undefined).length !== count) continue;
-            if (!fits(whole.value(join.value(path.value, body.value)))) continue;
-            const aspects = ["path", "body", "text", "text"] as const;
-            return parts.flatMap((part, index) => mistakeIn(aspects[index] ?? "text", part));
-          }
-        }
-      }
-    }
-  }
-  return undefined;
-}
-
-function mistakeIn(aspect: SignatureAspect, { mistake }: Variant<unknown>): SignatureFinding[] {
-  return mistake === undefined ? [] : [finding(aspect, `signed with ${mistake}`)];
+  const found = candidatesOf(question).find(({ mistakes, text }) => mistakes.length <= maxMistakes && fits(text()));
+  return found?.mistakes.map(([aspect, mistake]) => finding(aspect, `signed with ${mistake}`));
 }

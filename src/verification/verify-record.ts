@@ -34,14 +34,11 @@ export interface SignedDeposit
 
 export interface VerifyRecordOptions {
   /**
-   * The key that you trust, known from elsewhere than the record: from onboarding, or from your own books. The key stored
-   * in the record must then be the same. **Without it the check proves nothing about who signed.**
+   * The key that you trust, from onboarding or from your own books. The key in the record must be the same. **Without it the check
+   * proves nothing about who signed.**
    */
   readonly publicKey?: string | Uint8Array | KeyObjectLike | undefined;
-  /**
-   * Whether the record's own fields must agree with the signed body. Default: true. False asks only whether the stored
-   * request is what was signed, whatever the record says beside it.
-   */
+  /** Whether the record's own fields must agree with the signed body. `false` verifies the stored request alone. Default: true. */
   readonly compareFields?: boolean | undefined;
 }
 
@@ -52,37 +49,25 @@ const recordOptions: CheckTable<VerifyRecordOptions> = {
 };
 
 /**
- * Tells, without any call, whether a stored payment is what was signed: the stored signature fits the stored path, body and
- * key, the path is that of payments, and every amount, party, account and id that the body names is the record's (amounts by value, all other texts exactly).
- * Await it: in a condition a promise is always true.
+ * Tells, without any call, whether a stored payment is what was signed. Await it: in a condition a promise is always true.
  *
- * **Without `publicKey` this shows only that the record is consistent in itself.** Anyone who can write records can also put their own
- * key and signature into one. Pass the sending gateway's public key as you know it to learn that this gateway signed.
+ * The stored signature must fit the stored path, body, and key. Each amount, party, account, and id of the body must be the
+ * record's. **Without `publicKey` this shows only that the record agrees with itself**: whoever can write records can put in a key.
  *
- * What the service adds (id, times, statuses, transaction ids of receiver and blockchain) is no part of the signed request,
- * nor are the intent's `id` and `extras` compared. Of an absolute `creationRequestUrl` the part after the host counts.
- *
- * @throws {InvalidArgumentError} when one of the four `creationRequest*` fields is missing or not a string, or `publicKey` is
- * not a public RSA key. A stored key or signature that cannot be read is `false`.
+ * @throws {InvalidArgumentError} if one of the four `creationRequest*` fields isn't a string, or `publicKey` isn't a public RSA key.
  */
 export async function verifyPaymentRecord(payment: SignedPayment, options: VerifyRecordOptions = {}): Promise<boolean> {
   return verifyRecord(payment, paymentRules, options);
 }
 
 /**
- * Tells, without any call, whether a stored deposit is what was signed: the stored signature fits the stored URI, body and
- * key, the URI is that of deposits, and the fields that the body names are the record's (the amount by value, all other texts exactly).
- * Await it: in a condition a promise is always true.
+ * Tells, without any call, whether a stored deposit is what was signed, as `verifyPaymentRecord` does for payments.
  *
- * **Without `publicKey` this shows only that the record is consistent in itself.** Anyone who can write records can also put their own
- * key and signature into one. Pass the gateway's public key as you know it to learn that this gateway signed.
+ * A deposit that was updated later doesn't agree with the request that created it: pass `compareFields: false`. The service may fill
+ * in a `blockchainTransactionId` that the body left empty.
  *
- * A deposit that was updated after its creation no longer agrees with the request that created it: `compareFields: false`
- * asks for the request alone. A `blockchainTransactionId` that the body leaves empty may be filled in by the service.
- * Of an absolute `requestUri` the part after the host counts.
- *
- * @throws {InvalidArgumentError} when `requestUri`, `requestBody`, `paymentGatewayPublicKeyBase64` or `requestSignatureBase64`
- * is missing or not a string, or `publicKey` is not a public RSA key. A stored key or signature that cannot be read is `false`.
+ * @throws {InvalidArgumentError} if `requestUri`, `requestBody`, `paymentGatewayPublicKeyBase64`, or `requestSignatureBase64` isn't a
+ * string, or `publicKey` isn't a public RSA key.
  */
 export async function verifyDepositRecord(deposit: SignedDeposit, options: VerifyRecordOptions = {}): Promise<boolean> {
   return verifyRecord(deposit, depositRules, options);
@@ -148,15 +133,15 @@ function storedText(record: object, field: string): string {
 }
 
 /**
- * Whether a request of this path makes such a record, below whatever base path. What was signed for another one, such as a trial, made
- * none. And nothing stands between path and body, so that a signature alone does not show where the path ended.
+ * Whether a request of this path makes such a record, below any base path. A signature alone doesn't show where the path ended, since
+ * nothing stands between path and body.
  */
 function creates({ creation }: RecordRules, path: string): boolean {
   const [pathname = ""] = path.split("?");
   return pathname.replace(/\/$/, "").endsWith(creation().path.texts.at(-1) ?? "");
 }
 
-/** What stands after the host, untouched: a URL parser would rewrite what was signed. */
+/** The part after the host, untouched. A URL parser would rewrite what was signed. */
 export function signedPathOf(stored: string): string | undefined {
   const path = stored.replace(/^https?:\/\/[^/?#]*/i, "");
   return path.startsWith("/") ? path : undefined;
@@ -174,7 +159,7 @@ function agrees(record: object, body: string, { creation, notCompared, filledIn 
   });
 }
 
-/** A field left out, null and an empty text are one: what matters is that a value in the record was signed. */
+/** A missing field, null, and an empty text are the same. Only a value in the record must have been signed. */
 function fieldOf(holder: object, field: string): unknown {
   return Reflect.get(holder, field) ?? "";
 }

@@ -4,45 +4,7 @@ import { encodeId, encodeQuery, fillPath, parsePathTemplate } from "../../src/ap
 import { InvalidArgumentError } from "../../src/core/errors.js";
 
 const origin = "https://service.test";
-const nasty = [
-  "/",
-  "\\",
-  "?",
-  "#",
-  "%",
-  "%2e",
-  "%2F",
-  ".",
-  "..",
-  "...",
-  "'",
-  '"',
-  "<",
-  ">",
-  " ",
-  "\t",
-  "\n",
-  "\0",
-  "+",
-  "&",
-  "=",
-  ";",
-  "@",
-  ":",
-  "ä",
-  "€",
-  "😀",
-  "\u2028",
-  "{",
-  "}",
-  "|",
-  "^",
-  "`",
-  "*",
-  "~",
-  "(",
-  "!",
-];
+const nasty = [...Array.from("/\\?#%.'\"<> \t\n\0+&=;@:ä€😀\u2028{}|^`*~(!"), "%2e", "%2F", "..", "..."];
 const anyText = fc.oneof(
   fc.string({ unit: "grapheme" }),
   fc.string({ unit: "binary" }),
@@ -69,79 +31,42 @@ describe("fillPath", () => {
     );
   });
 
-  it("makes different paths of different ids", () => {
-    fc.assert(
-      fc.property(anyId, anyId, anyId, anyId, (a, b, c, d) => {
-        fc.pre(a !== c || b !== d);
-        expect(fillPath(template, "x", [a, b])).not.toBe(fillPath(template, "x", [c, d]));
-      }),
-    );
-  });
-
   it("refuses an id that is missing", () => {
     expect(() => fillPath(template, "liquidityProviders.deposits.get", ["lp"])).toThrow(
       "liquidityProviders.deposits.get: depositId must be a string; got undefined",
     );
   });
 
-  it("leaves a template without parameters as it is", () => {
+  it("keeps what follows the last parameter, and a template without any", () => {
+    expect(fillPath(parsePathTemplate("/a/{one}/b"), "a.get", ["1"])).toBe("/a/1/b");
     expect(fillPath(parsePathTemplate("/payments"), "payments.list", [])).toBe("/payments");
   });
 });
 
-describe("parsePathTemplate", () => {
-  it("takes texts and parameters apart", () => {
-    expect(parsePathTemplate("/a/{one}/b/{two}")).toEqual({
-      text: "/a/{one}/b/{two}",
-      texts: ["/a/", "/b/", ""],
-      parameters: ["one", "two"],
-    });
-  });
-
-  it("keeps what follows the last parameter", () => {
-    expect(parsePathTemplate("/a/{one}/b")).toMatchObject({ texts: ["/a/", "/b"], parameters: ["one"] });
-  });
-});
-
 describe("encodeId", () => {
-  it.each([
-    ["", "an empty string"],
-    [".", '"."'],
-    ["..", '".."'],
-    ["undefined", '"undefined"'],
-    ["null", '"null"'],
-    ["[object Object]", '"[object Object]"'],
-  ])("refuses %j", (value, found) => {
+  const control = "contains a control character, such as a line break";
+  it.each<[value: unknown, problem: string]>([
+    ["", "must be the id of a record; got an empty string"],
+    ...[".", "..", "undefined", "null", "[object Object]"].map((text): [string, string] => [
+      text,
+      `must be the id of a record; got "${text}"`,
+    ]),
+    [1.5, "must be a string; got a number that isn't an exact id"],
+    [2 ** 53, "must be a string; got a number that isn't an exact id"],
+    [null, "must be a string; got null"],
+    [undefined, "must be a string; got undefined. Is an environment variable unset?"],
+    [{}, "must be a string; got an object"],
+    ...["1\n", "\r\n1", "a\tb", "a\0", "\x7f", "\x85"].map((text): [string, string] => [text, control]),
+    ["\ud800", "contains a lone surrogate, which has no encoding"],
+    ["a\udc00b", "contains a lone surrogate, which has no encoding"],
+  ])("refuses %j", (value, problem) => {
     expect(() => encodeId("payments.get", "paymentId", value)).toThrow(
-      new InvalidArgumentError(`payments.get: paymentId must be the id of a record; got ${found}`),
+      new InvalidArgumentError(`payments.get: paymentId ${problem}`),
     );
-  });
-
-  it.each([
-    [1.5, "a number that isn't an exact id"],
-    [2 ** 53, "a number that isn't an exact id"],
-    [null, "null"],
-    [undefined, "undefined. Is an environment variable unset?"],
-    [{}, "an object"],
-    [["a"], "an array"],
-    [true, "a boolean"],
-    [10n, "a bigint"],
-  ])("refuses %o, which is not a string", (value, found) => {
-    expect(() => encodeId("x.get", "id", value)).toThrow(`x.get: id must be a string; got ${found}`);
   });
 
   it.each([0, 17, 9_007_199_254_740_991])("takes the number %d, which a service may give as an id", (id) => {
     expect(encodeId("x.get", "id", id)).toBe(String(id));
-  });
-
-  it.each(["1\n", "\r\n1", "a\tb", "a\0", "\x7f", "\x85"])("refuses a control character: %j", (value) => {
-    expect(() => encodeId("x.get", "id", value)).toThrow(
-      "x.get: id contains a control character, such as a line break",
-    );
-  });
-
-  it.each(["\ud800", "a\udc00b", "\udc00\ud800"])("refuses a lone surrogate", (value) => {
-    expect(() => encodeId("x.get", "id", value)).toThrow(InvalidArgumentError);
   });
 });
 
@@ -159,16 +84,6 @@ describe("encodeQuery", () => {
     );
   });
 
-  it("makes different queries of different values", () => {
-    const query = fc.dictionary(fc.constantFrom("a", "b", "ab"), anyText, { maxKeys: 3 });
-    fc.assert(
-      fc.property(query, query, (one, other) => {
-        fc.pre(JSON.stringify(Object.entries(one)) !== JSON.stringify(Object.entries(other)));
-        expect(encodeQuery("x", one)).not.toBe(encodeQuery("x", other));
-      }),
-    );
-  });
-
   it("leaves out what is undefined and sends what is empty or zero", () => {
     expect(encodeQuery("x", { a: undefined, b: "", c: 0, _sort: "createdAt.desc,id.asc" })).toBe(
       "?b=&c=0&_sort=createdAt.desc%2Cid.asc",
@@ -181,15 +96,4 @@ describe("encodeQuery", () => {
       "payments.list: memo contains a lone surrogate, which has no encoding",
     );
   });
-});
-
-it("leaves out of a query what others have added to every object", () => {
-  let text: string;
-  Object.defineProperty(Object.prototype, "polluted", { value: "y", enumerable: true, configurable: true });
-  try {
-    text = encodeQuery("payments.list", { a: "1" });
-  } finally {
-    Reflect.deleteProperty(Object.prototype, "polluted");
-  }
-  expect(text).toBe("?a=1");
 });

@@ -1,5 +1,6 @@
+import type { PagingValues } from "../../src/api/api-client.js";
 import { type ApiError, BadRequestError } from "../../src/core/errors.js";
-import type { ListSource, PageRequest } from "../../src/paging/reader.js";
+import type { ListSource } from "../../src/paging/reader.js";
 
 export interface ModelRecord {
   readonly id: string | number;
@@ -47,10 +48,10 @@ export const defaultSize = 20;
 export class ModelService implements ListSource<ModelRecord> {
   readonly name = "rows.list";
   readonly records: ModelRecord[] = [];
-  readonly requested: PageRequest[] = [];
+  readonly requested: PagingValues[] = [];
   readonly slept: number[] = [];
   /** Responds instead of the list, for the request of this number. */
-  intercept: (request: PageRequest, number: number) => readonly ModelRecord[] | undefined = () => undefined;
+  intercept: (request: PagingValues, number: number) => readonly ModelRecord[] | undefined = () => undefined;
   readonly #options: ModelOptions;
   #places = 0;
 
@@ -80,7 +81,7 @@ export class ModelService implements ListSource<ModelRecord> {
     Object.assign(record, { pagingToken: kindsOfTokens[this.#options.tokens](record.place) });
   }
 
-  ask(request: PageRequest, _dropped?: AbortSignal): Promise<readonly ModelRecord[]> {
+  ask(request: PagingValues, _dropped?: AbortSignal): Promise<readonly ModelRecord[]> {
     this.requested.push(request);
     if (this.requested.length > 500) throw new Error("the reader doesn't end");
     const page = this.intercept(request, this.requested.length) ?? this.select(request);
@@ -92,7 +93,7 @@ export class ModelService implements ListSource<ModelRecord> {
     return Promise.resolve();
   }
 
-  select({ size, sort, after, before }: PageRequest): readonly ModelRecord[] {
+  select({ _size: size, _sort: sort, _after: after, _before: before }: PagingValues): readonly ModelRecord[] {
     const { cap = Number.POSITIVE_INFINITY, newestFirst = false, defect } = this.#options;
     if (defect === "refuses _sort" && sort !== undefined) throw refusal();
     let list = [...this.records];

@@ -16,7 +16,6 @@ import { base64, expectToTellNothingOf, pkcs8, rsaKeyPair, spki, thrownBy } from
 const passphrase = "correct horse battery staple";
 const pair = keyPairOf("gateway");
 const weak = rsaKeyPair(1024);
-const large = rsaKeyPair(3072);
 const ec = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const ed25519 = generateKeyPairSync("ed25519");
 const pss = generateKeyPairSync("rsa-pss", { modulusLength: 2048 });
@@ -75,78 +74,51 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       expect(base64(parseSigningKey(key).spki())).toBe(base64(pair.publicKey.export({ type: "spki", format: "der" })));
     });
 
-    it("reads keys of more than 2048 bits", async () => {
-      const signature = await parseSigningKey(pkcs8(large.privateKey)).sign(text);
-      expect(verify("sha256", text, large.publicKey, signature)).toBe(true);
-    });
-
-    // In PKCS#1, nothing but white space divides the headers from the key.
-    const readable = mangled.filter(([name]) => name !== "without line breaks");
-    const encryptedForms = [
-      ...[encrypted.pkcs8, ...mangled.map(([, change]) => change(encrypted.pkcs8))],
-      ...[encrypted.pkcs1, ...readable.map(([, change]) => change(encrypted.pkcs1))],
-    ];
+    const encryptedForms = [encrypted.pkcs1, ...mangled.map(([, change]) => change(encrypted.pkcs8))];
     it.runIf(platform === "node").each(encryptedForms)("decrypts a key with its passphrase (case %#)", async (key) => {
       const signature = await parseSigningKey({ key, passphrase }).sign(text);
       expect(verify("sha256", text, pair.publicKey, signature)).toBe(true);
-    });
-
-    it.runIf(platform === "node")("names the type of a key that had to be decrypted", () => {
-      const key = ec.privateKey.export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase });
-      expect(() => parseSigningKey({ key: String(key), passphrase })).toThrow("signingKey is an EC key. ");
     });
 
     const pem = pkcs8(pair.privateKey);
     const aPath = 'a file path. Pass what the file contains: await readFile(path, "utf8").';
     const refused: [found: string, key: unknown, secret?: string][] = [
       ["a public key", spki(pair.publicKey)],
-      ["a public key", String(pair.publicKey.export({ type: "pkcs1", format: "pem" }))],
       ["a public key", pair.publicKey],
       ["an RSA key of 1024 bits", pkcs8(weak.privateKey)],
-      ["an RSA key of 1024 bits", weak.privateKey],
       ["an EC key", pkcs8(ec.privateKey)],
-      ["an EC key", String(ec.privateKey.export({ type: "sec1", format: "pem" }))],
       ["an EC key", ec.privateKey],
       ["an ED25519 key", pkcs8(ed25519.privateKey)],
       ["an RSA-PSS key", pkcs8(pss.privateKey)],
       ["a symmetric key", createSecretKey(Buffer.from("not-a-key-pair-but-a-shared-secret"))],
       ["a key whose passphrase is undefined. Is the environment variable set?", { key: encrypted.pkcs8 }],
-      ["a key whose passphrase is undefined. Is the environment variable set?", { key: pem, passphrase: undefined }],
       ["a key whose passphrase is not a string", { key: pem, passphrase: 1 }],
       ["Base64 of a PEM text. Decode it first.", base64(pem)],
       ["text that is not PEM", "the key of the bank"],
       ["bytes of something that is not PEM", pair.privateKey.export({ type: "pkcs8", format: "der" })],
       [aPath, "/run/secrets/gateway-signing-key.pem"],
       [aPath, "signing-key.pem"],
-      [aPath, String.raw`C:\keys\signing`],
       ["a PEM text whose private key can't be read", `${pem.slice(0, 400)}\n-----END PRIVATE KEY-----\n`],
       ["a PEM text whose private key can't be read", pem.replace(/M/g, "N")],
-      ["a PEM text whose private key can't be read", pem.replace("M", "!")],
-      ["a PEM text whose private key can't be read", pkcs1.replace(/M/g, "N")],
       ["a PEM text of several private keys", `${pem}${pkcs8(keyPairOf("stranger").privateKey)}`],
       ["a private key in OpenSSH's own format", pem.replaceAll("PRIVATE KEY", "OPENSSH PRIVATE KEY")],
       ["a certificate", spki(pair.publicKey).replaceAll("PUBLIC KEY", "CERTIFICATE")],
       ["a PEM text without a key", spki(pair.publicKey).replaceAll("PUBLIC KEY", "X509 CRL")],
       ["an empty string. Is the environment variable set?", ""],
-      ["an empty string. Is the environment variable set?", { key: "", passphrase }],
       ["undefined. Is the environment variable set?", undefined],
-      ["undefined. Is the environment variable set?", { key: undefined, passphrase }],
       ["null", null],
       ["a number", 2048],
       ["an object", { pem }, pem],
     ];
 
-    const encryptedKeys: [found: string, key: unknown, secret?: string][] =
+    const encryptedKeys = [encrypted.pkcs8, encrypted.pkcs1].flatMap((key): [found: string, key: unknown][] =>
       platform === "web"
-        ? [encrypted.pkcs8, encrypted.pkcs1].flatMap((key) => [
-            [onlyNodeDecrypts, key],
-            [onlyNodeDecrypts, { key, passphrase }],
-          ])
-        : [encrypted.pkcs8, encrypted.pkcs1].flatMap((key) => [
+        ? [[onlyNodeDecrypts, { key, passphrase }]]
+        : [
             ["an encrypted key. Pass { key, passphrase }.", key],
             ["an encrypted key that the passphrase doesn't open", { key, passphrase: "wrong-passphrase" }],
-            ["an encrypted key that the passphrase doesn't open", { key, passphrase: "" }],
-          ]);
+          ],
+    );
 
     it.each([...refused, ...encryptedKeys])("refuses %s by name, without a word of the key", (found, key, secret) => {
       const error = thrownBy(() => parseSigningKey(key as SigningKey));
@@ -184,24 +156,19 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["a private key", privatePem],
       ["a private key", pkcs1],
       ["a private key", encrypted.pkcs8],
-      ["a private key", encrypted.pkcs1],
       ["a private key", base64(privatePem)],
       ["a private key", `${pem}${privatePem}`],
       ["a private key", pair.privateKey],
       ["a private key", base64(pair.privateKey.export({ type: "pkcs8", format: "der" }))],
       ["a private key", base64(pair.privateKey.export({ type: "pkcs1", format: "der" }))],
-      ["a private key", base64(ec.privateKey.export({ type: "pkcs8", format: "der" }))],
       ["Base64 of something that is not a public key", base64("a few words")],
       ["an RSA key of 1024 bits", spki(weak.publicKey)],
-      ["an RSA key of 1024 bits", base64(weak.publicKey.export({ type: "spki", format: "der" }))],
       ["an EC key", base64(spki(ec.publicKey))],
-      ["Base64 of something that is not a public key", base64(ec.privateKey.export({ type: "sec1", format: "der" }))],
       ["an ED25519 key", ed25519.publicKey],
       ["an RSA-PSS key", spki(pss.publicKey)],
       ["a certificate", pem.replaceAll("PUBLIC KEY", "CERTIFICATE")],
       ["a text of several PEM blocks", `${pem}${pem}`],
       ["a PEM text whose public key can't be read", pem.replace(/M/g, "N")],
-      ["a PEM text whose public key can't be read", pem.replace("M", "!")],
       ["a private key", privatePem.replaceAll("\n", "\\n")],
       ["a private key", Buffer.from(privatePem)],
       ['a file path. Pass what the file contains: await readFile(path, "utf8").', "bank-a.pem"],
@@ -234,10 +201,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       const pem = spki(pair.publicKey);
       expect(publicKeyToBase64(change(pem))).toBe(base64(pem));
       expect(publicKeyToBase64(Buffer.from(change(pem)))).toBe(base64(pem));
-    });
-
-    it("writes a KeyObject as PEM", () => {
-      expect(publicKeyToBase64(pair.publicKey)).toBe(base64(spki(pair.publicKey)));
+      expect(publicKeyToBase64(pair.publicKey)).toBe(base64(pem));
     });
 
     it.each([

@@ -63,11 +63,8 @@ describe("keys that OpenSSL makes", () => {
     skip(absent, reason);
     const { parseSigningKey } = await signingOn("node");
     const pem = make();
-    for (const key of [pem, pem.replaceAll("\n", " "), pem.replaceAll("\n", "\\n"), Buffer.from(pem)]) {
-      const read = () => parseSigningKey(key);
-      if (found === undefined) read();
-      else expect(read).toThrow(`signingKey is ${found}`);
-    }
+    if (found === undefined) parseSigningKey(pem);
+    else expect(() => parseSigningKey(pem)).toThrow(`signingKey is ${found}`);
   });
 });
 

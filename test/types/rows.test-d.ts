@@ -3,12 +3,8 @@ import { describe, expectTypeOf, it } from "vitest";
 import type { ApiClient } from "../../src/api/api-client.js";
 import type { TypedOperation } from "../../src/api/operation.js";
 import { resource } from "../../src/api/resource.js";
-import type { OptionTable } from "../../src/core/parse.js";
 import { deposits } from "../../src/resources/deposits.js";
 import { payments } from "../../src/resources/payments.js";
-import { createHandlers, type Handlers } from "../../src/sandbox/handlers.js";
-import type { StoredRecords, storedNameOf } from "../../src/sandbox/ledger.js";
-import type { Service } from "../../src/sandbox/service.js";
 
 interface Refund {
   id: string;
@@ -110,54 +106,6 @@ describe("a call", () => {
   });
 });
 
-describe("the name of an operation", () => {
-  it("is its path in code", () => {
-    expectTypeOf(deposits.create.name).toEqualTypeOf<"liquidityProviders.deposits.create">();
-    expectTypeOf<"liquidityProviders.deposits.create">().toExtend<OperationName>();
-  });
-
-  it("stands for a row that there is: no more and no less", () => {
-    type NamesOf<Resource extends string> = Extract<OperationName, `${Resource}.${string}`>;
-    expectTypeOf<
-      NamesOf<"liquidityProviders.transfers">
-    >().toEqualTypeOf<`liquidityProviders.transfers.${"create" | "get" | "list" | "update"}`>();
-    expectTypeOf<
-      NamesOf<"paymentGateways.withdrawals">
-    >().toEqualTypeOf<`paymentGateways.withdrawals.${"get" | "list" | "update"}`>();
-    expectTypeOf<string>().not.toExtend<OperationName>();
-  });
-});
-
-describe("the handlers of a sandbox", () => {
-  const handlersOf = (service: Service) => {
-    const { "payments.create": createPayment, "payments.list": _, ...rest } = createHandlers(service);
-    // @ts-expect-error `payments.list` has no handler
-    const missing: Handlers = { ...rest, "payments.create": createPayment };
-    const wrong: Handlers = {
-      ...rest,
-      "payments.create": createPayment,
-      // @ts-expect-error a list gives an array
-      "payments.list": createPayment,
-    };
-    const surplus: Handlers = {
-      ...createHandlers(service),
-      // @ts-expect-error there is no row `payments.cancel`
-      "payments.cancel": createPayment,
-    };
-    return [missing, wrong, surplus];
-  };
-
-  it("are one for each row, and no others", () => {
-    expectTypeOf(handlersOf).returns.toEqualTypeOf<Handlers[]>();
-  });
-});
-
-describe("the sandbox's ledger", () => {
-  it("has the records of every resource that can be created, and no others", () => {
-    expectTypeOf<keyof StoredRecords>().toEqualTypeOf<ReturnType<typeof storedNameOf>>();
-  });
-});
-
 /** The method of an operation: of `liquidityProviders.deposits.get`, that of `client.liquidityProviders.deposits(id)`. */
 type MethodOf<Owner, Name> = Name extends `${infer First}.${infer Rest}`
   ? MethodOf<Bound<Owner[First & keyof Owner]>, Rest>
@@ -185,26 +133,5 @@ describe("the query option", () => {
   it("is taken by all single reads, and by nothing else", () => {
     expectTypeOf(call).toBeFunction();
     expectTypeOf<{ [Name in SingleRead]: QueryOf<Name> }>().toEqualTypeOf<Record<SingleRead, "query">>();
-  });
-});
-
-describe("a table of options", () => {
-  interface Options {
-    readonly size?: number | undefined;
-    readonly name: string;
-  }
-  const option = { accepts: () => true, wanted: "anything", documentation: "an option" };
-
-  it("has every option, and no others", () => {
-    expectTypeOf({ size: option, name: option }).toExtend<OptionTable<Options>>();
-    // @ts-expect-error `name` is missing in the table
-    const missing: OptionTable<Options> = { size: option };
-    // @ts-expect-error there is no option `colour`
-    const surplus: OptionTable<Options> = { size: option, name: option, colour: option };
-    // @ts-expect-error the default of a number is a number
-    const wrongDefault: OptionTable<Options> = { size: { ...option, default: "10" }, name: option };
-    // @ts-expect-error an option has its line in the documentation
-    const undocumented: OptionTable<Options> = { size: option, name: { accepts: () => true, wanted: "anything" } };
-    expectTypeOf([missing, surplus, wrongDefault, undocumented]).toEqualTypeOf<OptionTable<Options>[]>();
   });
 });
