@@ -111,6 +111,7 @@ const notFound: Row = {
 
 const rows: Readonly<Record<GrantFailure["class"], Row>> = {
   unsent: unconnected,
+  "unknown-host": unconnected,
   "ended-unsent": unconnected,
   "maybe-sent": lost,
   ended: lost,

@@ -5,39 +5,19 @@ import { clock, type Timestamp } from "../core/clock.js";
 import { Deadline } from "../core/deadline.js";
 import { ConfigError, type CrossBorderError, type Effect, traceFrom } from "../core/errors.js";
 import { nextDelayMs } from "../core/retry.js";
-import { follow, type Part, type Tracing } from "../events/reporter.js";
+import { type Followed, follow, type Tracing } from "../events/reporter.js";
 import type { Signer } from "../signing/signer.js";
 import type { WireRequest, WireResponse } from "../wire/transport.js";
 import type { CallContext } from "./context.js";
 import { decisions, type OperationKind, operationKind, worseEffect } from "./decision.js";
-import { checkHeaders, type PreparedRequest, prepareRequest, presignedRequest, withNoCache } from "./prepare.js";
-import { type Failure, failureOfThrown, readResponse, type ValidationMode } from "./read.js";
+import { checkHeaders, type PreparedRequest, prepareRequest, presignedRequest } from "./prepare.js";
+import { type Failure, failureOfThrown, type ReadResponse, readResponse, type ValidationMode } from "./read.js";
 import { CallReport } from "./report.js";
-import type { Schemas } from "./schema.js";
 
 /** The caller's input, or a request that was signed earlier. */
 export type CallSource =
   | { readonly ids: readonly string[]; readonly input: CallInput<unknown>; readonly signed: boolean }
-  | { readonly presigned: SignedRequest; readonly sendBy: Timestamp };
-
-interface Progress {
-  signature: string | undefined;
-  attempts: number;
-  /** What all attempts so far may have done. */
-  effect: Effect;
-  /** Whether any byte of them may have left. */
-  isSent: boolean;
-}
-
-interface Attempt {
-  readonly request: PreparedRequest;
-  readonly signature: string | undefined;
-  readonly token: string;
-  /** The first attempt is number 1. */
-  readonly number: number;
-}
-
-type Outcome = { readonly data: unknown } | Failure;
+  | { readonly presigned: SignedRequest; readonly sendBy?: Timestamp };
 
 /** One call, from top to bottom: prepare, sign, attempt, read. One place turns a failure into an error. */
 export class Call {
@@ -51,53 +31,82 @@ export class Call {
   readonly #request: PreparedRequest;
   readonly #deadline: Deadline;
   readonly #maxRetries: number;
+  #signature: string | undefined;
+  #attempts = 0;
+  /** What all attempts so far may have done. */
+  #effect: Effect = "none";
+  /** Whether any byte of them may have left. */
+  #isSent = false;
+  /** Absent if nobody will see the parts of this call. */
+  #tracing: Tracing | undefined;
 
   /**
    * Reads all of the input, so later changes to it don't reach the request.
    *
    * @throws {InvalidArgumentError} when an option, a header, or the input can't be used.
    */
-  constructor(client: CallContext, operation: AnyOperation, source: CallSource, options: RequestOptions = {}) {
+  constructor(client: CallContext, operation: AnyOperation, source: CallSource, options: RequestOptions) {
     this.#client = client;
     this.#operation = operation;
     this.#source = source;
     this.#isSigned = "presigned" in source || source.signed;
     this.#kind = operationKind(operation, this.#isSigned);
-    this.#headers =
-      options.headers === undefined ? client.headers : { ...client.headers, ...checkHeaders(options.headers) };
-    this.#request = this.#prepare();
-    this.report = new CallReport(client, operation, this.#headers);
-    this.report.hideValues(this.#request.values);
-    this.#maxRetries = options.maxRetries ?? client.maxRetries;
-    this.#deadline = new Deadline({
-      timeoutMs: options.timeoutMs ?? client.timeoutMs,
-      signal: options.signal,
-      sendBy: "sendBy" in source ? source.sendBy : undefined,
-    });
+    const { headers, maxRetries = client.maxRetries, timeoutMs = client.timeoutMs, signal } = options;
+    this.#headers = headers === undefined ? client.headers : { ...client.headers, ...checkHeaders(headers) };
+    if ("presigned" in source) this.#request = presignedRequest(client, source.presigned);
+    else {
+      this.#request = prepareRequest(client, operation, source.ids, source.input);
+      if (source.signed) assertSigner(operation, client.signer);
+    }
+    this.#signature = this.#request.signature;
+    this.report = new CallReport(client, operation, this.#headers, this.#request.values);
+    this.#maxRetries = maxRetries;
+    this.#deadline = new Deadline({ timeoutMs, signal, sendBy: "sendBy" in source ? source.sendBy : undefined });
   }
 
   /** The data of the response, or the error that says what was done. */
   run(): Promise<unknown> {
     const { tracing } = this.#client.reporter;
-    if (tracing === undefined) return this.#run(undefined);
-    return tracing.follow(callPart(this.#operation), ({ isSeen }) => this.#run(isSeen ? tracing : undefined));
+    const { name, method, path } = this.#operation;
+    const attributes = { "http.request.method": method, "url.template": path.text };
+    return follow(
+      tracing,
+      () => ({ name, kind: "internal", attributes }),
+      ({ isSeen }) => {
+        this.#tracing = isSeen ? tracing : undefined;
+        return this.#run();
+      },
+    );
   }
 
-  async #run(tracing: Tracing | undefined): Promise<unknown> {
+  /** Signs the request, if it is to be signed, and doesn't send it. */
+  async sign(): Promise<SignedRequest> {
+    const { signer, reporter } = this.#client;
+    const { path, text: body } = this.#request;
+    this.#tracing = reporter.tracing;
+    try {
+      const signature = this.#isSigned && signer !== undefined ? await this.#sign(signer) : "";
+      return { path, body, signature };
+    } catch (error) {
+      throw await this.#toError(failureOfThrown(error));
+    } finally {
+      this.#deadline.finish();
+    }
+  }
+
+  async #run(): Promise<unknown> {
     const { inFlight, schemas } = this.#client;
     inFlight.begin();
     try {
-      const request = this.#request;
-      const progress: Progress = { signature: request.signature, attempts: 0, effect: "none", isSent: false };
-      let outcome: Outcome;
+      let outcome: ReadResponse["outcome"];
       try {
-        const loaded = schemas.loaded ?? (await schemas.load());
-        outcome = await this.#perform(request, loaded, progress, tracing);
+        if (!schemas.isLoaded) await schemas.load();
+        outcome = await this.#perform();
       } catch (error) {
         outcome = failureOfThrown(error);
       }
-      if (!("data" in outcome)) throw traceFrom(await this.#toError(outcome, request, progress), this.#run);
-      this.report.succeeded(progress.attempts);
+      if (!("data" in outcome)) throw traceFrom(await this.#toError(outcome), this.#run);
+      this.report.succeeded(this.#attempts);
       return outcome.data;
     } finally {
       inFlight.end();
@@ -105,43 +114,24 @@ export class Call {
     }
   }
 
-  #prepare(): PreparedRequest {
-    if ("presigned" in this.#source) return presignedRequest(this.#client, this.#source.presigned);
-    const { ids, input } = this.#source;
-    const request = prepareRequest(this.#client, this.#operation, ids, input);
-    if (this.#isSigned) assertSigner(this.#operation, this.#client.signer);
-    return request;
-  }
-
   /** Signs once: a retry has the same bytes and the same signature. An attempt with a renewed token isn't a retry. */
-  async #perform(
-    request: PreparedRequest,
-    schemas: Schemas,
-    progress: Progress,
-    tracing: Tracing | undefined,
-  ): Promise<Outcome> {
+  async #perform(): Promise<ReadResponse["outcome"]> {
     const { tokens, signer } = this.#client;
     this.#deadline.assertNotEnded();
-    if (this.#isSigned && signer !== undefined) {
-      progress.signature ??= await signatureOf(signer, request, this.#deadline, tracing);
-    }
+    if (this.#isSigned && signer !== undefined) this.#signature ??= await this.#sign(signer);
     let retries = 0;
     let renewed: string | undefined;
     for (;;) {
       const current = renewed ?? tokens.current(this.#deadline, this.#maxRetries);
       const token = typeof current === "string" ? current : await current;
       this.report.hideToken(token);
-      progress.attempts += 1;
-      const attempt = { request, signature: progress.signature, token, number: progress.attempts };
-      const outcome = await this.#attempt(attempt, schemas, tracing);
-      progress.isSent ||= "data" in outcome || outcome.kind !== "no-status" || outcome.cause.sent;
-      if ("data" in outcome) {
-        tokens.accepted?.(token);
-        return outcome;
-      }
-      if (outcome.kind === "thrown") return outcome;
+      this.#attempts += 1;
+      const outcome = await this.#attempt(token);
+      this.#isSent ||= "data" in outcome || outcome.kind !== "no-status" || outcome.cause.sent;
+      if ("data" in outcome) tokens.accepted?.(token);
+      if ("data" in outcome || outcome.kind === "thrown") return outcome;
       const { reaction, effect } = decisions[outcome.class][this.#kind];
-      progress.effect = worseEffect(progress.effect, effect);
+      this.#effect = worseEffect(this.#effect, effect);
       if (this.#isFinal(outcome)) {
         if (reaction === "renew-token") tokens.refused?.(token);
         return outcome;
@@ -151,7 +141,7 @@ export class Call {
         renewed = await tokens.renew(token, this.#deadline, this.#maxRetries);
       } else {
         renewed = undefined;
-        if (reaction === "fail" || !(await this.#waitToRetry(outcome, retries, progress.attempts))) return outcome;
+        if (reaction === "fail" || !(await this.#waitToRetry(outcome, retries))) return outcome;
         retries += 1;
       }
     }
@@ -162,48 +152,61 @@ export class Call {
     return this.#maxRetries === 0 || ("presigned" in this.#source && kind === "status");
   }
 
-  async #attempt(attempt: Attempt, schemas: Schemas, tracing: Tracing | undefined): Promise<Outcome> {
+  /** If the call has ended, the signer isn't asked. */
+  #sign(signer: Signer): Promise<string> {
+    const { signedPath, text } = this.#request;
+    this.#deadline.assertNotEnded();
+    return follow(
+      this.#tracing,
+      () => ({ name: "signature", kind: "internal", attributes: {} }),
+      () => this.#deadline.race(signer.sign(signedPath, text, this.#deadline)),
+    );
+  }
+
+  async #attempt(token: string): Promise<ReadResponse["outcome"]> {
+    const { budget, schemas } = this.#client;
     const startMs = clock.monotonicMs();
     let response: WireResponse;
     try {
-      response = await (tracing === undefined ? this.#send(attempt) : this.#sendFollowed(attempt, tracing));
+      response = await (this.#tracing === undefined ? this.#send(token) : this.#sendFollowed(token, this.#tracing));
     } catch (error) {
       return failureOfThrown(error);
     }
-    this.report.responded(response, attempt.number, clock.monotonicMs() - startMs);
-    const { outcome, mismatches } = readResponse(
-      this.#operation,
-      attempt.request.values,
-      response,
-      this.#validation(),
-      schemas,
-    );
+    this.report.responded(response, this.#attempts, clock.monotonicMs() - startMs);
+    const { values } = this.#request;
+    const { outcome, mismatches } = readResponse(this.#operation, values, response, this.#validation(), schemas);
     if ("data" in outcome) {
-      this.#client.budget.giveBack();
-      if (this.#operation.verb === "create") {
-        this.report.failedStatuses(this.#operation.record, outcome.data);
-      }
+      budget.giveBack();
+      this.report.failedStatuses(outcome.data);
     }
     this.report.differs(mismatches);
     return outcome;
   }
 
-  #send(attempt: Attempt, headers = this.#headers): Promise<WireResponse> {
-    return this.#client.transport.send(this.#toWire(attempt, headers), this.#deadline);
+  #send(token: string, traceHeaders?: Followed["headers"]): Promise<WireResponse> {
+    return this.#client.transport.send(this.#toWire(token, traceHeaders), this.#deadline);
   }
 
-  #sendFollowed(attempt: Attempt, tracing: Tracing): Promise<WireResponse> {
-    const part = attemptPart(this.#operation, this.#client, attempt.number);
-    return tracing.follow(part, async ({ headers, note }) => {
+  #sendFollowed(token: string, tracing: Tracing): Promise<WireResponse> {
+    const { method, path } = this.#operation;
+    const attributes = {
+      "http.request.method": method,
+      "url.template": path.text,
+      ...this.#client.server,
+      "http.request.resend_count": this.#attempts > 1 ? this.#attempts - 1 : undefined,
+    };
+    return tracing.follow({ name: `${method} ${path.text}`, kind: "client", attributes }, async (followed) => {
       try {
-        // The caller's own trace headers replace these.
-        const response = await this.#send(attempt, { ...headers, ...this.#headers });
+        const response = await this.#send(token, followed.headers);
         const { status } = response;
-        note({ "http.response.status_code": status, "error.type": status >= 400 ? String(status) : undefined });
+        followed.note({
+          "http.response.status_code": status,
+          "error.type": status >= 400 ? String(status) : undefined,
+        });
         return response;
       } catch (error) {
         const failure = failureOfThrown(error);
-        note({ "error.type": failure.kind === "thrown" ? "_OTHER" : this.report.showableReason(failure.reason) });
+        followed.note({ "error.type": failure.kind === "thrown" ? "_OTHER" : failure.reason });
         throw error;
       }
     });
@@ -215,126 +218,57 @@ export class Call {
     return isLenient && validation === "strict" ? "report" : validation;
   }
 
-  #toWire({ request, signature, token }: Attempt, own: Readonly<Record<string, string>>): WireRequest {
+  /** The caller's own trace headers replace those of the tracing. */
+  #toWire(token: string, traceHeaders: Followed["headers"] | undefined): WireRequest {
     const { origin, maxListBytes, maxRecordBytes, transport } = this.#client;
     const { method, verb } = this.#operation;
-    const { path, body } = request;
+    const { path, body } = this.#request;
     const headers: Record<string, string> = {
-      ...own,
+      ...traceHeaders,
+      ...this.#headers,
       accept: "application/json",
       authorization: `Bearer ${token}`,
     };
     const isList = verb === "list" || (verb === "request" && method === "GET");
     const encoding = isList ? transport.acceptEncoding : "identity";
     if (encoding !== undefined) headers["accept-encoding"] = encoding;
-    if (verb === "list") headers["cache-control"] = withNoCache(headers["cache-control"]);
+    // A cached list is out of date. The most restrictive directive counts (RFC 9111, section 4.2.1).
+    if (verb === "list") {
+      const own = headers["cache-control"];
+      headers["cache-control"] = own ? `no-cache, ${own}` : "no-cache";
+    }
     if (body !== undefined) headers["content-type"] = "application/json";
-    if (signature !== undefined) headers["x-service-signature-base64"] = signature;
+    if (this.#signature !== undefined) headers["x-service-signature-base64"] = this.#signature;
     const repeatable = this.#kind === "read" && this.#maxRetries > 0;
-    return {
-      method,
-      origin,
-      path,
-      headers,
-      body,
-      repeatable,
-      maxResponseBytes: isList ? maxListBytes : maxRecordBytes,
-    };
+    const maxResponseBytes = isList ? maxListBytes : maxRecordBytes;
+    return { method, origin, path, headers, body, repeatable, maxResponseBytes };
   }
 
-  /** @returns whether there is to be another attempt, after the wait before it. */
-  async #waitToRetry(
-    failure: Exclude<Failure, { kind: "thrown" }>,
-    retries: number,
-    attempt: number,
-  ): Promise<boolean> {
+  /** @returns whether another attempt follows, after the wait before it. */
+  async #waitToRetry(failure: Exclude<Failure, { kind: "thrown" }>, retries: number): Promise<boolean> {
     const { budget, random } = this.#client;
     if (retries >= this.#maxRetries) return false;
     const retryAfterMs = failure.kind === "status" ? (failure.retryAfterMs ?? 0) : 0;
     const delayMs = Math.max(nextDelayMs(retries, random), retryAfterMs);
     if (delayMs >= this.#deadline.remainingMs() || !budget.take()) return false;
-    this.report.willRetry(failure.reason, attempt, delayMs);
+    this.report.willRetry(failure.reason, this.#attempts, delayMs);
     await this.#deadline.sleep(delayMs);
     return true;
   }
 
-  async #toError(failure: Failure, request: PreparedRequest, progress: Progress): Promise<CrossBorderError> {
-    const { path, text, signedPath, body = new Uint8Array() } = request;
-    const { signature, attempts, effect, isSent } = progress;
+  async #toError(failure: Failure): Promise<CrossBorderError> {
+    const { path, text, signedPath, body = new Uint8Array() } = this.#request;
     const description = this.#isSigned ? this.#client.signer?.describe(signedPath, body) : undefined;
     return this.report.failed(failure, {
       kind: this.#kind,
-      attempts,
-      effect,
-      isSent,
-      request: { path, body: text, ...(signature === undefined ? undefined : { signature }) },
+      attempts: this.#attempts,
+      effect: this.#effect,
+      isSent: this.#isSent,
+      request: { path, body: text, ...(this.#signature !== undefined && { signature: this.#signature }) },
       signed: await description?.catch(() => undefined),
     });
   }
 }
-
-function callPart({ name, method, path }: AnyOperation): Part {
-  return { name, kind: "internal", attributes: { "http.request.method": method, "url.template": path.text } };
-}
-
-function attemptPart({ method, path }: AnyOperation, { server }: CallContext, attempt: number): Part {
-  return {
-    name: `${method} ${path.text}`,
-    kind: "client",
-    attributes: {
-      "http.request.method": method,
-      "url.template": path.text,
-      ...server,
-      "http.request.resend_count": attempt > 1 ? attempt - 1 : undefined,
-    },
-  };
-}
-
-/** The signed text, and the values that no error may show. */
-type Signable = Pick<PreparedRequest, "signedPath" | "text" | "values">;
-
-/** Makes a trial signature, to find a broken key or signer before it's needed. */
-export async function trySigner(client: CallContext, operation: AnyOperation, options: RequestOptions): Promise<void> {
-  await signOnly(client, operation, { signedPath: "/", text: "", values: {} }, options);
-}
-
-/**
- * The signature of a request that is not sent.
- *
- * @throws {ConfigError} if there is no key. @throws {SigningError} if no signature was made.
- */
-export async function signOnly(
-  client: CallContext,
-  operation: AnyOperation,
-  signable: Signable,
-  { headers, timeoutMs = client.timeoutMs, signal }: RequestOptions,
-): Promise<string> {
-  const { signer } = client;
-  assertSigner(operation, signer);
-  const report = new CallReport(client, operation, checkHeaders(headers));
-  report.hideValues(signable.values);
-  const deadline = new Deadline({ timeoutMs, signal });
-  try {
-    return await signatureOf(signer, signable, deadline, client.reporter.tracing);
-  } catch (thrown) {
-    throw report.failed(failureOfThrown(thrown), { kind: "signed", attempts: 0, effect: "none", isSent: false });
-  } finally {
-    deadline.finish();
-  }
-}
-
-/** If the call has ended, the signer isn't asked. */
-export function signatureOf(
-  signer: Signer,
-  { signedPath, text }: Signable,
-  deadline: Deadline,
-  tracing: Tracing | undefined,
-): Promise<string> {
-  deadline.assertNotEnded();
-  return follow(tracing, signaturePart, () => deadline.race(signer.sign(signedPath, text, deadline)));
-}
-
-const signaturePart = (): Part => ({ name: "signature", kind: "internal", attributes: {} });
 
 /** @throws {ConfigError} if a signed operation has no key. */
 export function assertSigner(

@@ -4,9 +4,10 @@ import type { Signer } from "../signing/signer.js";
 import type { Transport } from "../wire/transport.js";
 import type { RequestSettings } from "./prepare.js";
 import type { ValidationMode } from "./read.js";
-import type { SchemaLoader } from "./schema.js";
+import type { Schemas } from "./schema.js";
 import type { TokenSource } from "./token-source.js";
 
+/** What the calls of a client share. */
 export interface CallContext extends RequestSettings {
   readonly origin: string;
   /** Attributes of spans that describe the origin. */
@@ -15,11 +16,10 @@ export interface CallContext extends RequestSettings {
   readonly tokens: TokenSource;
   /** Absent if the client was built without a signing key. */
   readonly signer: Signer | undefined;
-  readonly schemas: SchemaLoader;
+  readonly schemas: Schemas;
   readonly reporter: Reporter;
-  /** Whether the service ever responded. */
-  hasResponded?: boolean;
-  readonly reported: ReportedFields;
+  /** The fields that were reported as different. */
+  readonly reported: Set<string>;
   readonly budget: RetryBudget;
   readonly inFlight: InFlight;
   readonly random: () => number;
@@ -32,7 +32,7 @@ export interface CallContext extends RequestSettings {
   readonly maxListBytes: number;
 }
 
-/** Counts the calls under way, so that a client that closes can wait for them. Those of a derived client count for both. */
+/** Counts the calls in flight, so that a client that closes can wait for them. Those of a derived client count for both. */
 export class InFlight {
   readonly #parent: InFlight | undefined;
   #count = 0;
@@ -96,19 +96,3 @@ export class RetryBudget {
     this.#left = Math.min(this.#capacity, this.#left + retries);
   }
 }
-
-/** Fields that a client has reported as different: each field of an operation once, up to a limit. */
-export class ReportedFields {
-  readonly #fields = new Set<string>();
-
-  /** Whether the field must be reported now. */
-  isNew(operation: string, field: string): boolean {
-    // Reported fields have no spaces.
-    const name = `${field} ${operation}`;
-    if (this.#fields.has(name) || this.#fields.size >= maxReported) return false;
-    this.#fields.add(name);
-    return true;
-  }
-}
-
-const maxReported = 1000;

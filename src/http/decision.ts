@@ -20,7 +20,8 @@ export type GrantKind = "login" | "refresh";
 
 /** How an attempt can fail. */
 export type FailureClass =
-  | "unsent" // refused, DNS, connect timeout, handshake reset: no byte was written
+  | "unsent" // refused, EAI_AGAIN, connect timeout, handshake reset: no byte was written
+  | "unknown-host" // ENOTFOUND: no byte was written
   | "unsent-for-good" // certificate, TLS version
   | "maybe-sent" // reset, truncated, garbage: no status came back
   | "ended" // the call's deadline or its caller's signal, after the request may have left
@@ -77,6 +78,7 @@ const retryGrant = (refresh: Effect) => ({ login: retry("none"), refresh: retry(
  */
 export const decisions: Readonly<Record<FailureClass, Row>> = {
   unsent: same(retry("none")),
+  "unknown-host": same(fail("none")),
   "unsent-for-good": same(fail("none")),
   "maybe-sent": { ...passing, ...retryGrant("possible") },
   ended: { ...open, ...retryGrant("possible") },
@@ -113,6 +115,7 @@ function rawKind({ method, idempotent }: RawOperation): OperationKind {
 export function classifyFailure(failure: WireFailure | Ended): FailureClass {
   if (failure instanceof Ended) return failure.sent ? "ended" : "ended-unsent";
   if (failure.sent) return "maybe-sent";
+  if (failure.reason === "ENOTFOUND") return "unknown-host";
   return failure.permanent ? "unsent-for-good" : "unsent";
 }
 

@@ -4,7 +4,6 @@ import { describeThrown, docsPage } from "../core/describe.js";
 import {
   AbortedError,
   ApiError,
-  ConfigError,
   ConnectionError,
   CrossBorderError,
   type Effect,
@@ -18,8 +17,8 @@ import {
 import { hide, isShowable } from "../core/redact.js";
 import { parseJsonObject } from "../wire/response.js";
 import type { WireFailure } from "../wire/transport.js";
-import { errorMessageOf, type OperationKind, worseEffect } from "./decision.js";
-import { endedReasons, type Failure, type RefusedStatus, type UnusableResponse } from "./read.js";
+import { errorMessageOf, type OperationKind } from "./decision.js";
+import { endedReasons, type Failure, type NoStatus, type RefusedStatus, type UnusableResponse } from "./read.js";
 
 /** What is known of a call that failed. */
 export interface CallFacts {
@@ -27,14 +26,12 @@ export interface CallFacts {
   readonly kind: OperationKind;
   readonly origin: string;
   readonly basePath: string;
-  /** Whether the service ever responded to this client. */
-  readonly hasResponded?: boolean | undefined;
   readonly attempts: number;
   /** What all attempts together may have done. */
   readonly effect: Effect;
   /** Whether any byte of any attempt may have left. */
   readonly isSent: boolean;
-  readonly request?: SentRequest | undefined;
+  readonly request: SentRequest;
   readonly signed?: SignedText | undefined;
   /** The id that the last response with one gave. */
   readonly requestId?: string | undefined;
@@ -60,7 +57,7 @@ export function toError(failure: Failure, facts: CallFacts): CrossBorderError {
 function errorOf(failure: Failure, facts: CallFacts): CrossBorderError {
   switch (failure.kind) {
     case "no-status":
-      return errorOfNoStatus(failure.cause, facts);
+      return errorOfNoStatus(failure, facts);
     case "status":
       return errorOfStatus(failure, facts);
     case "unusable":
@@ -74,30 +71,31 @@ function detailsOf({ operation: { name }, attempts, effect }: CallFacts) {
   return { operation: name, attempts, effect };
 }
 
-function errorOfNoStatus(cause: WireFailure | Ended, facts: CallFacts, status?: number): CrossBorderError {
-  const error = cause instanceof Ended ? endedError(cause, facts, status) : connectionError(cause, facts);
+function errorOfNoStatus(
+  { cause, reason }: Pick<NoStatus, "cause" | "reason">,
+  facts: CallFacts,
+  status?: number,
+): CrossBorderError {
+  const error = cause instanceof Ended ? endedError(cause, facts, status) : connectionError(cause, reason, facts);
   return facts.effect === "none" ? error : outcomeUnknown(error.message, facts, error);
 }
 
 function endedError({ kind }: Ended, facts: CallFacts, status?: number): TimeoutError | AbortedError {
-  const code = endedReasons[kind];
-  const details = { ...detailsOf(facts), status, cause: codedError(code) };
+  const details = { ...detailsOf(facts), status, cause: codedError(endedReasons[kind]) };
   return kind === "timeout"
     ? new TimeoutError(messageOf(facts, `the deadline (timeoutMs) passed${during(facts)}`), details)
     : new AbortedError(messageOf(facts, `your signal ended the call${during(facts)}`), details);
 }
 
-function connectionError({ reason: code, sent, permanent, cause }: WireFailure, facts: CallFacts): ConnectionError {
-  const reason = showableReason(code, facts.secrets);
+function connectionError({ sent, permanent, cause }: WireFailure, reason: string, facts: CallFacts): ConnectionError {
   const details = { ...detailsOf(facts), cause: codedError(reason) };
   if (sent) {
-    const problem = `the connection broke (${reason})${during(facts)}`;
-    return new ConnectionError(messageOf(facts, problem, closingHint(reason, facts)), details);
+    return new ConnectionError(messageOf(facts, `the connection broke (${reason})${during(facts)}`), details);
   }
   if (reason === "PROXY_REFUSED") {
     const hint = "Check the proxy's address, user, and password, and which addresses it lets through.";
     const problem = `the proxy made no connection to ${facts.origin}${after(facts)}`;
-    // What undici says of a proxy has its status, and nothing of the request.
+    // undici's error about a proxy has its status, and nothing of the request.
     return new ConnectionError(messageOf(facts, problem, hint), { ...details, code: "proxy_refused", cause });
   }
   const problem = `could not connect to ${facts.origin} (${reason})${after(facts)}`;
@@ -108,31 +106,27 @@ function connectionError({ reason: code, sent, permanent, cause }: WireFailure, 
 
 const codedError = (code: string) => Object.assign(new Error(code), { code });
 
-/** In TLS 1.3 a client learns in no other way that the server wants a certificate of it. */
-function closingHint(reason: string, { hasResponded, origin }: CallFacts): string | undefined {
-  const isLikely = !hasResponded && origin.startsWith("https:") && /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(reason);
-  return isLikely ? "If the server wants a client certificate, pass tls.cert and tls.key." : undefined;
-}
-
-function connectionHint(reason: string, { hasResponded, origin }: CallFacts): string | undefined {
-  if (hasResponded || !/^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/.test(reason)) return undefined;
-  if (isOfTests.test(new URL(origin).hostname)) return "In a test with MSW or Nock, pass the fetch option.";
+function connectionHint(reason: string, { origin }: CallFacts): string | undefined {
+  if (/^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/.test(reason) && isOfTests.test(new URL(origin).hostname)) {
+    return "In a test with MSW or Nock, pass the fetch option.";
+  }
   return reason === "ENOTFOUND" ? "Check the host in baseUrl." : undefined;
 }
 
 /** Hosts that only tests use (RFC 2606), and this machine. */
 const isOfTests = /(?:^|\.)(?:test|example|invalid|localhost|example\.(?:com|net|org))$|^127\.0\.0\.1$|^\[::1\]$/;
 
-/** Interface description 0.0.1, "Errors". Of the service's own text, the message holds only what looks like a code. */
+/** Interface description 0.0.1, "Errors". The message shows the service's own text only if it looks like a code. */
 function errorOfStatus(failure: RefusedStatus, facts: CallFacts): ApiError {
   const { response, retryAfterMs } = failure;
   const { signed, secrets } = facts;
   const { status, headers, text } = response;
   const said = readErrorBody(text, secrets);
-  const serviceCode = looksLikeCode(said.serviceCode) ? said.serviceCode : undefined;
-  const phrase = serviceCode ?? phrases.get(status);
-  const problem = `${status}${phrase === undefined ? "" : ` ${phrase}`} for ${requestOf(facts)}`;
-  return ApiError.of(messageOf(facts, problem, statusHint(failure, serviceCode, facts)), {
+  // Digits may be an account, and several words a name.
+  const isCode = /^[a-z][a-z_.-]{0,63}$/i.test(said.serviceCode ?? "");
+  const phrase = isCode ? said.serviceCode : phrases[status];
+  const problem = `${[status, phrase].filter(Boolean).join(" ")} for ${requestOf(facts)}`;
+  return ApiError.of(messageOf(facts, problem, statusHint(failure, phrase, facts)), {
     ...detailsOf(facts),
     signed: signed && showableSigned(signed, secrets),
     code: `http_${status}`,
@@ -142,7 +136,7 @@ function errorOfStatus(failure: RefusedStatus, facts: CallFacts): ApiError {
   });
 }
 
-function statusHint(failure: RefusedStatus, serviceCode = "", { operation }: CallFacts): string | undefined {
+function statusHint(failure: RefusedStatus, phrase = "", { operation }: CallFacts): string | undefined {
   const { status } = failure.response;
   if (status >= 300 && status < 400) return "Redirects aren't followed. Check baseUrl.";
   if (status === 401) return "Check that the token is meant for this service (audience), and that the clocks agree.";
@@ -151,12 +145,12 @@ function statusHint(failure: RefusedStatus, serviceCode = "", { operation }: Cal
     return hasIds ? "There is no such record, or the path in baseUrl is wrong." : "Check the path in baseUrl.";
   }
   if (status === 431) return "The access token may be too large.";
-  if (/signature/i.test(serviceCode)) return `See ${docsPage("invalid-signature.md")}.`;
+  if (/signature/i.test(phrase)) return `See ${docsPage("invalid-signature.md")}.`;
   const isForeign = failure.class === "refused-by-another" || failure.class === "throttled-by-another";
   return isForeign ? "It isn't the service's own response, so a proxy may have sent it." : undefined;
 }
 
-/** An id in the path, or a filter in a query that is signed, may be an account: such a path can be read, and is not printed. */
+/** An id in the path, or a filter in a signed query, may be an account: you can read such a path, but it isn't printed. */
 function showableSigned(signed: SignedText, secrets: readonly string[]): SignedText {
   if (isShowable(signed.path, secrets)) return signed;
   const copy = { ...signed };
@@ -166,16 +160,14 @@ function showableSigned(signed: SignedText, secrets: readonly string[]): SignedT
 
 function errorOfUnusable(failure: UnusableResponse, facts: CallFacts): CrossBorderError {
   const { response, problem } = failure;
-  const { effect, secrets } = facts;
   const { status, headers, text, broken } = response;
-  if (failure.class === "ended-reading" && effect === "none") {
-    return errorOfNoStatus(new Ended(broken === "abort" ? "abort" : "timeout", true), facts, status);
+  if (failure.class === "ended-reading" && facts.effect === "none") {
+    const cause = new Ended(broken === "abort" ? "abort" : "timeout", true);
+    return errorOfNoStatus({ cause, reason: endedReasons[cause.kind] }, facts, status);
   }
-  // The name of an unknown field is the service's own.
-  const said = isShowable(problem, secrets) ? problem : "it is not as described";
-  return new UnexpectedResponseError(messageOf(facts, `${status} for ${requestOf(facts)}, but ${said}`), {
+  return new UnexpectedResponseError(messageOf(facts, `${status} for ${requestOf(facts)}, but ${problem}`), {
     ...detailsOf(facts),
-    ...readErrorBody(text, secrets),
+    ...readErrorBody(text, facts.secrets),
     response: { status, headers, text },
   });
 }
@@ -183,16 +175,12 @@ function errorOfUnusable(failure: UnusableResponse, facts: CallFacts): CrossBord
 /** An error from outside of the exchange, together with what earlier attempts may have done. */
 function errorOfThrown(error: unknown, facts: CallFacts): CrossBorderError {
   const { attempts, effect, kind, secrets } = facts;
-  if (error instanceof ConfigError && attempts > 0) {
-    // A `fetch` that gives no response may have sent the request.
-    const own = kind === "read" ? "none" : worseEffect(effect, error.effect);
-    return new ConfigError(error.message, { ...detailsOf(facts), effect: own, cause: error.cause });
-  }
   if (error instanceof CrossBorderError) {
-    // What a signer or a token source of the caller's threw may repeat what it was given.
+    // The error of your signer or token source may repeat what it was given.
     if (error.cause instanceof Error && !(error.cause instanceof CrossBorderError)) {
       hide(error, "cause", describeThrown(error.cause, secrets));
     }
+    if (kind === "read") Object.assign(error, { effect: "none" });
     if (effect === "none" || error.effect !== "none") return error;
     const problem = `an earlier attempt may have succeeded, and the last one failed${during(facts)}`;
     return outcomeUnknown(messageOf(facts, problem), facts, error);
@@ -201,41 +189,28 @@ function errorOfThrown(error: unknown, facts: CallFacts): CrossBorderError {
   const isOpen = attempts > 0 && kind !== "read";
   const known: CallFacts = isOpen ? { ...facts, effect: "possible", isSent: true } : facts;
   const message = messageOf(known, `an unexpected error inside the client${during(known)}`);
-  if (isOpen) return outcomeUnknown(message, facts, cause);
+  if (isOpen) return outcomeUnknown(message, known, cause);
   return new CrossBorderError(message, { ...detailsOf(facts), code: "unexpected_failure", cause });
 }
 
 function outcomeUnknown(message: string, facts: CallFacts, cause: unknown): OutcomeUnknownError {
-  const { request = { path: "", body: "" } } = facts;
-  return new OutcomeUnknownError(message, { ...detailsOf(facts), effect: "possible", request, cause });
+  return new OutcomeUnknownError(message, { ...detailsOf(facts), effect: "possible", request: facts.request, cause });
 }
 
 /** `error` and `message`, or `code` and `message` of a single read, word for word. */
 function readErrorBody(text: string, secrets: readonly string[]): Pick<ErrorDetails, "serviceCode" | "serviceMessage"> {
   const { error, code } = parseJsonObject(text);
-  return {
-    serviceCode: [error, code].find((value) => isServiceCode(value, secrets)) as string | undefined,
-    serviceMessage: errorMessageOf(text)?.slice(0, 4096),
-  };
+  const serviceCode = [error, code].find((value): value is string => isServiceCode(value, secrets));
+  return { serviceCode, serviceMessage: errorMessageOf(text)?.slice(0, 4096) };
 }
 
 function isServiceCode(value: unknown, secrets: readonly string[]): boolean {
   if (typeof value !== "string" || !/^[^\p{Cc}]{1,256}$/u.test(value)) return false;
-  // A long number may be an account that the request did not name.
   return !accountLike.test(value) && isShowable(value, secrets);
 }
 
+/** A long number may be an account that the request did not name. */
 const accountLike = /\d(?:[ .-]?\d){7}/;
-
-/** Only such a code gets into a message: digits may be an account, and several words a name. */
-function looksLikeCode(serviceCode: string | undefined): boolean {
-  return serviceCode !== undefined && /^[a-z][a-z_.-]{0,63}$/i.test(serviceCode);
-}
-
-/** What a dispatcher or a `fetch` of the caller's gives as a code may be anything. */
-export function showableReason(reason: string, secrets: readonly string[]): string {
-  return isShowable(reason, secrets) ? reason : "UNKNOWN";
-}
 
 /** What failed, with what, what to check, and what the service did. */
 function messageOf(facts: CallFacts, problem: string, hint?: string): string {
@@ -256,9 +231,9 @@ function during(facts: CallFacts): string {
 
 /** The path as it was sent, or its template if an id in it may be confidential, as any of a raw request may be. */
 function showablePath({ operation: { verb, path }, basePath, request, secrets }: CallFacts): string {
-  const [sent = ""] = request?.path.split("?") ?? [];
+  const [sent = ""] = request.path.split("?");
   const isSafe = verb !== "request" && !accountLike.test(sent.slice(basePath.length)) && isShowable(sent, secrets);
-  return isSafe && sent !== "" ? sent : basePath + path.text;
+  return isSafe ? sent : basePath + path.text;
 }
 
 /** What the service did, as a sentence. A read does nothing in any case. */
@@ -281,26 +256,16 @@ const deeds = {
   request: ["request", "carried out", "Check that before you send it again."],
 } as const;
 
-const phrases: ReadonlyMap<number, string> = new Map([
-  [301, "Moved Permanently"],
-  [302, "Found"],
-  [303, "See Other"],
-  [307, "Temporary Redirect"],
-  [308, "Permanent Redirect"],
-  [400, "Bad Request"],
-  [401, "Unauthorized"],
-  [403, "Forbidden"],
-  [404, "Not Found"],
-  [405, "Method Not Allowed"],
-  [408, "Request Timeout"],
-  [409, "Conflict"],
-  [413, "Content Too Large"],
-  [415, "Unsupported Media Type"],
-  [422, "Unprocessable Content"],
-  [429, "Too Many Requests"],
-  [431, "Request Header Fields Too Large"],
-  [500, "Internal Server Error"],
-  [502, "Bad Gateway"],
-  [503, "Service Unavailable"],
-  [504, "Gateway Timeout"],
-]);
+const phrases: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  409: "Conflict",
+  422: "Unprocessable Content",
+  429: "Too Many Requests",
+  500: "Internal Server Error",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
+  504: "Gateway Timeout",
+};

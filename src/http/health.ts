@@ -4,10 +4,10 @@ import {
   ApiError,
   CrossBorderError,
   InvalidArgumentError,
-  TimeoutError,
   TokenError,
+  traceFrom,
 } from "../core/errors.js";
-import type { Call } from "./call.js";
+import type { ResponseEvent } from "../events/events.js";
 import { classifyResponse, type FailureClass } from "./decision.js";
 
 /** What `client.check()` found. It holds no secret and no record: it can be the response of a health endpoint. */
@@ -40,46 +40,42 @@ export interface HealthReport {
 export const checkTimeoutMs = 5000;
 
 /**
- * @param open makes the call: a read that needs a token and nothing else.
+ * @param ask makes a read that needs a token and nothing else, and reports its responses.
  * @throws {AbortedError} when the caller's signal ended it; {InvalidArgumentError} when the call can't be made of its options.
  */
-export async function checkHealth(open: () => Call): Promise<HealthReport> {
+export async function checkHealth(
+  ask: (onResponse: (event: ResponseEvent) => void) => Promise<void>,
+): Promise<HealthReport> {
   const startMs = clock.monotonicMs();
-  const { error, report } = await outcomeOf(open);
-  const found = error === undefined ? healthy : findingOf(error, report?.response !== undefined);
-  const latencyMs = report?.latencyMs;
+  let latencyMs: number | undefined;
+  let error: CrossBorderError | undefined;
+  try {
+    await ask(({ durationMs }) => {
+      latencyMs = durationMs;
+    });
+  } catch (thrown) {
+    const isCallersOwn = thrown instanceof AbortedError || thrown instanceof InvalidArgumentError;
+    if (!(thrown instanceof CrossBorderError) || isCallersOwn) throw traceFrom(thrown);
+    error = thrown;
+  }
+  const { service, token } = findingOf(error, latencyMs !== undefined);
+  const ok = token === "accepted";
   const durationMs = clock.monotonicMs() - startMs;
-  const isHealthy = found.token === "accepted";
   return {
-    ok: isHealthy,
-    ...found,
-    ...(latencyMs === undefined ? undefined : { latencyMs }),
+    ok,
+    service,
+    token,
+    ...(latencyMs !== undefined && { latencyMs }),
     durationMs,
-    ...(isHealthy || error === undefined ? undefined : { error }),
+    ...(!ok && error !== undefined && { error }),
   };
 }
 
-async function outcomeOf(open: () => Call): Promise<{ error?: CrossBorderError; report?: Call["report"] }> {
-  let call: Call | undefined;
-  try {
-    call = open();
-    await call.run();
-    return { report: call.report };
-  } catch (thrown) {
-    const isOperational = !(thrown instanceof AbortedError || thrown instanceof InvalidArgumentError);
-    if (!(thrown instanceof CrossBorderError && isOperational)) throw thrown;
-    return { error: thrown, ...(call === undefined ? undefined : { report: call.report }) };
-  }
-}
-
-type Finding = Pick<HealthReport, "service" | "token">;
-
-const healthy: Finding = { service: "responding", token: "accepted" };
-
-function findingOf(error: CrossBorderError, hasResponse: boolean): Finding {
+function findingOf(error: CrossBorderError | undefined, hasResponse: boolean): Pick<HealthReport, "service" | "token"> {
+  if (error === undefined) return { service: "responding", token: "accepted" };
   if (!hasResponse) {
     if ((error.attempts ?? 0) > 0) return { service: "unreachable", token: "unknown" };
-    const isOfToken = error instanceof TokenError || error instanceof TimeoutError;
+    const isOfToken = error instanceof TokenError || error.code === "timeout";
     return { service: "not_asked", token: isOfToken ? "unavailable" : "unknown" };
   }
   // Only a 401 makes a call request another token.
@@ -88,7 +84,7 @@ function findingOf(error: CrossBorderError, hasResponse: boolean): Finding {
   const service = ownWords.has(failureClass) ? "responding" : "failing";
   if (failureClass === "unauthorized") return { service, token: "refused" };
   // The service knows a client that it forbids to read this list.
-  const isKnown = failureClass === "refused" && error instanceof ApiError && error.status === 403;
+  const isKnown = failureClass === "refused" && error.status === 403;
   return { service, token: isKnown ? "accepted" : "unknown" };
 }
 

@@ -1,45 +1,28 @@
-import type { ApiClient, CallInput, SignedRequest, TokenHold } from "../api/api-client.js";
-import type { AnyOperation, Operation, TypedOperation } from "../api/operation.js";
-import {
-  type ApiPromise,
-  parseRequestOptions,
-  type RequestOptions,
-  type ResponseInfo,
-} from "../api/request-options.js";
-import type { Timestamp } from "../core/clock.js";
+import type { ApiClient, TokenHold } from "../api/api-client.js";
+import type { AnyOperation, Operation } from "../api/operation.js";
+import { type ApiPromise, parseRequestOptions, type RequestOptions } from "../api/request-options.js";
 import { InvalidArgumentError, traceFrom } from "../core/errors.js";
 import { type Reporter, serverAttributes } from "../events/reporter.js";
-import { assertSigner, Call, type CallSource, signOnly, trySigner } from "./call.js";
-import { type CallContext, InFlight, ReportedFields } from "./context.js";
+import { assertSigner, Call, type CallSource } from "./call.js";
+import { type CallContext, InFlight } from "./context.js";
 import { checkHealth, checkTimeoutMs, type HealthReport } from "./health.js";
-import { checkHeaders, checkRequest, prepareRequest } from "./prepare.js";
+import { checkHeaders, prepareRequest } from "./prepare.js";
 import { parseRawRequest, type RawRequest } from "./raw.js";
-import { SchemaLoader } from "./schema.js";
-
-/**
- * The promise of a call. `told.response` is set by the time that the data arrives. It is one promise, not two: a failure is
- * reported once, and never as unhandled beside the one that the caller handles.
- */
-export function toApiPromise<T>(
-  data: Promise<T>,
-  told: { readonly response?: ResponseInfo | undefined } = {},
-): ApiPromise<T> {
-  return Object.assign(data, {
-    withResponse: () => data.then((value) => ({ data: value, response: told.response ?? { status: 0, headers: {} } })),
-  });
-}
+import { Schemas } from "./schema.js";
 
 export interface HttpClientOptions extends Omit<CallContext, "server" | "schemas" | "reported" | "inFlight"> {
   /** Operations that are signed besides those that the description names. */
   readonly signedOperations: ReadonlySet<string>;
   /** Shared by clients that were made together. Default: its own. */
-  readonly schemas?: SchemaLoader;
+  readonly schemas?: Schemas;
   /** The client that this one is derived from. It uses the same connections and token. */
   readonly parent?: HttpClient;
 }
 
 /** What a derived client can have of its own. */
 export type DerivedOptions = Pick<CallContext, "timeoutMs" | "maxRetries" | "headers" | "validation" | "reporter">;
+
+type Method = (...given: never) => unknown;
 
 /** Calls operations. Returns the record, or throws an error that says what was done. */
 export class HttpClient implements ApiClient {
@@ -52,88 +35,58 @@ export class HttpClient implements ApiClient {
   #isClosed = false;
   #closing: Promise<void> | undefined;
 
-  constructor({ signedOperations, schemas = new SchemaLoader(), parent, ...context }: HttpClientOptions) {
+  constructor({ signedOperations, schemas = new Schemas(), parent, ...context }: HttpClientOptions) {
     this.#parent = parent;
     this.#inFlight = new InFlight(parent === undefined ? undefined : parent.#inFlight);
     const server = serverAttributes(context.origin);
-    this.#context = { ...context, server, schemas, reported: new ReportedFields(), inFlight: this.#inFlight };
+    this.#context = { ...context, server, schemas, reported: new Set(), inFlight: this.#inFlight };
     this.#signedOperations = signedOperations;
-    if (parent === undefined) this.#preload();
+    if (parent !== undefined) return;
+    // The libraries that the first call needs.
+    schemas.load().catch(() => {});
+    context.transport.preload?.();
+    context.tokens.preload?.();
   }
 
-  call<Ids extends readonly string[], Body, Output>(
-    operation: TypedOperation<string, Ids, Body, Output>,
-    ids: NoInfer<Ids>,
-    input: CallInput<NoInfer<Body>> = {},
-    options?: RequestOptions,
-  ): ApiPromise<Output> {
-    const signed = this.#isSigned(operation);
-    return this.#run(operation, { ids, input, signed }, options, this.call);
-  }
+  readonly call: ApiClient["call"] = (operation, ids, input = {}, options) =>
+    this.#run(operation, { ids, input, signed: this.#isSigned(operation) }, options, this.call);
 
-  send<Ids extends readonly string[], Body, Output>(
-    operation: TypedOperation<string, Ids, Body, Output>,
-    request: SignedRequest,
-    sendBy: Timestamp,
-    options?: RequestOptions,
-  ): ApiPromise<Output> {
-    return this.#run(operation, { presigned: request, sendBy }, options, this.send);
-  }
+  readonly send: ApiClient["send"] = (operation, presigned, sendBy, options) =>
+    this.#run(operation, { presigned, sendBy }, options, this.send);
 
-  async check<Ids extends readonly string[], Body, Output>(
-    operation: TypedOperation<string, Ids, Body, Output>,
-    ids: NoInfer<Ids>,
-    input: CallInput<NoInfer<Body>>,
-    options?: RequestOptions,
-  ): Promise<void> {
-    const parsed = parseRequestOptions(operation, options);
+  readonly check: ApiClient["check"] = async (operation, ids, input, options) => {
+    const parsed = this.#parse(operation, options);
     checkHeaders(parsed.headers);
-    checkRequest(this.#context, operation, ids, input);
-    this.#assertOpen(operation.name);
+    prepareRequest(this.#context, operation, ids, input);
     this.assertCallable(operation);
     if (!this.#isSigned(operation) || this.#hasSigned) return;
-    await trySigner(this.#context, operation, parsed);
+    const trial = { presigned: { path: "/", body: "{}", signature: "" } };
+    await new Call(this.#context, operation, trial, parsed).sign();
     this.#hasSigned = true;
-  }
+  };
 
-  async sign<Ids extends readonly string[], Body, Output>(
-    operation: TypedOperation<string, Ids, Body, Output>,
-    ids: NoInfer<Ids>,
-    input: CallInput<NoInfer<Body>>,
-    options?: RequestOptions,
-  ): Promise<SignedRequest> {
-    const parsed = parseRequestOptions(operation, options);
-    this.#assertOpen(operation.name);
-    const request = prepareRequest(this.#context, operation, ids, input);
-    const signature = this.#isSigned(operation) ? await signOnly(this.#context, operation, request, parsed) : "";
-    return { path: request.path, body: request.text, signature };
-  }
+  readonly sign: ApiClient["sign"] = async (operation, ids, input, options) => {
+    const source = { ids, input, signed: this.#isSigned(operation) };
+    return new Call(this.#context, operation, source, this.#parse(operation, options)).sign();
+  };
 
   request(given: RawRequest, options?: RequestOptions): ApiPromise<unknown> {
     try {
       const { operation, ...source } = parseRawRequest(given);
-      return this.#run<unknown>(operation, source, options, this.request);
+      return this.#run(operation, source, options, this.request);
     } catch (error) {
       return toApiPromise(Promise.reject(traceFrom(error, this.request)));
     }
   }
 
   /** Reads one record of a list, once, and tells how that went. */
-  async checkHealth(list: Operation, given?: RequestOptions): Promise<HealthReport> {
-    this.#inFlight.begin();
-    try {
-      const options = parseRequestOptions(list, given);
-      this.#assertOpen(list.name);
-      const timeoutMs = options.timeoutMs ?? Math.min(checkTimeoutMs, this.#context.timeoutMs);
-      const input = { paging: { _size: 1 }, lenient: true } as const;
-      const source = { ids: [], input, signed: this.#isSigned(list) };
-      const maxRetries = options.maxRetries ?? 0;
-      return await checkHealth(() => this.#newCall(list, source, { ...options, timeoutMs, maxRetries }));
-    } catch (error) {
-      throw traceFrom(error);
-    } finally {
-      this.#inFlight.end();
-    }
+  checkHealth(list: Operation, given?: RequestOptions): Promise<HealthReport> {
+    return checkHealth(async (response) => {
+      const { timeoutMs = Math.min(checkTimeoutMs, this.#context.timeoutMs), ...options } = this.#parse(list, given);
+      const context = { ...this.#context, reporter: this.#context.reporter.with({ response }) };
+      const source = { ids: [], input: { paging: { _size: 1 }, lenient: true }, signed: this.#isSigned(list) } as const;
+      await new Call(context, list, source, { maxRetries: 0, ...options, timeoutMs }).run();
+    });
   }
 
   signingKeyId(): Promise<string | undefined> {
@@ -168,10 +121,6 @@ export class HttpClient implements ApiClient {
     return this.#closing;
   }
 
-  async #describeKey(): Promise<string | undefined> {
-    return (await this.#context.signer?.describe("/", new Uint8Array()))?.publicKeySha256;
-  }
-
   async #close(): Promise<void> {
     await this.#inFlight.none();
     if (this.#parent !== undefined) return;
@@ -179,15 +128,21 @@ export class HttpClient implements ApiClient {
     await this.#context.transport.close();
   }
 
+  async #describeKey(): Promise<string | undefined> {
+    return (await this.#context.signer?.describe("/", new Uint8Array()))?.publicKeySha256;
+  }
+
   /** @param from the method that was called. Stacks of wrong arguments begin there. */
   #run<Output>(
     operation: AnyOperation,
     source: CallSource,
     options: RequestOptions | undefined,
-    from: (...args: never) => unknown,
+    from: Method,
   ): ApiPromise<Output> {
     try {
-      const call = this.#open(operation, source, options);
+      const { query, ...parsed } = this.#parse(operation, options);
+      const asked = query === undefined ? source : { ...source, input: { query } };
+      const call = new Call(this.#context, operation, asked, parsed);
       // `resource` gives each row its types.
       return toApiPromise(call.run() as Promise<Output>, call.report);
     } catch (error) {
@@ -195,19 +150,10 @@ export class HttpClient implements ApiClient {
     }
   }
 
-  #open(operation: AnyOperation, source: CallSource, options: RequestOptions | undefined): Call {
+  #parse(operation: AnyOperation, options: RequestOptions | undefined): ReturnType<typeof parseRequestOptions> {
     const parsed = parseRequestOptions(operation, options);
-    this.#assertOpen(operation.name);
-    return this.#newCall(operation, source, parsed);
-  }
-
-  #newCall(operation: AnyOperation, source: CallSource, options: ReturnType<typeof parseRequestOptions>): Call {
-    const { query } = options;
-    return new Call(this.#context, operation, query === undefined ? source : { ...source, input: { query } }, options);
-  }
-
-  #assertOpen(name: string): void {
-    if (this.#hasClosed()) throw new InvalidArgumentError(`${name}: the client is closed`, { code: "client_closed" });
+    if (!this.#hasClosed()) return parsed;
+    throw new InvalidArgumentError(`${operation.name}: the client is closed`, { code: "client_closed" });
   }
 
   #hasClosed(): boolean {
@@ -215,14 +161,17 @@ export class HttpClient implements ApiClient {
     return this.#isClosed || (parent === undefined ? false : parent.#hasClosed());
   }
 
-  /** Begins to load the libraries that the first call needs. */
-  #preload(): void {
-    this.#context.schemas.load().catch(() => {});
-    this.#context.transport.preload?.();
-    this.#context.tokens.preload?.();
-  }
-
   #isSigned({ name, signed }: Operation): boolean {
     return signed || this.#signedOperations.has(name);
   }
+}
+
+/**
+ * The promise of a call. `told.response` is set by the time that the data arrives. It is one promise, not two: a failure is
+ * reported once, and never as unhandled beside the one that the caller handles.
+ */
+export function toApiPromise<T>(data: Promise<T>, told: Partial<Pick<Call["report"], "response">> = {}): ApiPromise<T> {
+  return Object.assign(data, {
+    withResponse: () => data.then((value) => ({ data: value, response: told.response ?? { status: 0, headers: {} } })),
+  });
 }

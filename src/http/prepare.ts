@@ -1,15 +1,15 @@
 import { encodeUtf8 } from "#platform";
 import type { CallInput, SignedRequest } from "../api/api-client.js";
-import type { AnyOperation, Operation, RawOperation } from "../api/operation.js";
+import type { AnyOperation } from "../api/operation.js";
 import { encodeQuery, fillPath } from "../api/path.js";
-import { counted, looksLikeName } from "../core/describe.js";
+import { looksLikeName } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
 import { isPlainObject } from "../core/parse.js";
-import { checkBody, checkQuery, type QueryValues } from "./input.js";
+import { checkBody, checkQuery } from "./input.js";
 import { checkRawBody, checkRawQuery } from "./raw.js";
 
 /**
- * A caller's own headers, in lower case.
+ * A caller's own headers, with names in lower case.
  *
  * @param refuse makes the error of a message.
  * @throws {InvalidArgumentError} on names or values that HTTP does not allow, and on headers that the client sets itself.
@@ -20,33 +20,18 @@ export function checkHeaders(
 ): Readonly<Record<string, string>> {
   if (headers === undefined) return noHeaders;
   if (!isPlainObject(headers)) throw refuse('headers must be an object such as { "x-name": "value" }');
-  const checked = new Map<string, string>();
+  const checked: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
-    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
-      throw refuse(`headers: a name of ${counted(name.length, "character")} is not a valid header name`);
-    }
-    if (ownHeaders.has(lower)) {
-      throw refuse(`headers: ${lower} is set by the client itself and can't be replaced`);
-    }
+    const shown = looksLikeName(lower.replaceAll("-", "_")) ? lower : "a header";
+    if (ownHeaders.has(lower)) throw refuse(`headers: ${lower} is set by the client itself and can't be replaced`);
+    if (!/^[\w!#$%&'*+.^\x60|~-]+$/.test(name)) throw refuse(`headers: ${shown} has a name that HTTP doesn't allow`);
     if (typeof value !== "string" || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
-      const shown = looksLikeName(lower.replaceAll("-", "_"))
-        ? lower
-        : `a name of ${counted(name.length, "character")}`;
       throw refuse(`headers: the value of ${shown} is not a text of Latin-1 characters on one line`);
     }
-    if (checked.has(lower)) throw refuse(`headers: ${lower} is there twice, in another case: give one of them`);
-    checked.set(lower, value);
+    checked[lower] = value;
   }
-  return Object.fromEntries(checked);
-}
-
-/**
- * `cache-control` of a list, since a cached list is out of date. The caller's own directives can't undo it: the more restrictive one
- * counts (RFC 9111, section 4.2.1).
- */
-export function withNoCache(own: string | undefined): string {
-  return own === undefined || own.trim() === "" ? "no-cache" : `no-cache, ${own}`;
+  return checked;
 }
 
 const noHeaders: Readonly<Record<string, string>> = {};
@@ -91,68 +76,40 @@ export interface PreparedRequest {
 }
 
 /**
- * Checks an input without I/O. Every mistake in it is found here.
+ * Makes a request of an operation and its input, without I/O.
  *
  * @throws {InvalidArgumentError} that names what is wrong.
  */
-export function checkRequest(
-  { basePath }: RequestSettings,
-  operation: AnyOperation,
-  ids: readonly string[],
-  input: CallInput<unknown>,
-) {
-  const pathname = basePath + fillPath(operation.path, operation.name, ids);
-  const { query, body, values } =
-    operation.verb === "request" ? rawContent(operation, ids, input) : describedContent(operation, input);
-  return { pathname, path: pathname + encodeQuery(operation.name, { ...input.paging, ...query }), body, values };
-}
-
-interface Content {
-  readonly query: QueryValues | undefined;
-  readonly body: unknown;
-  readonly values: PreparedRequest["values"];
-}
-
-function describedContent(operation: Operation, input: CallInput<unknown>): Content {
-  const query = input.query === undefined ? undefined : checkQuery(operation, input.query);
-  const body = operation.body && checkBody(operation, operation.body, input.body, input.isFromService);
-  return { query, body, values: query === undefined && body !== undefined ? body : { ...query, ...body } };
-}
-
-function rawContent(operation: RawOperation, ids: readonly string[], { query, body }: CallInput<unknown>): Content {
-  checkRawBody(operation, body);
-  const checked = checkRawQuery(operation, query);
-  return { query: checked, body, values: { ids, query: checked, body } };
-}
-
-/** Makes a request of a row and its input. @throws {InvalidArgumentError} as `checkRequest` does. */
 export function prepareRequest(
-  settings: RequestSettings,
+  { basePath, signQuery }: RequestSettings,
   operation: AnyOperation,
   ids: readonly string[],
   input: CallInput<unknown>,
 ): PreparedRequest {
-  const { pathname, path, body, values } = checkRequest(settings, operation, ids, input);
+  const pathname = basePath + fillPath(operation.path, operation.name, ids);
+  const { query, body, values } = checkContent(operation, ids, input);
+  const path = pathname + encodeQuery(operation.name, { ...input.paging, ...query });
   // A `toJSON` can return undefined.
   const text = (body === undefined ? undefined : JSON.stringify(body)) ?? "";
-  return {
-    path,
-    signedPath: settings.signQuery ? path : pathname,
-    text,
-    body: text === "" ? undefined : encodeUtf8(text),
-    values,
-  };
+  const bytes = text === "" ? undefined : encodeUtf8(text);
+  return { path, signedPath: signQuery ? path : pathname, text, body: bytes, values };
+}
+
+function checkContent(operation: AnyOperation, ids: readonly string[], input: CallInput<unknown>) {
+  if (operation.verb === "request") {
+    const { body } = input;
+    checkRawBody(operation, body);
+    const query = checkRawQuery(operation, input.query);
+    return { query, body, values: { ids, query, body } };
+  }
+  const query = input.query === undefined ? undefined : checkQuery(operation, input.query);
+  const body = operation.body && checkBody(operation, operation.body, input.body, input.isFromService);
+  return { query, body, values: { ...query, ...body } };
 }
 
 /** A request that was signed earlier, maybe in another process: the same bytes and the same signature. */
 export function presignedRequest({ signQuery }: RequestSettings, request: SignedRequest): PreparedRequest {
   const { path, body: text, signature } = request;
-  return {
-    path,
-    signedPath: signQuery ? path : (path.split("?")[0] ?? path),
-    text,
-    body: encodeUtf8(text),
-    signature,
-    values: JSON.parse(text) as Readonly<Record<string, unknown>>,
-  };
+  const signedPath = signQuery ? path : (path.split("?")[0] ?? path);
+  return { path, signedPath, text, body: encodeUtf8(text), signature, values: JSON.parse(text) };
 }

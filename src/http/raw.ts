@@ -44,31 +44,23 @@ export function parseRawRequest(given: RawRequest): ParsedRequest {
   const refuse = (message: string) => new InvalidArgumentError(`request: ${message}`);
   // The table has checked the types.
   const parts = parseOptions(requestParts, given, "the request", refuse) as unknown as RawRequest;
-  const { method, path, query, body, signed = false, idempotent = false } = parts;
-  assertTemplate(path);
-  const template = parsePathTemplate(path);
-  const operation: RawOperation = {
-    name: `${method} ${path}`,
-    verb: "request",
-    method,
-    path: template,
-    idempotent,
-  };
-  const ids = [...(parts.ids ?? [])];
-  if (ids.length !== template.parameters.length) {
-    throw refuse(`ids must be as many as the path has parameters (${template.parameters.length}); got ${ids.length}`);
-  }
-  return { operation, ids, input: { query: { ...query }, body }, signed };
+  const { method, path, ids = [], query, body, signed = false, idempotent = false } = parts;
+  const name = `${method} ${path}`;
+  const operation: RawOperation = { name, verb: "request", method, path: parsePathTemplate(path), idempotent };
+  return { operation, ids: [...ids], input: { query: { ...query }, body }, signed };
 }
 
 const methods: readonly unknown[] = ["GET", "POST", "PUT", "PATCH", "DELETE"] satisfies CallMethod[];
 
+/** Words and parameters between slashes. */
+const template = /^(?:\/(?:[a-z][\w.~-]*|\{[a-z]\w*\}))+$/i;
+
 const requestParts: CheckTable<RawRequest> = {
   method: { accepts: (value) => methods.includes(value), isRequired: true, wanted: `one of ${methods.join(", ")}` },
   path: {
-    accepts: (value) => typeof value === "string",
+    accepts: (value) => typeof value === "string" && template.test(value),
     isRequired: true,
-    wanted: "a path such as /refunds/{refundId}",
+    wanted: "words and {parameters} after slashes, such as /refunds/{refundId}, with ids in ids and the query in query",
   },
   ids: { accepts: Array.isArray, wanted: "an array of ids" },
   query: { accepts: isPlainObject, wanted: "an object of query parameters" },
@@ -77,35 +69,23 @@ const requestParts: CheckTable<RawRequest> = {
   idempotent: { accepts: isBoolean, wanted: "true or false" },
 };
 
-const parameter = /^\{[a-z]\w{0,39}\}$/i;
-/** Templates are shown, and three digits or more may be an account number. */
-const word = /^(?!.*\d{3})[a-z][\w.~-]{0,63}$/i;
-
-/** @throws {InvalidArgumentError} if the text isn't a template, or contains a value. */
-function assertTemplate(path: string): void {
-  const [before, ...segments] = path.split("/");
-  const wrong = segments.findIndex((segment) => !parameter.test(segment) && !word.test(segment));
-  if (before === "" && wrong < 0) return;
-  const where = before === "" ? `segment ${wrong + 1} is neither` : "it does not begin with a slash";
-  throw new InvalidArgumentError(
-    `request: path must be words and {parameters} between slashes, with ids in ids and the query in query; ${where}`,
-  );
-}
-
 /** @throws {InvalidArgumentError} that names the parameter at fault, never with a value. */
 export function checkRawQuery({ name }: RawOperation, given: object = {}): QueryValues {
-  const values = Object.entries(given).filter(([, value]) => value !== undefined);
-  for (const [parameter, value] of values) {
-    if (typeof value === "string" || typeof value === "boolean" || Number.isFinite(value)) continue;
-    const shown = looksLikeName(parameter) ? JSON.stringify(parameter) : "a parameter";
-    throw new InvalidArgumentError(
-      `${name}: ${shown} in the query must be a string, a number, or a boolean; got ${describeValue(value)}`,
-    );
+  const checked: Record<string, string> = {};
+  for (const [parameter, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    if (typeof value !== "string" && typeof value !== "boolean" && !Number.isFinite(value)) {
+      const shown = looksLikeName(parameter) ? parameter : "a parameter";
+      throw new InvalidArgumentError(
+        `${name}: ${shown} of the query must be a string, a number, or a boolean; got ${describeValue(value)}`,
+      );
+    }
+    checked[parameter] = String(value);
   }
-  return Object.fromEntries(values.map(([parameter, value]) => [parameter, String(value)]));
+  return checked;
 }
 
-/** @throws {InvalidArgumentError} that says what JSON can't carry, and in which place. */
+/** @throws {InvalidArgumentError} that says what JSON can't carry. */
 export function checkRawBody({ name, method }: RawOperation, body: unknown): void {
   if (body === undefined) return;
   if (method === "GET") throw new InvalidArgumentError(`${name}: a GET has no body; give what it asks for as query`);
@@ -113,13 +93,11 @@ export function checkRawBody({ name, method }: RawOperation, body: unknown): voi
   if (fault !== undefined) throw new InvalidArgumentError(`${name}: ${fault}`);
 }
 
-/** Every text and every number in a value, at any depth, as text; and the names that may be values too, such as account numbers. */
+/** Every text, number, and unusual name in a value, at any depth: each of them may be an account. */
 export function textsIn(value: unknown): string[] {
-  if (typeof value === "string") return [value];
-  if (typeof value === "number") return [String(value)];
-  if (Array.isArray(value)) return value.flatMap(textsIn);
+  if (typeof value === "string" || typeof value === "number") return [String(value)];
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, item]) =>
-    looksLikeName(name) ? textsIn(item) : [name, ...textsIn(item)],
+    looksLikeName(name) || Array.isArray(value) ? textsIn(item) : [name, ...textsIn(item)],
   );
 }

@@ -10,33 +10,33 @@ import type { Mismatch, Schemas } from "./schema.js";
 /** How an attempt failed, as data. `toError` turns it into the error of the call. */
 export type Failure = NoStatus | RefusedStatus | UnusableResponse | Thrown;
 
-export interface NoStatus {
-  readonly kind: "no-status";
+interface Classified {
   readonly class: FailureClass;
+  /** A status, a code such as `ECONNRESET`, or why a 2xx can't be used. */
   readonly reason: string;
+}
+
+export interface NoStatus extends Classified {
+  readonly kind: "no-status";
   readonly cause: WireFailure | Ended;
 }
 
 /** A status other than 2xx. */
-export interface RefusedStatus {
+export interface RefusedStatus extends Classified {
   readonly kind: "status";
-  readonly class: FailureClass;
-  readonly reason: string;
   readonly response: WireResponse;
   readonly retryAfterMs: number | undefined;
 }
 
 /** A 2xx that can't be used. */
-export interface UnusableResponse {
+export interface UnusableResponse extends Classified {
   readonly kind: "unusable";
-  readonly class: FailureClass;
-  readonly reason: string;
   readonly response: WireResponse;
   readonly problem: string;
 }
 
-/** Something outside of the exchange failed: a token, a signature, or this library. Not to be retried. */
-export interface Thrown {
+/** Something outside of the exchange failed: a token, a signature, or this library. It isn't retried. */
+interface Thrown {
   readonly kind: "thrown";
   readonly error: unknown;
 }
@@ -44,21 +44,19 @@ export interface Thrown {
 /** The failure of an exchange that threw. */
 export function failureOfThrown(error: unknown): NoStatus | Thrown {
   if (!(error instanceof WireFailure || error instanceof Ended)) return { kind: "thrown", error };
-  const reason = error instanceof WireFailure ? error.reason : endedReasons[error.kind];
+  if (error instanceof Ended) {
+    return { kind: "no-status", class: classifyFailure(error), reason: endedReasons[error.kind], cause: error };
+  }
+  // Your `fetch` can give its errors any code. Three digits may be of an account.
+  const reason = /^(?!.*\d{3})[\w/]{1,64}$/.test(error.reason) ? error.reason : "UNKNOWN";
   return { kind: "no-status", class: classifyFailure(error), reason, cause: error };
 }
 
-export function refusedStatus(failureClass: FailureClass, response: WireResponse): RefusedStatus {
-  const retryAfterMs = parseRetryAfterMs(response.headers["retry-after"], clock.wallMs());
-  return { kind: "status", class: failureClass, reason: String(response.status), response, retryAfterMs };
+function unreadable(response: WireResponse, problem: string): UnusableResponse {
+  return { kind: "unusable", class: "unreadable", reason: "unreadable", response, problem };
 }
 
-/** @param isMade it is certainly the record of this create. */
-export function unreadable(response: WireResponse, problem: string, isMade = false): UnusableResponse {
-  return { kind: "unusable", class: isMade ? "made" : "unreadable", reason: "unreadable", response, problem };
-}
-
-export function brokenOff(response: WireResponse, broken: BrokenBody): UnusableResponse {
+function brokenOff(response: WireResponse, broken: BrokenBody): UnusableResponse {
   const reason = classifyBroken(broken);
   return { kind: "unusable", class: reason, reason, response, problem: brokenTexts[broken] };
 }
@@ -71,7 +69,7 @@ const brokenTexts: Readonly<Record<BrokenBody, string>> = {
   "not-utf8": "the response is not valid UTF-8",
   encoded: "the response is compressed in a way that can't be read",
   timeout: "the deadline passed before all of it had arrived",
-  abort: "the caller's signal ended the call before all of it had arrived",
+  abort: "your signal ended the call before all of it had arrived",
 };
 
 /** How to compare responses with the description: `report` differences, throw (`strict`), or don't compare (`off`). */
@@ -95,58 +93,55 @@ export function readResponse(
   validation: ValidationMode,
   schemas: Schemas,
 ): ReadResponse {
-  const failureClass = classifyResponse(response);
-  if (failureClass !== undefined) return only(refusedStatus(failureClass, response));
-  if (operation.verb === "request") return only(readRaw(response));
-  // The description gives this response no body, so the update is done, unless it's a proxy's page.
-  if (operation.verb === "update") {
-    return only(isPage(response) ? unreadable(response, "it is a page of HTML") : { data: undefined });
-  }
-  const { text, broken } = response;
-  if (broken !== undefined) return only(brokenOff(response, broken));
-  let data: unknown;
-  try {
-    data = JSON.parse(text);
-  } catch {
-    return only(unreadable(response, "it is not JSON"));
-  }
-  const problem = problemOf(operation, sent, data);
-  if (problem !== undefined) return only(unreadable(response, problem));
-  const mismatches = validation === "off" ? noMismatches : schemas.mismatches(operation, data);
+  const outcome = readData(operation, sent, response);
+  const isCompared = operation.verb !== "request" && operation.verb !== "update" && validation !== "off";
+  const mismatches = isCompared && "data" in outcome ? schemas.mismatches(operation, outcome.data) : noMismatches;
   const [first] = mismatches;
-  if (validation !== "strict" || first === undefined) return { outcome: { data }, mismatches };
-  const difference = `${first.field} is not ${first.expected} but ${first.found}`;
-  return { outcome: unreadable(response, difference, operation.verb === "create"), mismatches };
-}
-
-/** Accepts any JSON, or no body. */
-function readRaw(response: WireResponse): ReadResponse["outcome"] {
-  const { text, broken } = response;
-  if (broken !== undefined) return brokenOff(response, broken);
-  if (text === "") return { data: undefined };
-  try {
-    return { data: JSON.parse(text) as unknown };
-  } catch {
-    return unreadable(response, "it is not JSON");
-  }
+  if (validation !== "strict" || first === undefined) return { outcome, mismatches };
+  const refused = unreadable(response, `${first.field} is not ${first.expected} but ${first.found}`);
+  // It is certainly the record of this create.
+  return { outcome: operation.verb === "create" ? { ...refused, class: "made" } : refused, mismatches };
 }
 
 const noMismatches: readonly Mismatch[] = [];
 
-function only(outcome: ReadResponse["outcome"]): ReadResponse {
-  return { outcome, mismatches: noMismatches };
+function readData(
+  operation: AnyOperation,
+  sent: Readonly<Record<string, unknown>>,
+  response: WireResponse,
+): ReadResponse["outcome"] {
+  const { status, headers, text, broken } = response;
+  const failureClass = classifyResponse(response);
+  if (failureClass !== undefined) {
+    const retryAfterMs = parseRetryAfterMs(headers["retry-after"], clock.wallMs());
+    return { kind: "status", class: failureClass, reason: String(status), response, retryAfterMs };
+  }
+  // The description gives this response no body, so the update is done, unless it's a proxy's page.
+  if (operation.verb === "update") {
+    return isPage(response) ? unreadable(response, "it is a page of HTML") : { data: undefined };
+  }
+  if (broken !== undefined) return brokenOff(response, broken);
+  if (operation.verb === "request" && text === "") return { data: undefined };
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch {
+    return unreadable(response, "it is not JSON");
+  }
+  const problem = operation.verb === "request" ? undefined : problemOf(operation, sent, data);
+  return problem === undefined ? { data } : unreadable(response, problem);
 }
 
-/** Why the data isn't what was asked for, if so. A 2xx alone proves nothing: proxies send it, and so does a connection out of step. */
+/** Why the data isn't what was asked for. A 2xx alone proves nothing: a proxy or a connection out of step may have sent it. */
 function problemOf(
   { verb, identifiedBy, record }: Operation,
   sent: Readonly<Record<string, unknown>>,
   data: unknown,
 ): string | undefined {
   if (isDeep(data)) return `it has more than ${maxLevels} levels`;
-  if (verb === "list") return isArrayOfObjects(data) ? undefined : "it is not an array of records";
+  if (verb === "list") return Array.isArray(data) && data.every(isObject) ? undefined : "it is not an array of records";
   if (!isObject(data)) return "it is not a record";
-  if (!isIdentity(data.id)) return "it is not a record: it has no id";
+  if (data.id === "" || idText(data.id) === undefined) return "it is not a record: it has no id";
   if (repeatsRequest(record, sent, data)) return "it is the request";
   if (identifiedBy === undefined || sent[identifiedBy] === undefined) return undefined;
   const isOwn = idText(data[identifiedBy]) === idText(sent[identifiedBy]);
@@ -154,21 +149,12 @@ function problemOf(
 }
 
 /** A service may trim an id, or return it as a number. */
-function idText(id: unknown): unknown {
-  return typeof id === "string" || typeof id === "number" ? String(id).trim() : id;
-}
-
-/** A number is a difference from the description, but still an identity. */
-function isIdentity(value: unknown): value is string | number {
-  return typeof value === "string" ? value !== "" : typeof value === "number";
+function idText(id: unknown): string | undefined {
+  return typeof id === "string" || typeof id === "number" ? String(id).trim() : undefined;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function isArrayOfObjects(value: unknown): boolean {
-  return Array.isArray(value) && value.every(isObject);
 }
 
 /** More levels than any record has, and few enough to copy and store it. */

@@ -1,19 +1,16 @@
-import { confidentialValues, type FieldTable, failedStatuses } from "../api/fields.js";
+import { confidentialValues, failedStatuses } from "../api/fields.js";
 import type { AnyOperation } from "../api/operation.js";
 import type { ResponseInfo } from "../api/request-options.js";
 import { clock } from "../core/clock.js";
 import type { CrossBorderError } from "../core/errors.js";
 import { isShowable } from "../core/redact.js";
-import type { FailureEvent } from "../events/events.js";
-import type { Reporter } from "../events/reporter.js";
 import type { WireResponse } from "../wire/transport.js";
 import type { CallContext } from "./context.js";
-import { type CallFacts, showableReason, toError } from "./errors.js";
+import { type CallFacts, toError } from "./errors.js";
+import type { PreparedRequest } from "./prepare.js";
 import { textsIn } from "./raw.js";
 import type { Failure } from "./read.js";
-import { type Mismatch, unprintable } from "./schema.js";
-
-export type KnownByCall = Pick<CallFacts, "kind" | "attempts" | "effect" | "isSent" | "request" | "signed">;
+import type { Mismatch } from "./schema.js";
 
 /** Events and errors of one call. They hold nothing that the request kept secret. */
 export class CallReport {
@@ -21,116 +18,115 @@ export class CallReport {
   readonly #operation: AnyOperation;
   /** The caller's own. Some of them carry credentials. */
   readonly #headers: Readonly<Record<string, string>>;
+  readonly #values: PreparedRequest["values"];
   readonly #tokens: string[] = [];
-  /** What body and query held, by field. */
-  #values: Readonly<Record<string, unknown>> = {};
   readonly #startMs = clock.monotonicMs();
   /** Without the text, since the promise of a call keeps this alive. */
   #response: Pick<WireResponse, "status" | "headers"> | undefined;
-  #latencyMs: number | undefined;
   /** From the last response that had one. */
   #sentRequestId: string | undefined;
 
-  constructor(client: CallContext, operation: AnyOperation, headers: Readonly<Record<string, string>>) {
+  constructor(
+    client: CallContext,
+    operation: AnyOperation,
+    headers: Readonly<Record<string, string>>,
+    values: PreparedRequest["values"],
+  ) {
     this.#client = client;
     this.#operation = operation;
     this.#headers = headers;
+    this.#values = values;
   }
 
   /** The last response, if there was one. */
   get response(): ResponseInfo | undefined {
-    if (this.#response === undefined) return undefined;
-    const { status, headers } = this.#response;
-    return { status, headers, ...(headers[requestIdHeader] !== undefined && this.#requestId()) };
-  }
-
-  /** Of the last attempt that got a response. */
-  get latencyMs(): number | undefined {
-    return this.#latencyMs;
-  }
-
-  /** Keeps confidential values of body and query out of events and errors. */
-  hideValues(values: Readonly<Record<string, unknown>>): void {
-    this.#values = values;
+    return this.#response && { ...this.#response, ...this.#ownRequestId() };
   }
 
   hideToken(token: string): void {
     this.#tokens.push(token);
   }
 
-  showableReason(reason: string): string {
-    return showableReason(reason, this.#hidden());
-  }
-
   responded({ status, headers }: WireResponse, attempt: number, durationMs: number): void {
     this.#response = { status, headers };
-    this.#client.hasResponded = true;
-    this.#latencyMs = durationMs;
     this.#sentRequestId = headers[requestIdHeader] ?? this.#sentRequestId;
     const { reporter } = this.#client;
     if (!reporter.wants("response")) return;
-    const requestId = headers[requestIdHeader] === undefined ? undefined : this.#requestId();
-    reporter.emit("response", { ...named(this.#operation), status, attempt, durationMs, ...requestId });
+    reporter.emit("response", { ...this.#named(), status, attempt, durationMs, ...this.#ownRequestId() });
   }
 
-  /** Each field of an operation once in the life of a client, which remembers so many and no more. */
+  /** Reports each field of an operation once in the life of a client, which remembers at most 1,000. */
   differs(mismatches: readonly Mismatch[]): void {
     const { reporter, reported } = this.#client;
     const { name: operation } = this.#operation;
     for (const mismatch of mismatches) {
-      if (!reported.isNew(operation, mismatch.field)) continue;
-      const isShown = mismatch.field === unprintable || isShowable(mismatch.field, this.#hidden());
-      if (isShown) reporter.emit("mismatch", { operation, ...mismatch });
-      else if (reported.isNew(operation, unprintable)) {
-        reporter.emit("mismatch", { operation, ...mismatch, field: unprintable });
-      }
+      // Reported fields have no spaces.
+      const key = `${mismatch.field} ${operation}`;
+      if (reported.has(key) || reported.size >= maxReported) continue;
+      reported.add(key);
+      reporter.emit("mismatch", { operation, ...mismatch });
     }
   }
 
   /** A created payment that says that it failed is recorded anyway. */
-  failedStatuses(record: FieldTable, data: unknown): void {
-    const { name: operation } = this.#operation;
-    for (const field of failedStatuses(record, data)) {
+  failedStatuses(data: unknown): void {
+    const { verb, name: operation } = this.#operation;
+    if (verb !== "create") return;
+    for (const field of failedStatuses(this.#operation.record, data)) {
       const found = String(Reflect.get(Object(data), field));
       this.#client.reporter.emit("mismatch", { operation, field, expected: "pending or processed", found });
     }
   }
 
   willRetry(reason: string, attempt: number, delayMs: number): void {
-    const { name: operation } = this.#operation;
-    this.#client.reporter.emit("retry", { operation, attempt, reason: this.showableReason(reason), delayMs });
+    this.#client.reporter.emit("retry", { operation: this.#operation.name, attempt, reason, delayMs });
   }
 
   succeeded(attempts: number): void {
     const { reporter } = this.#client;
     if (!reporter.wants("success")) return;
     const durationMs = clock.monotonicMs() - this.#startMs;
-    const { status = 0, requestId } = this.response ?? {};
-    const ofResponse = requestId === undefined ? undefined : { requestId };
-    reporter.emit("success", { ...named(this.#operation), status, attempts, durationMs, ...ofResponse });
+    const { status = 0 } = this.#response ?? {};
+    reporter.emit("success", { ...this.#named(), status, attempts, durationMs, ...this.#ownRequestId() });
   }
 
   /** @returns the error to be thrown. */
-  failed(failure: Failure, known: KnownByCall): CrossBorderError {
-    const { origin, basePath, hasResponded, reporter } = this.#client;
-    const error = toError(failure, {
-      ...known,
-      ...this.#requestId(),
-      operation: this.#operation,
-      origin,
-      basePath,
-      hasResponded,
-      status: this.#response?.status,
-      secrets: this.#hidden(),
+  failed(
+    failure: Failure,
+    known: Pick<CallFacts, "kind" | "attempts" | "effect" | "isSent" | "request" | "signed">,
+  ): CrossBorderError {
+    const { origin, basePath, reporter } = this.#client;
+    const sent = this.#requestId();
+    const { status } = this.#response ?? {};
+    const where = { operation: this.#operation, origin, basePath };
+    const error = toError(failure, { ...known, ...where, ...sent, status, secrets: this.#hidden() });
+    const { code, effect, attempts = 0, requestId } = error;
+    reporter.emit("failure", {
+      ...this.#named(),
+      code,
+      effect,
+      attempts,
+      durationMs: clock.monotonicMs() - this.#startMs,
+      ...(requestId !== undefined && { requestId }),
+      ...(error.status !== undefined && { status: error.status }),
     });
-    reportFailure(reporter, named(this.#operation), error, this.#startMs);
     return error;
+  }
+
+  #named() {
+    const { name: operation, method, path } = this.#operation;
+    return { operation, method, path: path.text };
+  }
+
+  /** Of the last response. */
+  #ownRequestId(): { readonly requestId: string } | undefined {
+    return this.#response?.headers[requestIdHeader] === undefined ? undefined : this.#requestId();
   }
 
   /** As it was sent, unless it holds something that the request keeps secret. */
   #requestId(): { readonly requestId: string } | undefined {
-    const sent: unknown = this.#sentRequestId;
-    const isId = typeof sent === "string" && /^[\x20-\x7e]{1,128}$/.test(sent) && isShowable(sent, this.#hidden());
+    const sent = this.#sentRequestId;
+    const isId = sent !== undefined && /^[\x20-\x7e]{1,128}$/.test(sent) && isShowable(sent, this.#hidden());
     return isId ? { requestId: sent } : undefined;
   }
 
@@ -144,29 +140,7 @@ export class CallReport {
   }
 }
 
-/** Reports the failure of a call, or of a token requested outside a call. */
-export function reportFailure(
-  reporter: Reporter,
-  what: Pick<FailureEvent, "operation" | "method" | "path">,
-  error: CrossBorderError,
-  startMs: number,
-): void {
-  const { code, effect, attempts = 0, requestId, status } = error;
-  reporter.emit("failure", {
-    ...what,
-    code,
-    effect,
-    attempts,
-    durationMs: clock.monotonicMs() - startMs,
-    ...(requestId === undefined ? undefined : { requestId }),
-    ...(status === undefined ? undefined : { status }),
-  });
-}
-
-function named({ name: operation, method, path }: AnyOperation) {
-  return { operation, method, path: path.text };
-}
-
+const maxReported = 1000;
 const requestIdHeader = "x-request-id";
 
 /** Names of headers that carry credentials. */

@@ -1,6 +1,6 @@
 import type { $ZodType } from "zod/v4/core";
 import { mayCompile } from "#platform";
-import { type FieldKind, type FieldTable, fieldKinds, kindOfField } from "../api/fields.js";
+import { type FieldKind, type FieldTable, fieldKinds } from "../api/fields.js";
 import type { Operation } from "../api/operation.js";
 import { describeValue, looksLikeName } from "../core/describe.js";
 import { loadZod, type Zod } from "../core/libraries.js";
@@ -8,37 +8,40 @@ import { decimalNumeral } from "../money.js";
 
 /** A field that differs from the description, without its value. */
 export interface Mismatch {
-  /** Its name; `(unprintable)` if the description doesn't have it and it doesn't look like a name. */
+  /** Its name, or `(unprintable)` if it has another name than those of the description and doesn't look like one. */
   readonly field: string;
   readonly expected: string;
   readonly found: string;
 }
 
-/** Loads zod once for a client and the clients derived from it. */
-export class SchemaLoader {
-  loaded: Schemas | undefined;
-
-  async load(): Promise<Schemas> {
-    const zod = await loadZod();
-    if (this.loaded === undefined) {
-      this.loaded = new Schemas(zod);
-      // zod's first schema takes 2 ms, which a call that comes later then doesn't wait for.
-      this.loaded.mismatches({ record: everyKind }, {});
-    }
-    return this.loaded;
-  }
+interface RecordSchema {
+  readonly parse: $ZodType;
+  /** Made from the same fields, and faster. */
+  readonly compiled: $ZodType;
+  readonly count: number;
 }
 
-/** The schemas of records. Each is made from a table of fields on first use. */
+/** The schemas of records, each made from a table of fields on first use. Derived clients share them. */
 export class Schemas {
-  readonly #zod: Zod;
-  readonly #compile: <T extends $ZodType>(schema: T) => T;
+  readonly #compiles: boolean;
   readonly #records = new Map<FieldTable, RecordSchema>();
+  #zod: Zod | undefined;
 
   /** @param compiles whether zod may make code from text. If not, it interprets the schemas. */
-  constructor(zod: Zod, compiles = mayCompile) {
+  constructor(compiles = mayCompile) {
+    this.#compiles = compiles;
+  }
+
+  get isLoaded(): boolean {
+    return this.#zod !== undefined;
+  }
+
+  async load(): Promise<void> {
+    const zod = await loadZod();
+    if (this.#zod !== undefined) return;
     this.#zod = zod;
-    this.#compile = compiles ? zod.compile : (schema) => schema;
+    // zod's first schema takes 2 ms, which a later call then doesn't wait for.
+    this.mismatches({ record: everyKind }, {});
   }
 
   /**
@@ -47,57 +50,54 @@ export class Schemas {
    * @param value a record or, for a list, an array of records. Nothing is copied.
    */
   mismatches({ record }: Pick<Operation, "record">, value: unknown): readonly Mismatch[] {
-    const schema = this.#recordSchema(record);
+    const zod = this.#zod;
+    if (zod === undefined) return [];
+    const schema = this.#schemaOf(zod, record);
+    const found = new Map<string, Mismatch>();
     const items: readonly object[] = Array.isArray(value) ? value : [value];
-    const found: Differences = new Map();
     for (const item of items) {
-      const differs = !this.#zod.validate(schema.whole, item);
-      if (differs) this.#addDifferent(found, schema, record, item);
+      const differs = !zod.validate(schema.compiled, item);
+      if (differs) addDifferent(found, zod, schema, record, item);
       // If no described field is missing, each further one is unknown.
       if (differs || Object.keys(item).length > schema.count) addUnknown(found, record, item);
       if (found.size >= maxMismatches) break;
     }
-    return [...found.values()];
+    return [...found.values()].slice(0, maxMismatches);
   }
 
-  #addDifferent(found: Differences, schema: RecordSchema, record: FieldTable, item: object): void {
-    schema.fields ??= Object.entries(schema.shape).map(([name, field]) => [name, this.#compile(field)]);
-    for (const [name, field] of schema.fields) {
-      if (found.size >= maxMismatches) return;
-      if (found.has(name)) continue;
-      const value: unknown = Reflect.get(item, name);
-      if (Object.hasOwn(item, name) && this.#zod.validate(field, value)) continue;
-      found.set(name, { field: name, expected: wantedOf(record, name), found: describeFound(value) });
-    }
-  }
-
-  #recordSchema(record: FieldTable): RecordSchema {
+  #schemaOf(zod: Zod, record: FieldTable): RecordSchema {
     const known = this.#records.get(record);
     if (known !== undefined) return known;
-    const shape = Object.fromEntries(Object.entries(record).map(([name, kind]) => [name, kinds[kind](this.#zod)]));
-    const whole = this.#compile(new this.#zod.$ZodObject({ type: "object", shape }));
-    const schema = { whole, shape, count: Object.keys(shape).length, fields: undefined };
+    const shape = Object.fromEntries(Object.entries(record).map(([name, kind]) => [name, kinds[kind](zod)]));
+    const parse = new zod.$ZodObject({ type: "object", shape });
+    const compiled = this.#compiles ? zod.compile(parse) : parse;
+    const schema = { parse, compiled, count: Object.keys(shape).length };
     this.#records.set(record, schema);
     return schema;
   }
 }
 
-interface RecordSchema {
-  readonly whole: $ZodType;
-  readonly shape: Readonly<Record<string, $ZodType>>;
-  readonly count: number;
-  /** Each field alone, compiled when the first record differs. */
-  fields: readonly (readonly [name: string, schema: $ZodType])[] | undefined;
-}
-
-type Differences = Map<string, Mismatch>;
-
-/** Stands for a field name that doesn't look like one: it may be a secret. */
-export const unprintable = "(unprintable)";
+/** Stands for a field name that doesn't look like one, since it may be a secret. */
+const unprintable = "(unprintable)";
 
 const maxMismatches = 20;
 
-function addUnknown(found: Differences, record: FieldTable, item: object): void {
+function addDifferent(
+  found: Map<string, Mismatch>,
+  zod: Zod,
+  { parse }: RecordSchema,
+  record: FieldTable,
+  item: object,
+): void {
+  for (const { path } of zod.safeParse(parse, item).error?.issues ?? []) {
+    const field = String(path[0]);
+    if (found.has(field)) continue;
+    const expected = fieldKinds[record[field] ?? "text"].wanted;
+    found.set(field, { field, expected, found: describeFound(Reflect.get(item, field)) });
+  }
+}
+
+function addUnknown(found: Map<string, Mismatch>, record: FieldTable, item: object): void {
   for (const name of Object.keys(item)) {
     if (found.size >= maxMismatches) return;
     if (Object.hasOwn(record, name)) continue;
@@ -105,6 +105,10 @@ function addUnknown(found: Differences, record: FieldTable, item: object): void 
     if (found.has(field)) continue;
     found.set(field, { field, expected: "a field of the description", found: describeFound(Reflect.get(item, name)) });
   }
+}
+
+function describeFound(value: unknown): string {
+  return typeof value === "string" && value !== "" ? "another string" : describeValue(value);
 }
 
 const text = ({ $ZodString }: Zod): $ZodType => new $ZodString({ type: "string" });
@@ -134,11 +138,3 @@ const kinds: Readonly<Record<FieldKind, (zod: Zod) => $ZodType>> = {
 };
 
 const everyKind: FieldTable = { text: "text", decimal: "decimal", integer: "integer", any: "any" };
-
-function wantedOf(fields: FieldTable, field: string): string {
-  return fieldKinds[kindOfField(fields, field) ?? "text"].wanted;
-}
-
-function describeFound(value: unknown): string {
-  return typeof value === "string" && value !== "" ? "another string" : describeValue(value);
-}

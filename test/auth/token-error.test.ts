@@ -40,6 +40,14 @@ const rows: readonly Row[] = [
     `no response from ${url} (ECONNRESET)`,
   ],
   [
+    { class: "unknown-host", reason: "ENOTFOUND" },
+    "fail",
+    "fail",
+    "kept",
+    "token_endpoint_unreachable",
+    `could not connect to ${url} (ENOTFOUND)`,
+  ],
+  [
     { class: "unsent-for-good", reason: "CERT_HAS_EXPIRED" },
     "fail",
     "fail",

@@ -75,6 +75,10 @@ export const expectations = {
     ...all(ends("ConnectionError", "none", most, "connection_failed")),
     ...away("token_endpoint_unreachable"),
   },
+  "unknown host": {
+    ...all(ends("ConnectionError", "none", 1, "connection_failed")),
+    ...tokens(token("token_endpoint_unreachable", 1)),
+  },
   "unsent for good": {
     ...all(ends("ConnectionError", "none", 1, "connection_untrusted")),
     ...tokens(token("token_endpoint_untrusted", 1)),

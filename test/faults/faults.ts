@@ -161,7 +161,14 @@ const goodTls = () => ({ ...certificates().good });
 
 const connecting: readonly Fault[] = [
   { name: "refused", is: "unsent", place: "closed port", whole: false, always: true },
-  { name: "DNS: no such host", is: "unsent", place: "no address", tls: "client only", whole: false, always: true },
+  {
+    name: "DNS: no such host",
+    is: "unknown host",
+    place: "no address",
+    tls: "client only",
+    whole: false,
+    always: true,
+  },
   { name: "DNS: no response", is: "unsent", place: "no name server", tls: "client only", whole: false, always: true },
   { name: "connect timeout", is: "unsent", place: "slow connector", whole: false, always: true },
   { name: "SYN dropped", is: "deadline unsent", place: "deaf port", whole: false, always: true },

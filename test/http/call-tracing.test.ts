@@ -4,16 +4,7 @@ import { createReporter, type Tracing } from "../../src/events/reporter.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
 import { WireFailure } from "../../src/wire/transport.js";
 import { RecordedTracing } from "../events/recorded-tracing.js";
-import {
-  calls,
-  json,
-  ownError,
-  payment,
-  paymentRecord,
-  type Step,
-  scriptedClient,
-  unsent,
-} from "./scripted-transport.js";
+import { calls, json, ownError, paymentRecord, type Step, scriptedClient, unsent } from "./scripted-transport.js";
 
 const well = json(paymentRecord());
 
@@ -77,7 +68,6 @@ describe("a call that is followed", () => {
   it.each<[string, Step, string]>([
     ["a code", new WireFailure({ sent: true, reason: "ECONNRESET" }), "ECONNRESET"],
     ["the end of the call", new Ended("timeout", true), "DEADLINE"],
-    ["no word that repeats a secret", new WireFailure({ sent: true, reason: payment.senderAccount }), "UNKNOWN"],
   ])("says why no response came: %s", async (_, step, type) => {
     expect(await attemptsOf("signed", [step])).toMatchObject([{ "error.type": type }]);
   });

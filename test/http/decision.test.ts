@@ -34,7 +34,8 @@ type Row = readonly [
   signed?: Cell,
 ];
 
-const wire = (sent: boolean, permanent = false) => classifyFailure(new WireFailure({ sent, permanent, reason: "X" }));
+const wire = (sent: boolean, permanent = false, reason = "X") =>
+  classifyFailure(new WireFailure({ sent, permanent, reason }));
 const ended = (kind: EndKind, sent: boolean) => classifyFailure(new Ended(kind, sent));
 const ownError = JSON.stringify({ error: "limit", message: "Too much" });
 const classOf = (status: number, text: string, type = "application/json; charset=utf-8") =>
@@ -47,6 +48,8 @@ const nothing = ["fail none", "fail possible"] as const;
 
 const rows: readonly Row[] = [
   ["never sent, transient", wire(false), "retry none"],
+  ["never sent, unknown host", wire(false, false, "ENOTFOUND"), "fail none"],
+  ["unknown host after it may have been sent", wire(true, false, "ENOTFOUND"), ...everything],
   ["never sent, permanent", wire(false, true), "fail none"],
   ["reset after it may have been sent", wire(true), ...everything],
   ["deadline after it may have been sent", ended("timeout", true), ...nothing],
@@ -116,7 +119,7 @@ describe("decisions", () => {
     ["retry none", "retry none", ["unsent", "ended-unsent", "throttled", "throttled-by-another"]],
     ["retry none", "retry possible", ["maybe-sent", "ended", "server-error", "broken-off", "ended-reading"]],
     ["fail none", "renew-token none", ["unauthorized", "refused", "refused-by-another"]],
-    ["fail none", "fail none", ["unsent-for-good", "redirect"]],
+    ["fail none", "fail none", ["unknown-host", "unsent-for-good", "redirect"]],
     ["fail none", "fail possible", ["oversized", "unreadable"]],
   ])("has %s for a login and %s for a refresh: %j", (login, refresh, classes) => {
     for (const failure of classes) {

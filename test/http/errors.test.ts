@@ -13,7 +13,6 @@ import {
   json,
   ownError,
   payment,
-  paymentRecord,
   type Step,
   scriptedClient,
   unsent,
@@ -81,13 +80,13 @@ describe("the message of a failed call", () => {
       "a redirect",
       calls.update,
       [{ status: 302 }],
-      `liquidityProviders.update failed: 302 Found for PUT ${https}/liquidity-providers/lp-1. Redirects aren't followed. Check baseUrl. The record may have been updated. It's safe to call again.`,
+      `liquidityProviders.update failed: 302 for PUT ${https}/liquidity-providers/lp-1. Redirects aren't followed. Check baseUrl. The record may have been updated. It's safe to call again.`,
     ],
     [
       "large headers",
       calls.read,
       [page(431)],
-      `paymentIntents.get failed: 431 Request Header Fields Too Large for GET ${https}/payment-intents/pi-1. The access token may be too large.`,
+      `paymentIntents.get failed: 431 for GET ${https}/payment-intents/pi-1. The access token may be too large.`,
     ],
     [
       "an unknown status",
@@ -132,12 +131,6 @@ describe("the message of a failed call", () => {
       "payments.create failed: could not connect to https://service.test (ECONNREFUSED) after 3 attempts. In a test with MSW or Nock, pass the fetch option. Nothing was sent.",
     ],
     [
-      "a refused connection after a response",
-      calls.read,
-      [{ status: 503 }, unsent],
-      "paymentIntents.get failed: could not connect to https://service.test (ECONNREFUSED) after 3 attempts.",
-    ],
-    [
       "an untrusted certificate",
       calls.read,
       [new WireFailure({ sent: false, permanent: true, reason: "CERT_HAS_EXPIRED" })],
@@ -153,7 +146,7 @@ describe("the message of a failed call", () => {
       "a broken connection",
       calls.signed,
       [broken],
-      `payments.create failed: the connection broke (ECONNRESET) during POST ${https}/payments. If the server wants a client certificate, pass tls.cert and tls.key. ${madeOrNot}`,
+      `payments.create failed: the connection broke (ECONNRESET) during POST ${https}/payments. ${madeOrNot}`,
     ],
     [
       "a deadline",
@@ -273,14 +266,6 @@ describe("the error of a connection", () => {
       cause: { code: "ECONNRESET" },
     });
   });
-
-  it("never shows a reason that repeats a secret of the request", async () => {
-    const { client, events } = scriptedClient([new WireFailure({ sent: false, reason: "no token-1 here" })]);
-    const error = await errorOf(calls.read(client));
-    expect(error.message).toContain("(UNKNOWN)");
-    expect(error.cause).toMatchObject({ code: "UNKNOWN" });
-    expect(events.retry).toHaveBeenCalledWith(expect.objectContaining({ reason: "UNKNOWN" }));
-  });
 });
 
 it.each([
@@ -291,13 +276,6 @@ it.each([
   const error = await errorOf(calls.read(client));
   expect(error).toMatchObject({ name, code, effect: "none", cause: { code: reason } });
   expect(transport.sent).toHaveLength(1);
-});
-
-it("never shows the name of an unknown field that repeats a secret of the request", async () => {
-  const record = { ...paymentRecord(), Erika_Sender: 1 };
-  const { client } = scriptedClient([json(record)], { validation: "strict" });
-  const error = await errorOf(calls.signed(client));
-  expect(error.message).toContain("but it is not as described");
 });
 
 describe("the request id on an error", () => {

@@ -3,6 +3,7 @@ import { Ended } from "../../src/core/deadline.js";
 import { ConfigError, SigningError, TokenError } from "../../src/core/errors.js";
 import type { FailureEvent } from "../../src/events/events.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
+import { Schemas } from "../../src/http/schema.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { broken, calls, errorOf, json, payment, type Step, scriptedClient, unsent } from "./scripted-transport.js";
 
@@ -71,7 +72,7 @@ const failures: Row[] = [
     [json({})],
     "signed",
     { code: "invalid_config", effect: "none", attempts: 0 },
-    { schemas: { loaded: undefined, load: noZod } },
+    { schemas: Object.assign(new Schemas(), { load: noZod }) },
   ],
   [
     "a failure of the client's own",

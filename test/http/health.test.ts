@@ -3,7 +3,7 @@ import type { RequestOptions } from "../../src/api/request-options.js";
 import { ConfigError, InvalidArgumentError, SigningError, TokenError } from "../../src/core/errors.js";
 import type { HealthReport } from "../../src/http/health.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
-import { SchemaLoader } from "../../src/http/schema.js";
+import { Schemas } from "../../src/http/schema.js";
 import { paymentGateways } from "../../src/resources/payment-gateways.js";
 import { broken, errorOf, json, ownError, type Step, scriptedClient, unsent } from "./scripted-transport.js";
 
@@ -16,7 +16,7 @@ function summary({ ok, service, token, error }: HealthReport) {
 
 beforeEach(async () => {
   // What is loaded with the first check: the time of these tests is not that of a disk.
-  await Promise.all([new SchemaLoader().load(), import("../../src/http/health.js")]);
+  await Promise.all([new Schemas().load(), import("../../src/http/health.js")]);
   vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
 });
 
@@ -153,7 +153,7 @@ describe("a check that got no response", () => {
 });
 
 it("says nothing of service or token where a file of the package can't be loaded, and has the error", async () => {
-  const schemas = new SchemaLoader();
+  const schemas = new Schemas();
   const missing = new ConfigError("what reads records can't be loaded");
   vi.spyOn(schemas, "load").mockRejectedValue(missing);
   const { client, transport } = scriptedClient([json([])], { schemas });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { AbortedError, OutcomeUnknownError, RateLimitError, ServerError, TimeoutError } from "../../src/core/errors.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
-import { SchemaLoader } from "../../src/http/schema.js";
+import { Schemas } from "../../src/http/schema.js";
 import {
   broken,
   calls,
@@ -44,7 +44,7 @@ async function isSettled(call: PromiseLike<unknown>): Promise<boolean> {
 }
 
 beforeEach(async () => {
-  await new SchemaLoader().load();
+  await new Schemas().load();
   vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
 });
 

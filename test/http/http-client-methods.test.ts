@@ -17,7 +17,7 @@ describe("a check of a call that is not made", () => {
     const { client, transport, tokens, signer } = scriptedClient([]);
     await checkPayment(client);
     await checkPayment(client);
-    expect(signer.sign.mock.calls.map(([path, body]) => [path, body.length])).toEqual([["/", 0]]);
+    expect(signer.sign.mock.calls.map(([path, body]) => [path, body.length])).toEqual([["/", 2]]);
     expect([transport.sent, tokens.current.mock.calls]).toEqual([[], []]);
   });
 

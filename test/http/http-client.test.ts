@@ -352,7 +352,7 @@ describe("input that is refused before anything is sent, signed or asked for", (
         ] as const,
     ),
     ["the id filter of deposits", deposits.list, { ids: ["1"], query: { id: "x" } }, 'Unknown field "id" in the query'],
-    ["a lone surrogate in a query", payments.list, { query: { memo: "\ud800" } }, "half of a surrogate pair"],
+    ["a lone surrogate in a query", payments.list, { query: { memo: "\ud800" } }, "lone surrogate"],
     ["no id", paymentIntents.get, { ids: [] }, "paymentIntentId must be a string; got undefined"],
   ];
 

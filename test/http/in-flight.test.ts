@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { SchemaLoader } from "../../src/http/schema.js";
+import { Schemas } from "../../src/http/schema.js";
 import { calls, json, paymentRecord, scriptedClient } from "./scripted-transport.js";
 
 /** Whether a promise has settled once all that needs no more input is done. */
@@ -12,7 +12,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 
 /** A client whose token source gives each token when the test says so. */
 async function waitingClient() {
-  const schemas = new SchemaLoader();
+  const schemas = new Schemas();
   await schemas.load();
   const waiting: ((token: string) => void)[] = [];
   const wait = () => new Promise<string>((resolve) => waiting.push(resolve));

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Operation } from "../../src/api/operation.js";
 import { InvalidArgumentError } from "../../src/core/errors.js";
 import { checkBody, checkQuery } from "../../src/http/input.js";
+import { checkHeaders } from "../../src/http/prepare.js";
 import { deposits } from "../../src/resources/deposits.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
@@ -30,29 +31,33 @@ const { create, update } = liquidityProviders;
 const mark = "-----BEGIN PRIVATE KEY-----";
 const amount = 'amount must be a decimal string such as "1500.00"; got';
 const allowed = "Allowed: firstName, lastName, email";
+const nothing =
+  "there is nothing to update. Give at least one of firstName, lastName, email; null and other fields are left out";
+const json = "must be a JSON value of at most 100 levels; got";
+const nested = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels));
+const cycle: Record<string, unknown> = {};
+cycle.self = cycle;
 
 describe("a body that is refused", () => {
-  const refused: readonly [row: Operation, body: object, message: string][] = [
-    [deposits.create, { amount: "1,500.00" }, `${amount} "1,500.00"`],
-    [deposits.create, { amount: "1'500" }, `${amount} "1'500"`],
-    [deposits.create, { amount: "1e3" }, `${amount} another string`],
-    [deposits.create, { amount: "DE89 3704 0044" }, `${amount} another string`],
-    [deposits.create, { amount: "4111 1111 1111 1111" }, `${amount} another string`],
-    [deposits.create, { amount: "" }, `${amount} an empty string`],
-    [deposits.create, { amount: 1500 }, `${amount} a number`],
-    [deposits.create, { amount: null }, `${amount} null`],
-    [deposits.create, { amount: 1 / 3 }, `${amount} a number that JavaScript can't hold exactly`],
+  const refused: readonly (readonly [row: Operation, body: object, message: string])[] = [
+    ...(
+      [
+        ["1,500.00", '"1,500.00"'],
+        ["1'500", '"1\'500"'],
+        ["1e3", "another string"],
+        ["DE89 3704 0044", "another string"],
+        ["4111 1111 1111 1111", "another string"],
+        ["", "an empty string"],
+        [1500, "a number"],
+        [null, "null"],
+      ] as const
+    ).map(([value, got]) => [deposits.create, { amount: value }, `${amount} ${got}`] as const),
     [deposits.create, { paymentGatewayTransactionId: 5 }, "paymentGatewayTransactionId must be a string; got a number"],
     [paymentIntents.create, { ...intent, receiverAccount: 5 }, "receiverAccount must be a string; got a number"],
-    [
-      create,
-      { firstName: "a\ud800b" },
-      "firstName must be a string; got a text with half of a surrogate pair, which has no encoding",
-    ],
     [transfers.create, { from: "bank" }, 'from must be "wallet" or "exchange-rate"; got another string'],
     [create, { currency: "EUR" }, `Unknown field "currency" in the body. ${allowed}`],
     [create, { firstname: "L" }, 'Unknown field "firstname" in the body. Did you mean firstName?'],
-    [create, { [`DE89${"3704".repeat(4)}`]: 1 }, `Unknown field with a name of 20 characters in the body. ${allowed}`],
+    [create, { [`DE89${"3704".repeat(4)}`]: 1 }, `Unknown field of a name of 20 characters in the body. ${allowed}`],
     [
       create,
       { id: "1", firstName: 1 },
@@ -74,22 +79,23 @@ describe("a body that is refused", () => {
       { ...payment, recieverName: "R" },
       'Unknown field "recieverName" in the body. Did you mean receiverName?',
     ],
-    [payments.create, { ...payment, limits: { of: 1n } }, "limits.of must be a JSON value; got a bigint"],
-    [
-      payments.create,
-      { ...payment, extras: [2 ** 53] },
-      "extras[0] must be a JSON value; got a number that JavaScript can't hold exactly",
-    ],
-    [
-      update,
-      {},
-      "there is nothing to update. Give at least one of firstName, lastName, email; null and other fields are left out",
-    ],
-    [
-      update,
-      { id: "1", email: null, colour: "red", lastName: undefined },
-      "there is nothing to update. Give at least one of firstName, lastName, email; null and other fields are left out",
-    ],
+    ...(
+      [
+        [{ a: [new Map()] }, "a Map"],
+        [Promise.resolve(), "a Promise"],
+        [{ a: () => 1 }, "a function"],
+        [[1, 1n], "a bigint"],
+        [[Number.NaN], "NaN"],
+        [{ list: [undefined] }, "undefined"],
+        [new Array(1), "undefined"],
+        [[2 ** 53], "a rounded number"],
+        [nested(101), "more"],
+        [cycle, "more"],
+      ] as const
+    ).map(([extras, got]) => [payments.create, { ...payment, extras }, `extras ${json} ${got}`] as const),
+    [payments.create, { ...payment, limits: { of: 1n } }, `limits ${json} a bigint`],
+    [update, {}, nothing],
+    [update, { id: "1", email: null, colour: "red", lastName: undefined }, nothing],
     [update, { emial: "x" }, 'Unknown field "emial" in the body. Did you mean email?'],
     [update, { email: { at: 1 } }, "email must be a string; got an object"],
     [
@@ -111,19 +117,15 @@ describe("a body that is refused", () => {
     },
   );
 
-  it("is told ten of its faults, and how many more there are", () => {
-    const faults = (count: number) =>
-      refusalOf(create, Object.fromEntries(Array.from("abcdefghijkl".slice(0, count), (name) => [name, 1])));
-    const ten = Array.from("abcdefghij", (name) => `Unknown field "${name}" in the body. ${allowed}`).join(". ");
-    expect(faults(10)).toBe(ten);
-    expect(faults(12)).toBe(`${ten}. And 2 more`);
+  it("is told ten of its faults", () => {
+    const faults = refusalOf(create, Object.fromEntries(Array.from("abcdefghijkl", (name) => [name, 1])));
+    expect(faults.match(/Unknown field/g)).toHaveLength(10);
   });
 });
 
 describe("a body that is taken", () => {
   it.each<[what: string, row: Operation, body: object, sent: object]>([
     ["an empty one", create, {}, {}],
-    ["a text with a whole pair", create, { firstName: "a\ud83d\ude00b" }, { firstName: "a😀b" }],
     ["a long text", create, { firstName: "x".repeat(5000) }, { firstName: "x".repeat(5000) }],
     ["a short text about keys", create, { firstName: `${mark} was seen` }, { firstName: `${mark} was seen` }],
     ["an unknown field that is undefined", create, { email: "e", colour: undefined }, { email: "e" }],
@@ -136,13 +138,12 @@ describe("a body that is taken", () => {
     expect(check(row, body)).toEqual(sent);
   });
 
-  it("needs a required field that may be anything, null included", () => {
-    const body = { fields: { extras: "any" }, required: ["extras"] } as const;
-    expect(checkBody(payments.create, body, { extras: null })).toEqual({ extras: null });
-    expect(() => checkBody(payments.create, body, {})).toThrow(
-      "extras must be any value, null included; got undefined",
-    );
-  });
+  it.each([[null], [[{ a: undefined }, new Date(0)]], [{ own: { toJSON: () => 1n } }], [nested(100)]])(
+    "has extras that JSON carries: %#",
+    (extras) => {
+      expect(check(payments.create, { ...payment, extras })).toHaveProperty("extras", extras);
+    },
+  );
 
   it("has fields in the description's order, then new ones", () => {
     const { memo, ...rest } = payment;
@@ -164,13 +165,8 @@ describe("a query", () => {
   });
 
   it.each<[message: string, row: Operation, query: object]>([
-    ["amount must be a string; got a number that JavaScript can't hold exactly", deposits.list, { amount: 2 ** 53 }],
+    ["amount must be a string; got a number", deposits.list, { amount: 2 ** 53 }],
     ["extras must be a string; got an object", payments.list, { extras: { a: 1 } }],
-    [
-      "buyPriceN must be a whole number that JavaScript holds exactly; got another string",
-      exchangeRates.list,
-      { buyPriceN: "5" },
-    ],
     [
       "buyPriceN must be a whole number that JavaScript holds exactly; got a number",
       exchangeRates.list,
@@ -180,5 +176,24 @@ describe("a query", () => {
     ["the query must be an object with fields; got a Map", liquidityProviders.get, new Map()],
   ])("is refused: %s", (message, row, query) => {
     expect(refusalOf(row, query)).toBe(message);
+  });
+});
+
+describe("headers", () => {
+  it.each([
+    ["a header has a name that HTTP doesn't allow", { "x-api-key: sk_live_51H": "" }],
+    ["a header has a name", { "": "a" }],
+    ["the value of a header is not a text", { sk_live_5123456: 1 }],
+    ["the value of x-page-12-34 is not a text", { "x-page-12-34": "a\nb" }],
+    ["the value of x-a is not a text", { "x-a": "€" }],
+    ["host is set by the client itself", { Host: "a" }],
+    ['headers must be an object such as { "x-name"', new Headers({ "x-name": "value" })],
+  ])("are refused without their values: %s", (message, headers) => {
+    expect(() => checkHeaders(headers as unknown as Record<string, string>)).toThrow(message);
+  });
+
+  it("may be any text of Latin-1 characters on one line, and get names in lower case", () => {
+    const headers = { "X-Trace": "00-abc\t~", "X-Name": "Zoë", "X-Empty": "" };
+    expect(checkHeaders(headers)).toEqual({ "x-trace": "00-abc\t~", "x-name": "Zoë", "x-empty": "" });
   });
 });

@@ -7,7 +7,6 @@ import { keyPairOf, signingKeysOf } from "../support/key-pairs.js";
 
 const { privateKey, publicKey } = keyPairOf("gateway");
 const pem = pkcs8(privateKey);
-const pkcs1 = String(privateKey.export({ type: "pkcs1", format: "pem" }));
 const der = privateKey.export({ type: "pkcs8", format: "der" });
 const encrypted = String(
   privateKey.export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "correct horse" }),
@@ -18,9 +17,7 @@ const jwk = privateKey.export({ format: "jwk" });
 const forms: readonly (readonly [string, string])[] = [
   ["PKCS#8 PEM", pem],
   ["encrypted PEM", encrypted],
-  ["a pair: public, then private", spki(publicKey) + pem],
   ["Base64 of PKCS#8 PEM", base64(pem)],
-  ["Base64 of PKCS#1 PEM", base64(pkcs1)],
   ["Base64 of DER", base64(der)],
   ["JWK", JSON.stringify(jwk)],
 ];
@@ -32,7 +29,6 @@ const places: readonly (readonly [string, (client: CrossBorderClient, key: strin
   ["create", (client, key) => gateways(client).create({ institutionId: "a", rsaPublicKeyBase64: key })],
   ["update", (client, key) => gateways(client).update("1", { rsaPublicKeyBase64: key })],
   ["filter", (client, key) => gateways(client).list({ filter: { rsaPublicKeyBase64: key } })],
-  ["query of a read", (client, key) => gateways(client).get("1", { query: { rsaPublicKeyBase64: key } })],
   [
     "filter of deposits",
     (client, key) => client.liquidityProviders.deposits("1").list({ filter: { paymentGatewayPublicKeyBase64: key } }),
@@ -53,10 +49,7 @@ afterAll(() => harness[Symbol.asyncDispose]());
 /** The call is refused, says nothing of the key, and nothing is sent: not even a token is asked for. */
 async function expectRefusal(call: () => unknown, secret: string, message: RegExp): Promise<void> {
   const before = harness.sandbox.requests.length;
-  const error = await (async () => call())().then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
+  const [{ reason: error }] = (await Promise.allSettled([(async () => call())()])) as [PromiseRejectedResult];
   expect(error).toBeInstanceOf(InvalidArgumentError);
   expect((error as Error).message).toMatch(message);
   const shown = [(error as Error).stack, inspect(error, { showHidden: true, depth: 9 }), JSON.stringify(error)].join();
@@ -72,10 +65,7 @@ describe.each(places)("in the place of a public key (%s)", (_, call) => {
 
   it.each([
     ["SubjectPublicKeyInfo", spki(publicKey)],
-    ["PKCS#1", String(publicKey.export({ type: "pkcs1", format: "pem" }))],
-    ["a KeyObject", publicKey],
     ["a private KeyObject", privateKey],
-    ["a Uint8Array", Buffer.from(pem)],
     ["an object", jwk],
   ])("refuses %s, and names the function that makes a text of a key", async (_, key) => {
     await expectRefusal(() => call(client, key as never), pem, /publicKeyToBase64/);
@@ -86,10 +76,8 @@ describe.each(places)("in the place of a public key (%s)", (_, call) => {
     ["Base64 of its DER", base64(publicKey.export({ type: "spki", format: "der" }))],
     ["no text", ""],
   ])("sends a public key as it is given: %s", async (_, key) => {
-    const error: unknown = await Promise.resolve(call(client, key)).then(
-      () => undefined,
-      (thrown: unknown) => thrown,
-    );
-    expect(error).not.toBeInstanceOf(InvalidArgumentError);
+    const before = harness.sandbox.requests.length;
+    await Promise.allSettled([call(client, key)]);
+    expect(harness.sandbox.requests.length).toBeGreaterThan(before);
   });
 });
