@@ -9,14 +9,13 @@ import type { GrantKind } from "../http/decision.js";
 import type { TokenSource } from "../http/token-source.js";
 import type { Transport } from "../wire/transport.js";
 import type { PasswordAuth, SessionAuth } from "./auth-options.js";
-import { type KnownTokens, type LastToken, type SharedResult, SharedSession } from "./shared-session.js";
+import { type KnownTokens, Session, type SessionResult } from "./session.js";
 import { SingleFlight } from "./single-flight.js";
-import { type Grant, type Granted, TokenEndpoint } from "./token-endpoint.js";
+import { type Granted, TokenEndpoint } from "./token-endpoint.js";
 import {
   decisionOn,
   type GrantFailure,
   holdReason,
-  isDeadGrant,
   isRefusal,
   mayBeSpent,
   toRejectedError,
@@ -48,16 +47,6 @@ export interface TokenManagerOptions {
   readonly tracing?: Tracing | undefined;
 }
 
-/** A session that is this client's own. With a store there is one only if the client logged in without it. */
-interface Session {
-  readonly refreshToken: string;
-  readonly expiresAt: Timestamp | undefined;
-  /** A refresh left open whether there is a newer refresh token. This one still names the session. */
-  readonly mayBeUsed?: boolean;
-  /** The identity provider refused to continue it. */
-  readonly isOver?: boolean;
-}
-
 /** A time in which no token is requested. There is no timer while nobody waits for its end. */
 interface Hold {
   readonly failure: GrantFailure;
@@ -75,29 +64,25 @@ type Renewal = { readonly token: string } | { readonly failure: GrantFailure; re
  * - A token is requested if there is none, if it has expired (less a leeway), or after a 401 of the token that a call used.
  * - One request is in flight at most. It belongs to no call: a call that gives up leaves it running, and all calls share its result.
  * - In its leeway, a token is used while it's renewed. In its last second, calls wait for the next one.
- * - A renewal asks the store, if there is one; otherwise it sends the refresh token; otherwise it logs in. If a login is possible, no
- *   refresh token is sent again that may be used up: the old access token serves until it expires, and then there is a login.
+ * - A renewal asks the `Session`: the store's if there is one, otherwise the client's own. If the store is away, processes with a
+ *   password continue alone after a random part of 30 s.
  * - If the failure passes (`decisions`), calls wait until their deadline while the request is repeated, after 0.1 s to 3 s, or after
  *   `Retry-After` of a 429. A refused login is repeated after 1 min, then 2, 4, … 60, or at once with other credentials. After any
  *   other failure calls fail at once, and the next request may follow after 3 s.
- * - A failed renewal costs no call anything while the old token lives.
+ * - A failed renewal costs no call anything while the old token lives. If the failed refresh may have used its refresh token up, the
+ *   old access token serves until it expires.
  * - If the service refuses the new token too, renewals are held for 10 s, then 20, 40, … 300.
  * - While nobody waits, there is no request and no timer.
  */
 export class TokenManager implements TokenSource {
-  readonly #endpoint: TokenEndpoint;
-  readonly #leewayMs: number | undefined;
+  readonly #options: TokenManagerOptions;
   readonly #random: () => number;
-  readonly #onToken: ((event: TokenEvent) => void) | undefined;
-  readonly #endsSession: boolean;
-  readonly #shared: SharedSession | undefined;
+  readonly #endpoint: TokenEndpoint;
+  readonly #own: Session;
+  readonly #shared: Session | undefined;
   readonly #closing = new AbortController();
   readonly #renewal: SingleFlight<Renewal>;
-  readonly #holdCheck: SingleFlight<void>;
   #token: Token | undefined;
-  #session: Session | undefined;
-  /** Why there is no session to continue. */
-  #ended: GrantFailure = { class: "session-ended" };
   /** From when on this client logs in without the store, which is away. */
   #aloneFrom: Timestamp | undefined;
   #hold: Hold | undefined;
@@ -114,21 +99,18 @@ export class TokenManager implements TokenSource {
   #rejectedUntil: Timestamp | undefined;
 
   constructor(options: TokenManagerOptions) {
-    const { transport, leewayMs, random = Math.random, store, onToken, tracing } = options;
+    const { transport, leewayMs, random = Math.random, store, tracing } = options;
     const auth = { ...options.auth };
     const { signal } = this.#closing;
     const endpoint = new TokenEndpoint({ auth, transport, signal, tracing });
-    this.#endpoint = endpoint;
-    this.#shared = store && new SharedSession({ store, auth, endpoint, leewayMs, random, signal });
-    // A refresh and a login; with a store, also the waiting for another process, and what is read and written.
-    this.#renewal = new SingleFlight((store === undefined ? 2 : 6) * endpoint.timeoutMs);
-    this.#holdCheck = new SingleFlight(2 * endpoint.timeoutMs);
-    const isOwn = "refreshToken" in auth && store === undefined;
-    this.#session = isOwn ? { refreshToken: auth.refreshToken, expiresAt: undefined } : undefined;
-    this.#endsSession = "password" in auth && auth.endSessionOnClose === true;
-    this.#leewayMs = leewayMs;
+    const session = { auth, endpoint, leewayMs, random, signal };
+    this.#options = options;
     this.#random = random;
-    this.#onToken = onToken;
+    this.#endpoint = endpoint;
+    this.#own = new Session(session);
+    this.#shared = store && new Session({ ...session, store });
+    // The secrets of a held login, a refresh and a login; with a store, also the waiting for another process, and what is read and written.
+    this.#renewal = new SingleFlight((store === undefined ? 3 : 7) * endpoint.timeoutMs);
   }
 
   preload(): void {
@@ -137,9 +119,9 @@ export class TokenManager implements TokenSource {
 
   /** Begins with the tokens of a login that has just been made. They go into the store, if there is one. */
   async begin(granted: Granted): Promise<void> {
-    if (this.#shared === undefined) this.#keepSession(granted, "password");
-    this.#useGranted(granted);
-    await this.#shared?.begin(granted);
+    const { accessToken, sentAt, lifetimeMs } = granted;
+    this.#use(toToken(accessToken, sentAt, lifetimeMs, this.#options.leewayMs));
+    await (this.#shared ?? this.#own).begin(granted);
   }
 
   current(deadline: Deadline, maxRetries: number): string | Promise<string> {
@@ -162,11 +144,9 @@ export class TokenManager implements TokenSource {
     let failed: TokenError | ConfigError | undefined;
     try {
       for (;;) {
-        await this.#tryToEndHold(deadline);
         const token = this.#usableToken();
         if (token !== undefined) return token;
-        const held = this.#currentHold;
-        const renewal = held === undefined ? await deadline.race(this.#renewOnce()) : { ...held, hold: held };
+        const renewal = await deadline.race(this.#renewOnce());
         if ("token" in renewal) return renewal.token;
         const { failure, hold } = renewal;
         // What keeps every request from being made is an option or a package, and no login.
@@ -176,7 +156,8 @@ export class TokenManager implements TokenSource {
             ? toTokenError(failure, this.#endpoint.url, hold?.until.wallMs)
             : new ConfigError(problem);
         if (hold === undefined || !mayWait(hold, deadline, maxRetries)) throw failed;
-        await waitUntilOver(hold, deadline);
+        // Timers can fire a little early: then this is a turn more.
+        await deadline.sleep(Math.max(1, Math.ceil(heldMs(hold))));
       }
     } catch (error) {
       // The call's time is up, but this tells why.
@@ -190,64 +171,43 @@ export class TokenManager implements TokenSource {
   }
 
   async #renew(): Promise<Renewal> {
-    if (this.#shared !== undefined) {
-      const renewal = this.#afterSharing(await this.#shared.renew(this.#knownTokens));
+    const hold = this.#currentHold;
+    if (hold !== undefined) {
+      const renewal = await this.#renewHeld(hold);
       if (renewal !== undefined) return renewal;
     }
-    const refreshToken = this.#sendableRefreshToken;
-    if (refreshToken !== undefined) {
-      const result = await this.#endpoint.refresh(refreshToken);
-      if ("granted" in result) return this.#keep(result.granted, "refresh_token");
-      const { failure } = result;
-      const { reaction } = decisionOn(failure, "refresh");
-      const isRefused = reaction === "renew-token" && (this.#endpoint.canLogIn || isRefusal(failure));
-      if (!isRefused) return this.#afterRefresh(failure);
-      this.#endOwnSession(failure);
+    const shared = await this.#shared?.renew(this.#knownTokens);
+    if (shared !== undefined) {
+      const isAway = "failure" in shared && shared.failure.class === "unshared";
+      if (!isAway) this.#aloneFrom = undefined;
+      if (!isAway || !this.#endpoint.canLogIn) return this.#settle(shared);
+      // Processes that lose their store at the same time don't all log in at the same time.
+      this.#aloneFrom ??= later(now(), this.#random() * spreadMs);
+      const waitMs = leftMs(this.#aloneFrom, now());
+      if (waitMs > 0) return this.#holdFor(shared.failure, Math.min(waitMs, longestPauseMs), true);
     }
-    if (!this.#endpoint.canLogIn) return this.#fail(this.#ended, "refresh");
-    const result = await this.#endpoint.login();
-    return "granted" in result ? this.#keep(result.granted, "password") : this.#fail(result.failure, "login");
+    return this.#settle(await this.#own.renew(this.#knownTokens));
   }
 
-  /** Undefined if the client has to do without the store. */
-  #afterSharing(result: SharedResult): Renewal | undefined {
-    if ("unshared" in result) return this.#afterUnshared({ class: "unshared", reason: result.unshared });
-    this.#aloneFrom = undefined;
+  /** While this client may request nothing, another process may have done so, or there may be other credentials than the refused ones. */
+  async #renewHeld(hold: Hold): Promise<Renewal | undefined> {
+    const token = await this.#shared?.find(this.#knownTokens);
+    if (token !== undefined) return this.#use(token);
+    // A function that never returns the same twice must not lock the account.
+    const mayTryOthers = isRefusal(hold.failure) && this.#refusals <= 3;
+    if (mayTryOthers && (await this.#endpoint.hasOtherCredentials())) return undefined;
+    return this.#oldToken ?? { failure: hold.failure, hold };
+  }
+
+  #settle(result: SessionResult): Renewal {
     if ("failure" in result) return this.#fail(result.failure, result.kind);
-    return "token" in result ? this.#use(result.token) : this.#keep(result.granted, result.grant, result.isShared);
-  }
-
-  /** Processes that lose their store at the same time don't all log in at the same time. */
-  #afterUnshared(failure: GrantFailure): Renewal | undefined {
-    if (!this.#endpoint.canLogIn) return this.#fail(failure, "refresh");
-    this.#aloneFrom ??= later(now(), this.#random() * spreadMs);
-    const waitMs = leftMs(this.#aloneFrom, now());
-    return waitMs <= 0 ? undefined : this.#holdFor(failure, Math.min(waitMs, longestPauseMs), true);
-  }
-
-  #afterRefresh(failure: GrantFailure): Renewal {
-    if (mayBeSpent(failure)) {
-      if (this.#session !== undefined) this.#session = { ...this.#session, mayBeUsed: true };
-      if (this.#token !== undefined) this.#token = { ...this.#token, leewayMs: 0 };
+    const { token, grant, isShared } = result;
+    if (grant !== undefined) {
+      const expiresInMs = token.lifetimeMs;
+      const shared = this.#shared && { shared: isShared === true };
+      this.#options.onToken?.({ grant, ...(expiresInMs !== undefined && { expiresInMs }), ...shared });
     }
-    return this.#fail(failure, "refresh");
-  }
-
-  /** @param isShared absent if the session is this client's own. One of the store's is not kept here: others may continue it. */
-  #keep(granted: Granted, grant: Grant, isShared?: boolean): Renewal {
-    if (isShared === undefined) this.#keepSession(granted, grant);
-    const { lifetimeMs } = granted;
-    const shared = this.#shared === undefined ? undefined : { shared: isShared === true };
-    try {
-      this.#onToken?.({ grant, ...(lifetimeMs !== undefined && { expiresInMs: lifetimeMs }), ...shared });
-    } catch {
-      // A listener's mistake must not cost the token.
-    }
-    return this.#useGranted(granted);
-  }
-
-  #useGranted({ accessToken, sentAt, lifetimeMs }: Granted): Renewal {
-    return this.#use(toToken(accessToken, sentAt, lifetimeMs, this.#leewayMs));
+    return this.#use(token);
   }
 
   #use(token: Token): Renewal {
@@ -263,6 +223,9 @@ export class TokenManager implements TokenSource {
     if (isRefusal(failure)) {
       this.#refusals += 1;
       return this.#holdFor(failure, refusedHoldMs(this.#refusals), false);
+    }
+    if (kind === "refresh" && mayBeSpent(failure) && this.#token !== undefined) {
+      this.#token = { ...this.#token, leewayMs: 0 };
     }
     if (decisionOn(failure, kind).reaction !== "retry") return this.#holdFor(failure, longestPauseMs, false);
     this.#failures += 1;
@@ -281,21 +244,6 @@ export class TokenManager implements TokenSource {
   /** The hold that isn't over. */
   get #currentHold(): Hold | undefined {
     return this.#hold !== undefined && heldMs(this.#hold) > 0 ? this.#hold : undefined;
-  }
-
-  /** While this client may request nothing, another process may have done so, or there may be other credentials than the refused ones. */
-  async #tryToEndHold(deadline: Deadline): Promise<void> {
-    const hold = this.#currentHold;
-    if (hold !== undefined) await deadline.race(this.#holdCheck.join(() => this.#checkHold(hold)));
-  }
-
-  async #checkHold(hold: Hold): Promise<void> {
-    const token = await this.#shared?.find(this.#knownTokens);
-    if (token !== undefined) this.#use(token);
-    // A function that never returns the same twice must not lock the account.
-    const mayTryOthers = isRefusal(hold.failure) && this.#refusals <= 3;
-    if (!mayTryOthers || !(await this.#endpoint.hasOtherCredentials())) return;
-    if (this.#hold === hold) this.#hold = undefined;
   }
 
   /** Those which no other one is to be exchanged for. */
@@ -358,36 +306,11 @@ export class TokenManager implements TokenSource {
     if (hold !== undefined) {
       return { reason: holdReason(hold.failure), needsLogin: !hold.passes, endsInMs: Math.ceil(heldMs(hold)) };
     }
-    const rejectedMs = this.#rejectedUntil === undefined ? 0 : leftMs(this.#rejectedUntil, now());
-    return rejectedMs > 0
-      ? { reason: "token-rejected", needsLogin: false, endsInMs: Math.ceil(rejectedMs) }
-      : undefined;
+    const endsInMs = this.#rejectedUntil === undefined ? 0 : Math.ceil(leftMs(this.#rejectedUntil, now()));
+    return endsInMs > 0 ? { reason: "token-rejected", needsLogin: false, endsInMs } : undefined;
   }
 
-  // The client's own session
-
-  /** If a login is possible, no refresh token is sent again that may be used up: an identity provider may end the session by that. */
-  get #sendableRefreshToken(): string | undefined {
-    const { refreshToken, expiresAt, mayBeUsed, isOver } = this.#session ?? {};
-    if (isOver || (mayBeUsed && this.#endpoint.canLogIn)) return undefined;
-    return expiresAt === undefined || leftMs(expiresAt, now()) > 0 ? refreshToken : undefined;
-  }
-
-  /** The response to a refresh need not repeat the refresh token; the one to a login starts a new session. */
-  #keepSession({ refreshToken, refreshLifetimeMs, sentAt }: Granted, grant: Grant): void {
-    if (refreshToken !== undefined) {
-      const expiresAt = refreshLifetimeMs === undefined ? undefined : later(sentAt, refreshLifetimeMs);
-      this.#session = { refreshToken, expiresAt };
-    } else if (grant === "password") this.#session = undefined;
-    else if (this.#session !== undefined) this.#session = { ...this.#session, mayBeUsed: false };
-  }
-
-  #endOwnSession(failure: GrantFailure): void {
-    this.#ended = { ...failure, class: "session-ended" };
-    // The word on its newest refresh token: there is nothing left to end.
-    const hasEnded = isDeadGrant(failure) && this.#session?.mayBeUsed !== true;
-    this.#session = hasEnded || this.#session === undefined ? undefined : { ...this.#session, isOver: true };
-  }
+  // The end
 
   /**
    * Ends the session at the identity provider, that of a store too. No token comes from here afterwards. It can be called again.
@@ -395,33 +318,30 @@ export class TokenManager implements TokenSource {
    * @returns why that can't be known to have worked, or nothing.
    */
   async endSession(): Promise<GrantFailure | undefined> {
-    await this.#settleRenewal(this.#endpoint.timeoutMs);
-    const last = this.#shared === undefined ? this.#lastToken : await this.#shared.end();
-    this.#closing.abort();
-    return last && this.#logOut(last, this.#endpoint.timeoutMs);
+    const { timeoutMs } = this.#endpoint;
+    await this.#settleRenewal(timeoutMs);
+    return this.#logOut(this.#shared ?? this.#own, timeoutMs);
   }
 
   async close(): Promise<void> {
+    const { auth } = this.#options;
+    const endsSession = "password" in auth && auth.endSessionOnClose === true;
     const untilMs = clock.monotonicMs() + closeTimeoutMs;
     // A token that was requested for other processes is stored. A login in flight is about to start a session.
-    if (this.#shared?.isRequesting || this.#endsSession) await this.#settleRenewal(closeTimeoutMs);
+    if (this.#shared?.isRequesting || endsSession) await this.#settleRenewal(closeTimeoutMs);
     // Best effort: the identity provider ends the session itself some day. Never a shared one, which others use.
-    const last = this.#endsSession ? this.#lastToken : undefined;
-    if (last !== undefined) await this.#logOut(last, untilMs - clock.monotonicMs());
+    if (endsSession) await this.#logOut(this.#own, untilMs - clock.monotonicMs());
     this.#closing.abort();
   }
 
-  get #lastToken(): LastToken | undefined {
-    const { refreshToken, mayBeUsed } = this.#session ?? {};
-    const isNewest = mayBeUsed !== true && this.#renewal.current === undefined;
-    return refreshToken === undefined ? undefined : { refreshToken, isNewest };
-  }
-
-  async #logOut({ refreshToken, isNewest }: LastToken, timeoutMs: number): Promise<GrantFailure | undefined> {
+  async #logOut(session: Session, timeoutMs: number): Promise<GrantFailure | undefined> {
+    const last = await session.end();
+    this.#closing.abort();
+    if (last === undefined) return undefined;
     const deadline = new Deadline({ timeoutMs });
-    const failure = await this.#endpoint.logout(refreshToken, deadline);
+    const failure = await this.#endpoint.logout(last.refreshToken, deadline);
     deadline.finish();
-    return failure ?? (isNewest ? undefined : { class: "unconfirmed" });
+    return failure ?? (last.isNewest ? undefined : { class: "unconfirmed" });
   }
 
   async #settleRenewal(timeoutMs: number): Promise<void> {
@@ -444,11 +364,6 @@ function mayWait(hold: Hold, deadline: Deadline, maxRetries: number): boolean {
   if (hold.failure.class === "unshared") return true;
   if (!hold.passes || maxRetries === 0) return false;
   return !isThrottled(hold.failure) || heldMs(hold) < deadline.remainingMs();
-}
-
-async function waitUntilOver(hold: Hold, deadline: Deadline): Promise<void> {
-  // Timers can fire a little early.
-  for (let ms = heldMs(hold); ms > 0; ms = heldMs(hold)) await deadline.sleep(Math.ceil(ms));
 }
 
 /** By the monotonic clock alone: the wall clock can be set. */

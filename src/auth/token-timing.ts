@@ -4,7 +4,8 @@ import type { GrantFailure } from "./token-error.js";
 
 export interface Token {
   readonly value: string;
-  /** Absent if the response gave no lifetime: such a token is used until the service refuses it. */
+  /** Absent if the response gave none: such a token is used until the service refuses it. */
+  readonly lifetimeMs?: number;
   readonly expiresAt?: Timestamp;
   /** How long before its expiry it is renewed. */
   readonly leewayMs: number;
@@ -20,6 +21,7 @@ export function toToken(value: string, sentAt: Timestamp, lifetimeMs: number | u
   if (lifetimeMs === undefined) return { value, leewayMs: 0 };
   return {
     value,
+    lifetimeMs,
     expiresAt: later(sentAt, lifetimeMs),
     leewayMs: leewayMs === undefined ? Math.min(5000, lifetimeMs / 10) : Math.min(leewayMs, lifetimeMs / 2),
   };

@@ -72,7 +72,9 @@ export class UserTokens {
     try {
       return await asked;
     } catch (error) {
-      if (!(error instanceof TokenError) || error.code !== "login_refused") throw error;
+      // A refusal that is held is of the client, and not of the session.
+      const hasEnded = error instanceof TokenError && error.code === "login_refused" && error.heldUntilMs === undefined;
+      if (!hasEnded) throw error;
       if (this.#manager === manager) this.#hasEnded = true;
       const { status, serviceCode, serviceMessage } = error;
       const details = { code: "session_ended", status, serviceCode, serviceMessage } as const;

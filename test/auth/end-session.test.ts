@@ -44,15 +44,6 @@ describe("a login that has just been made", () => {
     expect(sent(fixture)).toEqual(["refresh_token refresh-of-a"]);
   });
 
-  it("lasts as long as its token where it brought no refresh token", async () => {
-    const fixture = managerFixture([], { auth: session });
-    await fixture.manager.begin(login({ refreshToken: undefined }));
-    expect(await fixture.call()).toBe("a");
-    await pass(300_000);
-    await expect(fixture.call()).rejects.toMatchObject({ code: "login_refused" });
-    expect(sent(fixture)).toEqual([]);
-  });
-
   it("is shared with all processes, and its refresh token is theirs too", async () => {
     const fleet = fleetOf(3);
     const [first, ...others] = fleet.members;
@@ -75,7 +66,6 @@ describe("a session of one process that is ended", () => {
     ["after a login", {}, [], ["logout refresh-of-a"]],
     ["after a renewal", { lifetimeMs: 0 }, [granted("b")], ["refresh_token refresh-of-a", "logout refresh-of-b"]],
     ["although it has ended", { lifetimeMs: 0 }, [refusal(400)], ["refresh_token refresh-of-a"]],
-    ["although it has no refresh token", { refreshToken: undefined }, [], []],
   ])("is ended at the identity server by the refresh token that it has: %s", async (_, begun, replies, requests) => {
     const fixture = managerFixture([...replies, responded(204, "")], { auth: session });
     if (begun !== undefined) {
@@ -84,6 +74,7 @@ describe("a session of one process that is ended", () => {
     }
     expect(await fixture.manager.endSession()).toBeUndefined();
     expect(sent(fixture)).toEqual(requests);
+    await settle();
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -155,6 +146,7 @@ describe("a session of one process that is ended", () => {
   ])("may go on where its logout %s, which is said", async (_, replies, failure) => {
     const fixture = managerFixture(replies, { auth: session });
     expect(await outcomeOf(fixture.manager.endSession(), 10_000)).toMatchObject(failure);
+    await settle();
     expect(vi.getTimerCount()).toBe(0);
   });
 });
