@@ -17,9 +17,9 @@ function idsIn(page: string): string[] {
   return comments.flatMap(([, ids = ""]) => ids.split(/,\s+/));
 }
 
-/** Every text that a call begins with, including the titles of tests and groups, and every `name` in a table. */
+/** Every text that a call begins with, including the titles of tests and groups, and every `name` or method in a table. */
 function titlesIn(path: string): ReadonlySet<string> {
-  const texts = readFileSync(path, "utf8").matchAll(/(?:\(\s*|\bname: )(["`])(.+?)\1/g);
+  const texts = readFileSync(path, "utf8").matchAll(/(?:\(\s*|\bname: |\basync )(["`])(.+?)\1/g);
   return new Set([...texts].map(([, , title = ""]) => title));
 }
 

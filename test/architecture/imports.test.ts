@@ -18,6 +18,16 @@ it("finds nothing in src that the table does not allow, and nothing in the table
   expect(problems).toEqual([]);
 });
 
+it("keeps the contract suite apart from the client's sources", () => {
+  const imported = readdirSync("test/contract").flatMap((file) =>
+    readImports(file, readFileSync(`test/contract/${file}`, "utf8")).map(({ specifier }) => `${file}: ${specifier}`),
+  );
+  const allowed =
+    /: (?:cross-border-payments(?:\/\w+)?|vitest|msw(?:\/node)?|node:\w+|\.\/[\w.-]+|\.\.\/support\/[\w-]+\.js)$/;
+  expect(imported.length).toBeGreaterThan(20);
+  expect(imported.filter((text) => !allowed.test(text))).toEqual([]);
+});
+
 /** What begins elsewhere: the CLI, the console's page, and declarations. */
 const begins = ["cli/cli.ts", "sandbox/console/page/console.ts", "platform/cloudflare-workers.d.ts"];
 

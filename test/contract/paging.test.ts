@@ -1,53 +1,96 @@
-import { PagingError } from "cross-border-payments";
+import { operationNames, PagingError } from "cross-border-payments";
 import { describe, expect, it } from "vitest";
-import { isThorough } from "../support/thorough.js";
-import { describedOperations, lists, prepareCalls } from "./described-operations.js";
+import { signingKeysOf } from "../support/key-pairs.js";
+import { type Given, type PreparedCalls, prepareCalls } from "./calls.js";
+import { describedOperations, fields } from "./described-api.js";
 import { harnesses } from "./harness.js";
 
-/** The ids as they came, and whether the list ended in a `PagingError`. */
-async function read(list: AsyncIterable<{ readonly id: string }>) {
+type Query = Given["query"];
+
+const lists = operationNames.filter((name) => name.endsWith(".list"));
+const sizes = [undefined, 1, 1000];
+const pageSize = 3;
+const sortedBy = (term: string) => ({ sort: term as never });
+
+/** The records as they came, and whether the list ended in a `PagingError`. */
+async function read(list: ReturnType<PreparedCalls["list"]>) {
   const ids: string[] = [];
+  const tokens: (string | undefined)[] = [];
+  let isWhole = true;
   try {
-    for await (const { id } of list) ids.push(id);
-    return { ids, isWhole: true };
+    for await (const { id, pagingToken } of list) {
+      ids.push(id);
+      tokens.push(pagingToken);
+    }
   } catch (error) {
     if (!(error instanceof PagingError)) throw error;
-    return { ids, isWhole: false };
+    isWhole = false;
   }
+  return { ids, tokens, isWhole };
 }
 
-describe.each(harnesses)("$name", ({ name, open }) => {
-  /** One kind with either transport: `CBP_THOROUGH=1` tries both with both. */
-  const kindsOfTokens = (["payments", "all"] as const).filter(
-    (_, index) => isThorough || name === harnesses[index]?.name,
-  );
+describe.each(harnesses)("$name", ({ open }) => {
+  async function prepare() {
+    const harness = await open({ pageSize });
+    return prepareCalls(harness.client({ signingKey: signingKeysOf("gateway").privateKey }));
+  }
 
   it.each(lists)("gives every record of %s once, or a PagingError", async (name) => {
-    for (const pagingTokens of kindsOfTokens) {
-      // Fewer than three records a page show no overlap.
-      const maxSize = 4;
-      await using harness = await open({ maxSize, defaultSize: 3, pagingTokens });
-      const { create, list } = await prepareCalls(harness);
-      const made = (await read(list(name, {}))).ids;
-      while (made.length < 7) {
-        const { length } = made;
-        for (const size of [1, 1_000, undefined]) {
-          const hasTokens = pagingTokens === "all" || describedOperations[name].hasPagingTokens === true;
-          const pageSize = Math.min(Math.max(size ?? 3, 3), maxSize);
-          const { ids, isWhole } = await read(list(name, { size }));
-          expect(ids).toEqual(isWhole ? made : made.slice(0, pageSize));
-          // Without tokens, the proof asks for the largest page.
-          expect(isWhole).toBe(hasTokens || length <= maxSize);
-          for (const sort of ["id.asc", "id.desc"] as const) {
-            const sorted = await read(list(name, { size, sort }));
-            const expected = made.toSorted();
-            if (sort === "id.desc") expected.reverse();
-            if (sorted.isWhole) expect(sorted.ids).toEqual(expected);
-            expect(sorted.isWhole).toBe(length <= pageSize);
-          }
-        }
-        made.push(await create(name));
+    const { call, list } = await prepare();
+    const { kind = "gateway" } = describedOperations[name] ?? {};
+    const hasTokens = fields[kind].some((field) => field === "pagingToken");
+    // A gateway's withdrawals are created by providers.
+    const creating = name.replace("paymentGateways.w", "liquidityProviders.w").replace("list", "create");
+    const { ids: made } = await read(list(name));
+    for (const count of [3, 5, 8]) {
+      for (; made.length < count; ) {
+        const { id } = (await call(creating as typeof name)) as { readonly id: string };
+        made.push(id);
       }
+      for (const size of sizes) {
+        const pageOf = size === 1000 ? 2 * pageSize : pageSize;
+        const query = size === undefined ? {} : { size };
+        const { ids, isWhole } = await read(list(name, query));
+        const expected = isWhole ? made : made.slice(0, pageOf);
+        // The client reads the rest of a list without tokens by id.
+        expect(ids.slice(0, pageOf)).toEqual(made.slice(0, pageOf));
+        expect(ids.toSorted()).toEqual(expected.toSorted());
+        // Without tokens, the proof asks for the largest page.
+        expect(isWhole).toBe(hasTokens || count <= 2 * pageSize);
+        for (const direction of ["asc", "desc"]) {
+          const sorted = await read(list(name, { ...query, ...sortedBy(`id.${direction}`) }));
+          const inOrder = made.toSorted();
+          if (direction === "desc") inOrder.reverse();
+          expect(sorted.ids).toEqual(inOrder.slice(0, sorted.isWhole ? count : pageOf));
+          expect(sorted.isWhole).toBe(count <= pageOf);
+        }
+      }
+    }
+  });
+
+  it.each<[string, (tokenOf: (place: number) => string) => Query, (ids: string[]) => string[]]>([
+    ["by token", () => sortedBy("pagingToken.asc"), (ids) => ids],
+    ["by token, newest first", () => sortedBy("pagingToken.desc"), (ids) => ids.reverse()],
+    ["after a token", (tokenOf) => ({ after: tokenOf(1) }), (ids) => ids.slice(2)],
+    ["before a token", (tokenOf) => ({ before: tokenOf(6) }), (ids) => ids.slice(0, 6)],
+    ["between two", (tokenOf) => ({ after: tokenOf(0), before: tokenOf(7) }), (ids) => ids.slice(1, 7)],
+    [
+      "newest first, before a token",
+      (tokenOf) => ({ ...sortedBy("pagingToken.desc"), before: tokenOf(6) }),
+      (ids) => ids.slice(0, 6).reverse(),
+    ],
+  ])("lists payments %s", async (_, queryOf, expected) => {
+    const { call, list } = await prepare();
+    for (let made = 1; made < 9; made += 1) await call("payments.create");
+    const { ids: made, tokens } = await read(list("payments.list"));
+    expect(made).toHaveLength(9);
+    const ids = expected([...made]);
+    const query = queryOf((place) => tokens[place] ?? "");
+    for (const size of sizes) {
+      expect(await read(list("payments.list", { ...query, ...(size && { size }) }))).toMatchObject({
+        ids,
+        isWhole: true,
+      });
     }
   });
 });

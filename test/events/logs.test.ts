@@ -3,9 +3,9 @@ import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import type { SandboxOptions } from "cross-border-payments/sandbox";
 import pino from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { harnesses, prepareCorridor } from "../contract/harness.js";
 import { Bank } from "../flows/flow-fixture.js";
 import { intentRequest } from "../support/corridor.js";
+import { harnesses, prepareCorridor } from "../support/sandbox-harness.js";
 
 function logOf(level: string) {
   const written: string[] = [];

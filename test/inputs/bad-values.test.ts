@@ -1,8 +1,8 @@
 import { type CrossBorderClient, InvalidArgumentError } from "cross-border-payments";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Operation } from "../../src/api/operation.js";
-import { type Harness, harnesses } from "../contract/harness.js";
 import { signingKeysOf } from "../support/key-pairs.js";
+import { type Harness, harnesses } from "../support/sandbox-harness.js";
 import { bodyOf, callByName, collectionOf, everyOperation, filterOf } from "./call-by-name.js";
 
 /** Stands in every bad value that can hold a text: it appears in no message. */

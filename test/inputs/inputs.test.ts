@@ -2,8 +2,8 @@ import type { CrossBorderClient } from "cross-border-payments";
 import type { SandboxRequest } from "cross-border-payments/sandbox";
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../src/api/operation.js";
-import { harnesses } from "../contract/harness.js";
 import { signingKeysOf } from "../support/key-pairs.js";
+import { harnesses } from "../support/sandbox-harness.js";
 import { isThorough } from "../support/thorough.js";
 import { bodyOf, callByName, everyOperation, filterOf } from "./call-by-name.js";
 

@@ -1,9 +1,9 @@
 import { inspect } from "node:util";
 import { type CrossBorderClient, InvalidArgumentError, publicKeyToBase64 } from "cross-border-payments";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Harness, harnesses } from "../contract/harness.js";
 import { base64, pkcs8, spki } from "../signing/test-keys.js";
 import { keyPairOf, signingKeysOf } from "../support/key-pairs.js";
+import { type Harness, harnesses } from "../support/sandbox-harness.js";
 
 const { privateKey, publicKey } = keyPairOf("gateway");
 const pem = pkcs8(privateKey);

@@ -3,8 +3,9 @@ import { CrossBorderClient } from "cross-border-payments";
 import { type SandboxOptions, startSandbox } from "cross-border-payments/sandbox";
 import { expect, it, onTestFinished } from "vitest";
 import { operationNames } from "../../src/resources/catalogue.js";
-import { callEverything } from "../contract/described-operations.js";
-import type { Harness } from "../contract/harness.js";
+import { callEverything } from "../contract/calls.js";
+import { signingKeysOf } from "../support/key-pairs.js";
+import type { Harness } from "../support/sandbox-harness.js";
 import { run, startPrism } from "./prism.js";
 
 const document = "openapi.json";
@@ -31,6 +32,8 @@ async function sandboxBehind(lead: (url: string) => Promise<string>, more?: Sand
   };
 }
 
+const payerOf = (harness: Harness) => harness.client({ signingKey: signingKeysOf("gateway").privateKey });
+
 /** What Prism did not like. */
 const violations = (log: string) => log.split("\n").filter((line) => line.includes("✖"));
 
@@ -51,7 +54,7 @@ it("makes a mock of Prism's, which every operation passes", async () => {
   const prism = await startPrism("mock", document);
   const harness = await sandboxBehind(async () => prism.url);
   // What it gives as a text.
-  await callEverything(harness, "string");
+  await callEverything(payerOf(harness), "string");
   expect(violations(prism.log())).toEqual([]);
   expect(prism.log().match(/Request received/g)?.length).toBeGreaterThanOrEqual(operationNames.length);
   expect(harness.sandbox.requests.map(({ operation }) => operation)).toEqual(["token"]);
@@ -64,7 +67,7 @@ it("lets every operation pass where Prism validates it before the sandbox", asyn
     ({ log } = prism);
     return prism.url;
   });
-  await callEverything(harness);
+  await callEverything(payerOf(harness));
   const { requests } = harness.sandbox;
   const reached = requests.filter(({ operation, status }) => operation !== "token" && status === 200);
   expect(new Set(reached.map(({ operation }) => operation))).toEqual(new Set(operationNames));

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { fieldKinds, kindOfField } from "../../src/api/fields.js";
 import type { Operation } from "../../src/api/operation.js";
 import { catalogue, describedVersion, operations } from "../../src/resources/catalogue.js";
-import { describedOperations } from "../contract/described-operations.js";
+import { describedOperations, fields } from "../contract/described-api.js";
 
 /** The files of `src/resources`, without `.ts`. */
 const files = readdirSync("src/resources")
@@ -26,9 +26,12 @@ function exportedTypes(path: string): string[] {
 it("has a row for every operation of the description, signed as it says, and for no other", () => {
   const rows = [...operations.values()].map(({ name, method, path, signed }) => [
     name,
-    { text: `${method} ${path.text.replace(/\{\w+\}/g, "{}")}`, isSigned: signed || undefined },
+    `${method} ${path.text.replace(/\{\w+\}/g, "{}")}${signed ? ", signed" : ""}`,
   ]);
-  const described = Object.entries(describedOperations).map(([name, { text, isSigned }]) => [name, { text, isSigned }]);
+  const described = Object.entries(describedOperations).map(([name, { text, mustBeSigned }]) => [
+    name,
+    text.replace(/\{\w+\}/g, "{}") + (mustBeSigned ? ", signed" : ""),
+  ]);
   expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(described));
 });
 
@@ -61,27 +64,14 @@ it.each([...operations.values()])("names only fields of the body where $name wan
   expect(unknown).toEqual([]);
 });
 
-/** Bodies of the description, written down apart from the rows. */
-const bodies: Readonly<Record<string, string>> = {
-  paymentGateways:
-    "accountVerificationBearerToken accountVerificationEndpoint countryCode currency email feeStructure institutionId name rsaPublicKeyBase64 type website",
-  liquidityProviders: "email firstName lastName",
-  "liquidityProviders.deposits": "amount blockchainTransactionId currency paymentGatewayId paymentGatewayTransactionId",
-  "liquidityProviders.withdrawals": "amount blockchainTransactionId currency fee paymentGatewayId status",
-  "liquidityProviders.exchangeRates": "baseCurrency baseGatewayId buyPrice counterCurrency counterGatewayId sellPrice",
-  "liquidityProviders.transfers": "amount currency exchangeRateId from gatewayId to",
-  "paymentGateways.withdrawals": "amount blockchainTransactionId currency fee status",
-  paymentIntents:
-    "memo receiverAccount receiverAmount receiverCurrency receiverGatewayId senderAccount senderCurrency senderGatewayId",
-  payments:
-    "extras id memo receiverAccount receiverAmount receiverCurrency receiverGatewayId receiverName receivingGatewayFee senderAccount senderAmount senderCurrency senderGatewayId senderGatewayTransactionId senderName",
-};
-
-it.each([...operations.values()].filter(({ body }) => body !== undefined))(
-  "has the body of $name",
-  ({ name, body }) => {
-    const fields = Object.keys(body?.fields ?? {}).sort();
-    expect(fields.join(" ")).toBe(bodies[name.replace(/\.(?:create|update)$/, "")]);
+it.each([...operations.values()])(
+  "has the body, the query, and the record of $name",
+  ({ name, body, query, record }) => {
+    const { sends, filters, kind = "gateway" } = describedOperations[name] ?? {};
+    expect(Object.keys(body?.fields ?? {}).sort()).toEqual([...(sends ?? [])].sort());
+    // Filters of payments are not shown.
+    if (query !== "open") expect(Object.keys(query ?? {}).sort()).toEqual([...(filters ?? [])].sort());
+    expect(Object.keys(record).sort()).toEqual([...fields[kind]].sort());
   },
 );
 

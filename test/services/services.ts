@@ -23,6 +23,8 @@ export interface ServiceTraits {
   /** Changes a record on its way out. */
   readonly shown?: (record: StoredRecord) => Record<string, unknown>;
   readonly compresses?: boolean;
+  /** What the payer asks for instead of the usual. */
+  readonly request?: Readonly<Record<string, string>>;
 }
 
 const iso = (ms: number) => new Date(ms).toISOString();
@@ -32,6 +34,10 @@ const mapped = (record: StoredRecord, change: (value: unknown, field: string) =>
   Object.fromEntries(Object.entries(record).map(([field, value]) => [field, change(value, field)]));
 const amounts = (to: (amount: string) => unknown) => (record: StoredRecord) =>
   mapped(record, (value, field) => (amountFields.includes(field) ? to(String(value)) : value));
+
+const changed = (changes: Readonly<Record<string, unknown>>) => (record: StoredRecord) =>
+  mapped(record, (value, field) => (Object.hasOwn(changes, field) ? changes[field] : value));
+const iban = { compact: "DE89370400440532013000", grouped: "DE89 3704 0044 0532 0130 00" };
 
 /** Services that the description allows. Every feature must work with each of them, or say truthfully why it can't. */
 export const services: Readonly<Record<string, ServiceTraits>> = {
@@ -55,7 +61,8 @@ export const services: Readonly<Record<string, ServiceTraits>> = {
   "paging tokens on all records": { tokensOn: "all" },
   "no paging tokens": { tokensOn: "none" },
   "ids that are JSON numbers": { shown: (record) => ({ ...record, id: 1000 + Number(record.id) }) },
-  "one more field": { shown: (record) => ({ ...record, tenant: "north" }) },
+  "more fields": { shown: (record) => ({ ...record, memos: "fees", limits: { daily: [5, null] } }) },
+  "no extras": { shown: ({ extras: _, ...record }) => record },
   "null in text fields": {
     shown: (record) =>
       mapped(record, (value, field) => (["memo", "email", "receiverName"].includes(field) ? null : value)),
@@ -67,7 +74,21 @@ export const services: Readonly<Record<string, ServiceTraits>> = {
   "createdAt as SQL prints it": { createdAt: (ms) => `${cut(ms).replace("T", " ")}.123456` },
   "amounts with a zero more": { shown: amounts((amount) => Number(amount).toFixed(4)) },
   "amounts without zeros": { shown: amounts((amount) => String(Number(amount))) },
+  "amounts with an exponent": { shown: amounts((amount) => Number(amount).toExponential()) },
+  "a fee as Java writes zero": { shown: changed({ receivingGatewayFee: "0E-7" }) },
   "amounts that are JSON numbers": { shown: amounts(Number) },
+  "an account in groups": {
+    shown: changed({ receiverAccount: iban.grouped }),
+    request: { receiverAccount: iban.compact },
+  },
+  "an account without groups": {
+    shown: changed({ receiverAccount: iban.compact }),
+    request: { receiverAccount: iban.grouped },
+  },
+  "an account that is a JSON number": {
+    shown: changed({ senderAccount: 1234567 }),
+    request: { senderAccount: "1234567" },
+  },
   "trimmed texts": {
     shown: (record) => mapped(record, (value) => (typeof value === "string" ? value.trim() : value)),
   },
@@ -81,6 +102,8 @@ export interface Service extends AsyncDisposable {
   readonly baseUrl: string;
   readonly payments: StoredRecord[];
   readonly providers: StoredRecord[];
+  /** As they were returned. */
+  readonly intents: object[];
   readonly requests: { readonly method: string; readonly path: string; readonly body: string }[];
   /** Breaks the connection instead of the next response to `POST /payments`, which is made. */
   losesNextResponse: boolean;
@@ -94,6 +117,20 @@ export interface SeededCounts {
   readonly providers: number;
 }
 
+/** Fields of a payment that no test here looks at. */
+const unused = Object.fromEntries(
+  [
+    ...["receiverProcessingGatewayId", "receiverGatewayTransactionId", "senderGatewayPublicKey", "extras"],
+    ...["receiverGatewayPublicKey", "senderGatewaySignature", "receiverGatewaySignature", "blockchainTransactionId"],
+    ...[
+      "creationRequestUrl",
+      "creationRequestBody",
+      "creationRequestPublicKeyBase64",
+      "creationRequestSignatureBase64",
+    ],
+  ].map((field) => [field, ""]),
+);
+
 /** Serves the part of the description that the table of services needs, over a socket. */
 export async function openService(traits: ServiceTraits, seeded: SeededCounts): Promise<Service> {
   const { cap = 20, createdAt = iso, lagMs = 0, mayListPayments = true, shown = (record) => record } = traits;
@@ -101,14 +138,14 @@ export async function openService(traits: ServiceTraits, seeded: SeededCounts): 
   const tokenOf = traits.tokenOf ?? ((place: number) => String(1000 + place));
   const payments: StoredRecord[] = [];
   const providers: StoredRecord[] = [];
-  const intents = new Map<string, Record<string, unknown>>();
+  const intents: object[] = [];
   const places = new Map<object, { readonly place: number; readonly madeMs: number; readonly listedMs: number }>();
   let made = 0;
 
   function store(records: StoredRecord[], fields: Record<string, unknown>, ms: number, listedMs: number): StoredRecord {
     const place = made++;
     const hasToken = tokensOn === "all" || (tokensOn === "payments" && records === payments);
-    const times = records === payments ? { createdAt: createdAt(ms), updatedAt: createdAt(ms) } : undefined;
+    const times = records === payments && { ...unused, createdAt: createdAt(ms), updatedAt: createdAt(ms) };
     const record = { id: String(place + 1), ...times, ...(hasToken && { pagingToken: tokenOf(place) }), ...fields };
     places.set(record, { place, madeMs: ms, listedMs });
     records.push(record);
@@ -154,11 +191,12 @@ export async function openService(traits: ServiceTraits, seeded: SeededCounts): 
       case "POST payment-intents": {
         const intent: StoredRecord = {
           ...sent,
-          ...{ id: `${intents.size + 1}`, senderAmount: "110.50", senderName: "Ada", receiverName: "Bo" },
+          ...{ id: `${intents.length + 1}`, senderAmount: "110.50", senderName: "Ada", receiverName: "Bo" },
           ...{ receivingGatewayFee: "1.50", extras: null },
         };
-        intents.set(String(intent.id), intent);
-        return { status: 200, body: shown(intent) };
+        const body = shown(intent);
+        intents.push(body);
+        return { status: 200, body };
       }
       case "POST payments": {
         const { id: _, ...fields } = sent;
@@ -214,6 +252,7 @@ export async function openService(traits: ServiceTraits, seeded: SeededCounts): 
     baseUrl: "",
     payments,
     providers,
+    intents,
     requests: [],
     losesNextResponse: false,
     async [Symbol.asyncDispose]() {
