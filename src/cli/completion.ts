@@ -20,6 +20,8 @@ compdef _cross_border cross-border`,
 export function addCompletion(program: Command, terminal: Terminal): void {
   program
     .command("completion")
+    .helpGroup("Keys:")
+    .summary("print a script that completes in bash, zsh, or fish")
     .description(
       "Prints a script that completes commands, options, and their values in a shell. It needs an installed cross-border on the PATH.",
     )

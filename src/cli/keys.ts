@@ -17,7 +17,7 @@ export function addKeys(program: Command, terminal: Terminal): void {
   const keys = program
     .command("keys")
     .helpCommand(false)
-    .helpGroup("Keys")
+    .helpGroup("Keys:")
     .summary("generate a signing key, or show its public half");
   const generate = keys
     .command("generate")

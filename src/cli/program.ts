@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Help } from "commander";
+import { didYouMean } from "../core/describe.js";
 import { CrossBorderError } from "../core/errors.js";
 import { redactText } from "../core/redact.js";
 import { addCompletion } from "./completion.js";
 import { addDoctor } from "./doctor/doctor.js";
 import { addFlows } from "./flows/flows.js";
-import { connectionHelp, operandsOf, overview } from "./help.js";
 import { addKeys } from "./keys.js";
 import { addResources } from "./lists/resources.js";
 import { addSandbox } from "./sandbox/sandbox.js";
 import { connectionOptions } from "./settings.js";
-import { Exit, type ExitCode, exitCodes, print, styled, type Terminal, UsageError } from "./terminal.js";
+import { Exit, type ExitCode, exitCodes, styled, type Terminal, UsageError } from "./terminal.js";
 import { clipped, messageOf, printable, printableLines } from "./text.js";
 import { addEvidence } from "./verify/evidence.js";
 import { addExplainSignature } from "./verify/explain-signature.js";
@@ -34,8 +34,10 @@ export function programOf(terminal: Terminal): Command {
     })
     .configureHelp({
       styleTitle: (title) => styled(terminal, "bold", title),
-      subcommandTerm: (command) => [command.name(), ...operandsOf(command)].join(" "),
-    });
+      subcommandTerm: (command) =>
+        [command.name(), ...command.registeredArguments.map((operand) => `<${operand.name()}>`)].join(" "),
+    })
+    .addHelpText("after", overviewEnd);
   for (const option of connectionOptions()) program.addOption(option);
   addResources(program, terminal);
   addVerify(program, terminal);
@@ -46,24 +48,39 @@ export function programOf(terminal: Terminal): Command {
   addExplainSignature(program, terminal);
   addKeys(program, terminal);
   addCompletion(program, terminal);
-  addHelp(program, terminal);
-  // After the commands, which inherit the usual layout.
-  return program.configureHelp({ ...program.configureHelp(), formatHelp: overview });
+  addHelp(program);
+  // After the commands, which inherit the usual layout. Options are in the help of each command, and of the connection.
+  return program.configureHelp({
+    ...program.configureHelp(),
+    formatHelp: (command, help) =>
+      Help.prototype.formatHelp(command, Object.assign(help, { visibleOptions: () => [] })),
+  });
 }
 
-function addHelp(program: Command, terminal: Terminal): void {
+const overviewEnd = `
+More: help <command>, help connection, --version.
+Exit codes: 0 done, 1 check failed, 2 usage error, 3 failed, 130 interrupted.
+Without an installation: npx -p cross-border-payments cross-border <command>`;
+
+function addHelp(program: Command): void {
+  const connection = program.command("connection", { hidden: true }).description(connectionText);
+  connection.configureHelp({ commandUsage: () => "cross-border <command> [connection options]" });
+  for (const option of connectionOptions()) connection.addOption(option);
   program
     .command("help [command...]", { hidden: true })
     .description("Shows the help of a command, or of the connection options.")
     .action((words: readonly string[]) => {
-      if (words[0] === "connection") return print(terminal, connectionHelp(program, terminal.width).trimEnd());
       const found = words.reduce((command: Command, word) => {
         const next = command.commands.find((one) => one.name() === word);
-        return next ?? command.error(`error: unknown command '${word}'`);
+        const names = command.commands.map((one) => one.name());
+        return next ?? command.error(`error: unknown command '${word}'${didYouMean(word, names)}`);
       }, program);
       found.outputHelp();
     });
 }
+
+const connectionText =
+  "Commands that call the service take these options. Each setting can also be an environment variable or a field of the JSON file. An option counts more than a variable, and a variable more than the file. Secrets are never options: give them in CROSS_BORDER_PASSWORD and CROSS_BORDER_CLIENT_SECRET, in the file, or type the password at a terminal.";
 
 function readVersion(): string {
   const file = new URL(import.meta.resolve("cross-border-payments/package.json"));

@@ -3,17 +3,12 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { userInfo } from "node:os";
 import type { Command } from "commander";
-import type { DeskFlow } from "../../desk/desk-options.js";
 import { instant } from "../../desk/history-texts.js";
 import { deskListener, operatorDesk } from "../../desk/index.js";
-import type { FlowContext } from "../../flows/context.js";
-import { readApproval, readProposal, readResolution } from "../../flows/operate.js";
-import { countFlows, heldFlows, readDetails } from "../../flows/status.js";
 import { action, examples } from "../help.js";
 import { print, printJson, type Terminal } from "../terminal.js";
 import { printable } from "../text.js";
 import { parsePort } from "../values.js";
-import { assertDecidesAlone, decide } from "./decide.js";
 import { addJournalOptions, type JournalOptions, neededToDecide, openFlows } from "./journal.js";
 
 interface DeskOptions extends JournalOptions {
@@ -50,7 +45,7 @@ async function serveDesk(options: DeskOptions, terminal: Terminal): Promise<void
     const { port } = server.address() as AddressInfo;
     const session = new DeskSession(port);
     const desk = operatorDesk({
-      flow: deskFlow(flows.context, terminal),
+      flow: flows.operator,
       origin: [`http://127.0.0.1:${port}`, `http://localhost:${port}`],
       authenticate: (request) => (session.isOf(request.headers.get("cookie")) ? { name } : null),
       on: {
@@ -66,7 +61,7 @@ async function serveDesk(options: DeskOptions, terminal: Terminal): Promise<void
     const listener = deskListener((request) => session.opened(request) ?? desk(request));
     server.on("request", (incoming, outgoing) => void listener(incoming, outgoing));
     const url = `http://127.0.0.1:${port}/?key=${session.key}`;
-    if (options.json) printJson(terminal, { url, user: name, people: flows.context.people });
+    if (options.json) printJson(terminal, { url, user: name, people: flows.operator.people });
     else {
       print(terminal, `The desk of ${printable(name)} is open. Ctrl-C closes it.`, "", `  ${url}`, "");
       print(terminal, "Anyone with this address decides in that name.");
@@ -113,29 +108,4 @@ class DeskSession {
 function isSame(given: string, wanted: string): boolean {
   const [one, other] = [Buffer.from(given), Buffer.from(wanted)];
   return one.length === other.length && timingSafeEqual(one, other);
-}
-
-/** Decides as the commands do: the decision is stored, and the program carries it out. */
-function deskFlow(context: FlowContext, terminal: Terminal): DeskFlow {
-  return {
-    people: context.people,
-    held: () => heldFlows(context),
-    counts: () => countFlows(context),
-    details: (key) => readDetails(context, key),
-    async resolve(key, action, given) {
-      const { decision, revision } = readResolution("resolve", action, given);
-      assertDecidesAlone(context);
-      const seen = revision === undefined ? undefined : { revision };
-      await decide(context, "resolve", key, { step: "decide", decision, ...seen }, terminal);
-    },
-    async propose(key, action, given) {
-      await decide(context, "propose", key, readProposal(action, given), terminal);
-    },
-    async approve(key, given) {
-      await decide(context, "approve", key, readApproval("approve", given), terminal);
-    },
-    async refuse(key, given) {
-      await decide(context, "refuse", key, readApproval("refuse", given), terminal);
-    },
-  };
 }

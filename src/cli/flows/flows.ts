@@ -10,7 +10,7 @@ export function addFlows(program: Command, terminal: Terminal): void {
   const flows = program
     .command("flows")
     .helpCommand(false)
-    .helpGroup("Flows")
+    .helpGroup("Flows:")
     .summary("list, show, and decide about durable flows")
     .description(
       "Durable flows in a journal: what waits for an operator, and decisions about it. Nothing here moves money.",

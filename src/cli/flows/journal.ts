@@ -1,24 +1,24 @@
 import { access } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { CrossBorderClient } from "../../client.js";
 import { ConfigError, InvalidArgumentError } from "../../core/errors.js";
 import { type FlowContext, toOperatorContext } from "../../flows/context.js";
-import type { FlowCipher, Journal } from "../../flows/index.js";
-import { type FlowDetails, readDetails } from "../../flows/status.js";
+import type { FlowCipher } from "../../flows/index.js";
+import type { FlowDetails } from "../../flows/status.js";
 import { PostgresJournal } from "../../journals/postgres-journal.js";
 import { SqliteJournal } from "../../journals/sqlite-journal.js";
 import type { SettingName } from "../../settings/settings.js";
 import { type ConnectionOptions, openClient, readSettings } from "../settings.js";
 import { type Terminal, UsageError } from "../terminal.js";
+import { type Operator, operatorOf } from "./operator.js";
 
 /** Which flows are meant, and where they are kept. */
 export interface JournalOptions extends ConnectionOptions {
   readonly service?: string;
   readonly schema?: string;
   readonly table?: string;
-  readonly processes?: "many" | "one";
   readonly cipher?: string;
 }
 
@@ -28,13 +28,12 @@ export function addJournalOptions(command: Command): Command {
     .option("--service <name>", "the program's option service; by default the host of the base URL")
     .option("--schema <name>", "of a PostgreSQL journal; by default public")
     .option("--table <name>", "of a PostgreSQL journal; by default cross_border_flows")
-    .addOption(new Option("--processes <count>", "as the program opens its SQLite file").choices(["many", "one"]))
     .option("--cipher <module>", "JavaScript that exports the program's encrypt and decrypt; it is run");
 }
 
 export interface OpenFlows extends AsyncDisposable {
   readonly context: FlowContext;
-  readonly journal: Journal;
+  readonly operator: Operator;
 }
 
 /** Without a `gatewayId`, a login of one gateway could decide about flows of another, whose payments it may not see. */
@@ -75,7 +74,7 @@ export async function openFlows(
       await client.close();
       await journal.close();
     };
-    return { context, journal, [Symbol.asyncDispose]: dispose };
+    return { context, operator: operatorOf(context, terminal), [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await client.close();
     throw error;
@@ -107,16 +106,15 @@ function holdsPassword(url: string): boolean {
   return password !== "" || searchParams.has("password");
 }
 
-async function openJournal(place: string, { schema, table, processes }: JournalOptions) {
+async function openJournal(place: string, { schema, table }: JournalOptions) {
   if (isPostgres(place)) {
-    if (processes !== undefined) throw new UsageError("--processes is for a SQLite file");
     const names = { ...(schema !== undefined && { schema }), ...(table !== undefined && { table }) };
     return PostgresJournal.open(place, { ...names, migrate: false });
   }
   if (schema !== undefined || table !== undefined) throw new UsageError("--schema and --table are for PostgreSQL");
   // SQLite would create it.
   await access(place);
-  return SqliteJournal.open(place, { migrate: false, ...(processes && { processes }) });
+  return SqliteJournal.open(place, { migrate: false });
 }
 
 /** What a module of the program exports as `encrypt` and `decrypt`, or as its default. @throws {UsageError} */
@@ -130,8 +128,8 @@ async function loadCipher(path: string): Promise<FlowCipher> {
 }
 
 /** @throws {InvalidArgumentError} if there is no such flow. */
-export async function readFlow({ context }: OpenFlows, key: string): Promise<FlowDetails> {
-  const flow = await readDetails(context, key);
+export async function readFlow({ operator }: OpenFlows, key: string): Promise<FlowDetails> {
+  const flow = await operator.details(key);
   if (flow === undefined) throw new InvalidArgumentError(`there is no flow with the key ${JSON.stringify(key)}`);
   return flow;
 }

@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import { clock } from "../../core/clock.js";
 import { counted } from "../../core/describe.js";
 import { instant } from "../../desk/history-texts.js";
-import { finalPhases, type Journal, type JournalEntry, type ScopeFilter } from "../../flows/journal.js";
 import { PostgresJournal } from "../../journals/postgres-journal.js";
 import { action, examples } from "../help.js";
 import { print, printJson, type Terminal, UsageError } from "../terminal.js";
@@ -21,7 +20,7 @@ export function addPrune(flows: Command, terminal: Terminal): void {
     .command("prune")
     .summary("delete the data of old flows, and old quotes")
     .description(
-      "Flows that ended (paid, declined, rejected) lose their data. Their keys stay, so that none is paid again. Quotes that nobody confirmed are deleted. Held and open flows are never pruned. Without --yes it only counts the flows of one service. With --yes it prunes the whole journal, those of other services and gateways included. It can't be undone.",
+      "Flows that ended (paid, declined, rejected) lose their data. Their keys stay, so that none is paid again. Quotes that nobody confirmed are deleted. Held and open flows are never pruned. It prunes the whole journal, flows of other services and gateways included, and can't be undone. Without --yes it changes nothing.",
     )
     .option("--settled-before <age>", "flows that were settled longer ago than this, such as 400d", parseDuration)
     .option("--quoted-before <age>", "quotes that expired longer ago than this, such as 7d", parseDuration)
@@ -44,39 +43,15 @@ async function prune(options: PruneOptions, terminal: Terminal): Promise<void> {
     throw new UsageError("--settled-before or --quoted-before is missing");
   }
   await using flows = await openFlows(options, terminal);
-  const { journal, context } = flows;
-  // Pruning is for all gateways.
-  const scope = { service: context.scope.service };
-  const { settled, quoted } = yes
-    ? await journal.prune({ settledBeforeMs, quotedBeforeMs })
-    : await countOld(journal, scope, settledBeforeMs, quotedBeforeMs);
-  const at = (ms: number | undefined) => (ms === undefined ? undefined : instant(ms));
-  const [settledBefore, quotedBefore] = [at(settledBeforeMs), at(quotedBeforeMs)];
-  if (json) return printJson(terminal, { isDone: yes, settled, quoted, settledBefore, quotedBefore });
-  const since = (time: string | undefined) => (time === undefined ? "" : ` from before ${time}`);
-  const what = `${counted(settled, "flow")}${since(settledBefore)} and ${counted(quoted, "quote")}${since(quotedBefore)}`;
-  if (yes) print(terminal, `Pruned: ${what}.`);
-  else print(terminal, `There are ${what} of ${scope.service}.`, "Nothing was changed. With --yes they are pruned.");
-}
-
-async function countOld(journal: Journal, scope: ScopeFilter, settledBeforeMs = 0, quotedBeforeMs = 0) {
-  let settled = 0;
-  for (const phase of settledBeforeMs > 0 ? finalPhases : []) {
-    settled += await count(journal, scope, phase, ({ updatedAtMs }) => updatedAtMs < settledBeforeMs);
+  const pruned = yes ? await flows.context.journal.prune({ settledBeforeMs, quotedBeforeMs }) : undefined;
+  if (json) return printJson(terminal, { isDone: yes, ...pruned, settledBeforeMs, quotedBeforeMs });
+  const kinds = { flow: [settledBeforeMs, pruned?.settled], quote: [quotedBeforeMs, pruned?.quoted] };
+  for (const [name, [beforeMs, count]] of Object.entries(kinds)) {
+    if (beforeMs === undefined) continue;
+    const what = count === undefined ? `Would prune ${name}s` : `Pruned ${counted(count, name)}`;
+    print(terminal, `${what} from before ${instant(beforeMs)}, of every gateway and service in the journal.`);
   }
-  const isOld = ({ expiresAtMs = Number.POSITIVE_INFINITY }: JournalEntry) => expiresAtMs < quotedBeforeMs;
-  const quoted = quotedBeforeMs > 0 ? await count(journal, scope, "quoted", isOld) : 0;
-  return { settled, quoted };
-}
-
-async function count(journal: Journal, scope: ScopeFilter, phase: string, isOld: (entry: JournalEntry) => boolean) {
-  let found = 0;
-  for (let after: string | undefined; ; ) {
-    const { entries } = await journal.list({ scope, phase, after, limit: 500 });
-    found += entries.filter(isOld).length;
-    after = entries.at(-1)?.key;
-    if (after === undefined) return found;
-  }
+  if (!yes) print(terminal, "Nothing was changed. Run it with --yes to prune.");
 }
 
 interface SchemaOptions {

@@ -25,12 +25,12 @@ export function addShow(flows: Command, terminal: Terminal): void {
   examples(addJournalOptions(command), "flows show order-42 --journal payments.db --config gateway.json");
 }
 
-type Line = readonly [label: string, text: string | undefined];
+type Line = readonly [label: string, text: string | number | undefined];
 
 /** One line per fact; what is undefined is left out. */
 export function showLines(lines: readonly Line[], terminal: Terminal): void {
   const pairs = lines.flatMap(([label, text]): [string, string][] =>
-    text === undefined ? [] : [[styled(terminal, "bold", label), printable(text)]],
+    text === undefined ? [] : [[styled(terminal, "bold", label), printable(String(text))]],
   );
   print(terminal, rows(pairs, terminal.width));
 }
@@ -46,7 +46,7 @@ export function showFlow(flow: FlowDetails, terminal: Terminal): void {
     [
       ["key", key],
       ["phase", `${phase} since ${instant(sinceMs)}, started ${instant(createdAtMs)}`],
-      ["revision", String(revision)],
+      ["revision", revision],
       ["pruned", at(prunedAtMs, "at ")],
       ["owner", owner && `${owner}, until ${instant(leaseUntilMs)}`],
       ["from", from],

@@ -11,17 +11,17 @@ import { type RecordSource, sources } from "./sources.js";
 
 /** `list` and `show` of each resource. */
 export function addResources(program: Command, terminal: Terminal): void {
-  for (const source of sources) addResource(program, source, terminal);
+  // Payments first.
+  for (const source of [...sources].reverse()) addResource(program, source, terminal);
 }
 
 export function addResource(program: Command, source: RecordSource, terminal: Terminal): void {
-  const { name, list: listed, get } = source;
-  const isPayments = name === "payments";
+  const { name, title, list: listed, get } = source;
   const group = program
     .command(name)
     .helpCommand(false)
-    .helpGroup(isPayments ? "Payments" : "Records");
-  if (isPayments) group.summary("list payments, by filter or period");
+    .helpGroup(name === "payments" ? "Payments:" : "Records:")
+    .summary(`${[listed && "list", get && "show"].filter(Boolean).join(" or ")} ${title}`);
   if (listed === undefined) addMissing(group, "list", () => whyNoList(source));
   else addList(group, source, listed, terminal);
   if (get === undefined) addMissing(group, "show", (id) => whyNoShow(source, id));

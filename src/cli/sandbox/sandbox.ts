@@ -21,7 +21,7 @@ interface Options {
 export function addSandbox(program: Command, terminal: Terminal): void {
   const command = program
     .command("sandbox")
-    .helpGroup("Sandbox")
+    .helpGroup("Sandbox:")
     .summary("run the service in memory, with a console")
     .description(
       "Listens on this machine alone until Ctrl-C or SIGTERM. It has two gateways, liquidity providers, rates, and payments. Settings and signing keys of the gateways are in files for --config, which only you can read, and which are removed at the end.",

@@ -20,7 +20,7 @@ interface EvidenceOptions extends JournalOptions {
 export function addEvidence(program: Command, terminal: Terminal): void {
   const command = program
     .command("evidence <payment>")
-    .helpGroup("Records")
+    .helpGroup("Records:")
     .summary("write what proves a stored payment")
     .description(
       "Writes one JSON text: the record, the signed bytes, signature, key, and fingerprints, and how to check them with openssl alone. PAYMENT is the record's id or its senderGatewayTransactionId.",

@@ -22,7 +22,7 @@ interface ExplainOptions {
 export function addExplainSignature(program: Command, terminal: Terminal): void {
   const command = program
     .command("explain-signature")
-    .helpGroup("Diagnose")
+    .helpGroup("Diagnose:")
     .summary("find out why a signature is wrong")
     .description(
       "Tries what people sign by mistake: another path, a body written again, a newline at its end, another key or algorithm, damaged Base64. Nothing is sent.",

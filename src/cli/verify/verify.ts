@@ -23,7 +23,7 @@ interface VerifyOptions {
 export function addVerify(program: Command, terminal: Terminal): void {
   const command = program
     .command("verify <file>")
-    .helpGroup("Records")
+    .helpGroup("Records:")
     .summary("verify stored payments and deposits, offline")
     .description(
       "FILE has one record per line, as JSON, such as a list writes it; - is stdin. A record is genuine if its signature was made with the gateway's trusted key over the stored request, and its own fields agree with that request.",
