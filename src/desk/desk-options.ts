@@ -103,14 +103,12 @@ export interface CheckedDeskOptions {
 export function readDeskOptions(given: OperatorDeskOptions): CheckedDeskOptions {
   const refuse = (message: string) => new ConfigError(`operatorDesk: ${message}`);
   const read = parseOptions(options, given, "the options", refuse) as unknown as OperatorDeskOptions;
-  const { flow, authenticate, origin, csrfSecret = randomSecret(), on = {} } = read;
+  const { flow, authenticate, origin, csrfSecret = crypto.randomUUID() + crypto.randomUUID(), on = {} } = read;
   return {
-    ...{ flow, authenticate, csrfSecret },
+    ...{ flow, authenticate },
+    // Another use of the same secret, such as a session, can't pass for a form of the desk.
+    csrfSecret: `desk ${csrfSecret}`,
     origins: origin === undefined ? undefined : [origin].flat(),
     on: readHooks(on, ["shown", "error"]),
   };
-}
-
-function randomSecret(): string {
-  return crypto.randomUUID() + crypto.randomUUID();
 }

@@ -1,298 +1,258 @@
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { csrf } from "hono/csrf";
+import { HTTPException } from "hono/http-exception";
+import { sign, verify } from "hono/jwt";
+import { NONCE, secureHeaders } from "hono/secure-headers";
 import { clock } from "../core/clock.js";
+import { Deadline, Ended } from "../core/deadline.js";
 import { CrossBorderError, InvalidArgumentError } from "../core/errors.js";
 import { foldedName } from "../flows/core/owner.js";
+import { refusals } from "../flows/core/reasons.js";
 import type { FlowResolution } from "../flows/operate.js";
-import { FlowPausedError } from "../flows/outcome.js";
-import type { FlowDetails } from "../flows/status.js";
-import type { Payment } from "../resources/payments.js";
 import { type CheckedDeskOptions, type OperatorDeskOptions, readDeskOptions } from "./desk-options.js";
-import { FormTokens } from "./form-token.js";
-import { html } from "./html.js";
-import { flowContent, listContent, page, type Task, taskText, type Waiting } from "./pages.js";
-import { readForm } from "./read-form.js";
-import { whyRefused } from "./refused-request.js";
+import { actionOf, confirmContent, type FlowFacts, flowContent } from "./flow-page.js";
+import { listContent, type Waiting } from "./list-page.js";
+import { type Html, html, page } from "./page.js";
+import { pageScript } from "./page-assets.js";
+
+type DeskContext = Context<{ Variables: { user?: string; secureHeadersNonce?: string } }>;
+type Form = Readonly<Record<string, string | undefined>>;
 
 /**
- * Makes a page where operators decide about held flows: a handler of web-standard requests, to be mounted at any path behind the bank's
- * own login. All of its pages are at that one path; only the query differs. It needs no script, and loads nothing.
+ * Makes the operator console: a handler of web-standard requests, to be mounted at any path behind your own login. All pages are at
+ * that one path, and only the query differs.
  *
- * `flow` carries out the decisions, in this process. Names and account numbers are shown to users who ask, after `on.shown` was told.
+ * `flow` carries out the decisions in this process. A user who asks sees names and account numbers, after `on.shown` was told.
  *
  * @throws {ConfigError} that names the option that is wrong.
  */
 export function operatorDesk(options: OperatorDeskOptions): (request: Request) => Promise<Response> {
   const desk = new Desk(readDeskOptions(options));
-  return (request) => desk.respond(request);
+  const app = new Hono<DeskContext extends Context<infer Env> ? Env : never>();
+  app.use(policy, async (c, next) => {
+    await next();
+    c.header("cache-control", "no-store");
+  });
+  app.use((c, next) => (desk.ownOrigins(c)?.length === 0 ? refuse(403, texts.host) : next()));
+  app.post("*", csrf({ origin: (origin, c) => desk.isOwnOrigin(origin, c) }));
+  app.post("*", bodyLimit({ maxSize: maxFormBytes, onError: () => refuse(413, "The form is too long.") }));
+  app.use(async (c, next) => {
+    c.set("user", await desk.userOf(c.req.raw));
+    await next();
+  });
+  app.get("*", (c) => desk.get(c));
+  app.post("*", (c) => desk.post(c));
+  app.notFound(() => refuse(405, "The console takes GET and POST."));
+  app.onError((error, c) => {
+    const { status, message } = desk.failureOf(error);
+    const content = html`<h1>That didn't work</h1><p class="note bad" role="alert">${message}</p><p><a href="?">Back to the queue</a></p>`;
+    return respond(c, "Refused", content, { status });
+  });
+  return async (request) => app.fetch(request);
 }
 
-/** What a page says, and its status. */
-class Said {
-  readonly status: number;
-  readonly text: string;
+/** Nothing is loaded, run, framed, or kept but the page's own style and script. Browsers need a policy that lets them name a form's origin. */
+const policy = secureHeaders({
+  contentSecurityPolicy: {
+    ...{ defaultSrc: ["'none'"], styleSrc: [NONCE], scriptSrc: [NONCE], imgSrc: ["data:"], baseUri: ["'none'"] },
+    ...{ formAction: ["'self'"], frameAncestors: ["'none'"] },
+    ...{ requireTrustedTypesFor: ["'script'"], trustedTypes: ["'none'"] },
+  },
+  ...{ referrerPolicy: "same-origin", xFrameOptions: "DENY", strictTransportSecurity: false },
+});
 
-  constructor(status: number, text: string) {
-    this.status = status;
-    this.text = text;
-  }
-}
+/** A payment's record, the longest field, has a few thousand bytes. */
+const maxFormBytes = 256 * 1024;
+const formMs = 10 * 3_600_000;
+const maxWaitMs = 20_000;
 
 class Desk {
   readonly #options: CheckedDeskOptions;
-  readonly #tokens: FormTokens;
-  /** By key: what is being carried out, and what failed. The journal stores neither. */
-  readonly #underway = new Map<string, Task>();
-  readonly #undone = new Map<string, Task & { readonly why: string }>();
 
   constructor(options: CheckedDeskOptions) {
     this.#options = options;
-    this.#tokens = new FormTokens(options.csrfSecret);
   }
 
-  /** Never rejects. */
-  async respond(request: Request): Promise<Response> {
-    const nonce = crypto.randomUUID();
-    let response: Response;
-    try {
-      response = await this.#respond(request, nonce);
-    } catch (error) {
-      response = this.#failed(error, nonce);
-    }
-    for (const [name, value] of Object.entries(securityHeaders(nonce))) response.headers.set(name, value);
-    return response;
+  /** Those of the host that was asked for, or `undefined` if any host is accepted. */
+  ownOrigins(c: Context): readonly string[] | undefined {
+    return this.#options.origins?.filter((origin) => new URL(origin).host === hostOf(c));
   }
 
-  async #respond(request: Request, nonce: string): Promise<Response> {
-    const { method } = request;
-    if (!methods.has(method)) throw new Said(405, "The desk takes GET and POST.");
-    const why = whyRefused(request, this.#options.origins);
-    if (why !== undefined) throw new Said(403, `Refused: ${why}.`);
-    const user = (await this.#options.authenticate(request))?.name;
-    if (user === undefined) throw new Said(401, "You are not logged in.");
+  isOwnOrigin(origin: string, c: Context): boolean {
+    const own = this.ownOrigins(c);
+    // A proxy before the desk may have taken off TLS, and the scheme with it.
+    return own?.includes(origin) ?? (URL.canParse(origin) && new URL(origin).host === hostOf(c));
+  }
+
+  async userOf(request: Request): Promise<string> {
+    const user = (await this.#options.authenticate(request))?.name ?? refuse(401, "You are not logged in.");
     if (typeof user !== "string" || foldedName(user) === "") throw new TypeError("authenticate gave no name");
-    const key = new URL(request.url).searchParams.get("flow");
-    if (method === "POST") return this.#post(request, key, user, nonce);
-    const content = key === null ? await this.#list() : await this.#flow(request, key, user);
-    const isUnderway = key !== null && this.#underway.has(key);
-    return pageResponse(200, page({ nonce, user, isUnderway }, "Operators' desk", content));
+    return user;
   }
 
-  async #list() {
+  async get(c: DeskContext): Promise<Response> {
+    const { flow: key, asset, said = "" } = c.req.query();
+    if (asset === "script") return c.body(pageScript, 200, { "content-type": "text/javascript; charset=utf-8" });
+    if (key === undefined) return respond(c, "Needs review", await this.#list(c));
+    const facts = await this.#facts(c, key, false);
+    return respond(c, key, flowContent({ ...facts, said: sayings.get(said) }), { reloads: facts.isUnderway });
+  }
+
+  async #list(c: DeskContext): Promise<Html> {
     const { flow } = this.#options;
     const counts = await flow.counts();
     const found: Waiting[] = [];
-    const problems: string[] = [];
-    let isCut = false;
+    let problems: readonly unknown[] = [];
     try {
-      for await (const waiting of flow.held()) {
-        isCut = found.length === maxListed;
-        if (isCut) break;
-        found.push(waiting);
-      }
+      for await (const waiting of flow.held()) found.push(waiting);
     } catch (error) {
       if (!(error instanceof AggregateError)) throw error;
-      // The messages name the keys, and nothing of what is stored.
-      for (const one of error.errors.slice(0, maxListed)) problems.push(messageOf(one));
+      problems = error.errors;
     }
-    return listContent({ found, isCut, problems, counts, nowMs: clock.wallMs() });
+    // Their messages name the keys, and nothing of what is stored.
+    const unread = problems.map((one) => (one instanceof CrossBorderError ? one.message : "A flow can't be read."));
+    return listContent({ found, unread, counts, query: c.req.query(), nowMs: clock.wallMs() });
   }
 
-  async #flow(request: Request, key: string, user: string, isShown = false) {
-    const flow = await this.#details(key);
-    const said = sayings[new URL(request.url).searchParams.get("said") ?? ""];
-    return this.#flowContent(flow, user, isShown, said);
-  }
-
-  async #flowContent(flow: FlowDetails, user: string, isShown: boolean, said?: string) {
-    const { on, flow: flows } = this.#options;
-    const { people } = flows;
-    const token = await this.#tokens.make(user);
-    return flowContent({
-      ...{ flow, user, people, token, isShown, said },
-      ...{ underway: this.#underway.get(flow.key), undone: this.#undone.get(flow.key) },
-      canShow: on.shown !== undefined,
-      nowMs: clock.wallMs(),
-    });
-  }
-
-  async #details(key: string): Promise<FlowDetails> {
-    const flow = await this.#options.flow.details(key);
-    if (flow === undefined) throw new Said(404, "There is no such flow.");
-    return flow;
-  }
-
-  async #post(request: Request, key: string | null, user: string, nonce: string): Promise<Response> {
-    const form = await readForm(request);
-    if (form === 413) throw new Said(413, "The form is too long.");
-    if (form === 415) throw new Said(415, "The desk takes forms of its own pages only.");
-    if (!(await this.#tokens.isValid(form.get("token") ?? "", user))) {
-      throw new Said(
-        403,
-        "Refused: the form was not made for you today. Go back, load the page again, and repeat what you did.",
-      );
+  /** What the pages of one flow are made of. Whoever asks for names and account numbers is noted before. */
+  async #facts(c: DeskContext, key: string, isShown: boolean): Promise<FlowFacts> {
+    const { on, flow: flows, csrfSecret } = this.#options;
+    const { user = "" } = c.var;
+    const flow = (await flows.details(key)) ?? refuse(404, texts.flow_unknown);
+    const nowMs = clock.wallMs();
+    if (isShown) {
+      if (on.shown === undefined) refuse(403, "The console doesn't show names and account numbers.");
+      await on.shown?.({ atMs: nowMs, by: user, key });
     }
-    if (key === null) throw new Said(404, "There is no such flow.");
-    const task = form.get("do");
-    if (task === "show") {
-      const flow = await this.#show(key, user);
-      return pageResponse(200, page({ nonce, user }, "Operators' desk", await this.#flowContent(flow, user, true)));
+    const exp = Math.floor((nowMs + formMs) / 1000);
+    const token = await sign({ sub: user, aud: "desk", exp }, csrfSecret, "HS256");
+    const isUnderway = flow.isWaiting && (flow.leaseUntilMs ?? 0) > nowMs;
+    return { flow, user, people: flows.people, token, isShown, canShow: on.shown !== undefined, isUnderway, nowMs };
+  }
+
+  async post(c: DeskContext): Promise<Response> {
+    const { user = "" } = c.var;
+    const form = Object.fromEntries(
+      Object.entries(await c.req.parseBody()).map(([name, value]) => [name, String(value) || undefined]),
+    );
+    const secret = this.#options.csrfSecret;
+    const made = await verify(form.token ?? "", secret, { alg: "HS256", aud: "desk" }).catch(() => undefined);
+    if (made?.sub !== user) refuse(403, texts.token);
+    const key = c.req.query("flow") ?? refuse(404, texts.flow_unknown);
+    if (form.do === "show") return respond(c, key, flowContent(await this.#facts(c, key, true)));
+    if (form.do === "review") {
+      const facts = await this.#facts(c, key, form.show !== undefined);
+      return respond(c, key, confirmContent(facts, actionOf(form.action), form.why ?? ""));
     }
-    const said = await this.#decide(task, key, user, form);
-    const location = `?${new URLSearchParams({ flow: key, ...(said !== undefined && { said }) })}`;
-    return new Response(null, { status: 303, headers: { location } });
+    const said = await this.#decide(key, user, form);
+    return c.redirect(`?${new URLSearchParams({ flow: key, said })}`, 303);
   }
 
-  async #show(key: string, by: string): Promise<FlowDetails> {
-    const flow = await this.#details(key);
-    const { shown } = this.#options.on;
-    if (shown === undefined) throw new Said(403, "The desk doesn't show names and account numbers.");
-    await shown({ atMs: clock.wallMs(), by, key });
-    return flow;
-  }
-
-  /** Returns the name of a saying, or nothing if it is still being carried out. */
-  async #decide(task: string | null, key: string, by: string, form: URLSearchParams): Promise<string | undefined> {
+  /** Returns the name of a saying. The flow refuses what a form leaves out, and what isn't the revision of the page. */
+  async #decide(key: string, by: string, form: Form): Promise<string> {
     const { flow } = this.#options;
-    const underway = this.#underway.get(key);
-    if (underway !== undefined) throw new Said(409, `Not done: ${taskText(underway)} is being carried out.`);
-    const text = (name: string): string | undefined => form.get(name) || undefined;
-    const [action, why, payment] = [text("action"), text("why"), text("payment")];
-    // The flow refuses what is not the revision of the page.
-    const revision = Number(text("revision"));
-    const withoutProof = text("withoutProof") !== undefined;
-    const given = { by, why, revision, withoutProof, payment: payment && paymentOf(payment) };
+    const revision = Number(form.revision);
+    const withoutProof = form.withoutProof !== undefined;
+    const given = { by, why: form.why, revision, withoutProof, payment: form.payment && recordOf(form.payment) };
     const resolution = given satisfies Readonly<Record<keyof FlowResolution, unknown>> as never;
-    // What a form leaves out is refused by the flow, which says what is missing.
-    switch (task) {
+    switch (form.do) {
       case "propose":
-        await flow.propose(key, action as never, resolution);
+        await flow.propose(key, form.action as never, resolution);
         return "proposed";
       case "refuse":
         await flow.refuse(key, { by, revision });
         return "refused";
       case "resolve":
-        return this.#inTime(key, { what: "decision", by }, () => flow.resolve(key, action as never, resolution));
+        return this.#inTime(flow.resolve(key, form.action as never, resolution));
       case "approve":
-        return this.#inTime(key, { what: "approval", by }, () => flow.approve(key, { by, revision }));
+        return this.#inTime(flow.approve(key, { by, revision }));
       default:
-        throw new Said(400, "The form does not say what to do.");
+        return refuse(400, "The form doesn't say what to do.");
     }
   }
 
-  /** What follows a decision can take minutes. The page says so, and the work continues, whether or not its user waits. */
-  async #inTime(
-    key: string,
-    task: Pick<Task, "what" | "by">,
-    work: () => Promise<unknown>,
-  ): Promise<string | undefined> {
-    const done = this.#carryOut(key, { ...task, atMs: clock.wallMs() }, work);
-    let timer: unknown;
-    const late = new Promise<undefined>((resolve) => {
-      timer = clock.setTimer(() => resolve(undefined), maxWaitMs);
-    });
+  /** A decision can take minutes. After 20 s the page says so, and the work continues, whether or not its user waits. */
+  async #inTime(work: Promise<unknown>): Promise<string> {
+    const deadline = new Deadline({ timeoutMs: maxWaitMs });
     try {
-      const ended = await Promise.race([done, late]);
-      if (ended instanceof Said) throw ended;
-      return ended;
-    } finally {
-      clock.clearTimer(timer);
-    }
-  }
-
-  /** The next user who looks at the flow learns why it failed: the one who asked may have gone. Never rejects. */
-  async #carryOut(key: string, task: Task, work: () => Promise<unknown>): Promise<"decided" | Said> {
-    this.#underway.set(key, task);
-    this.#undone.delete(key);
-    try {
-      await work();
+      await deadline.race(work);
       return "decided";
     } catch (error) {
-      const said = this.#saidOf(error);
-      this.#undone.set(key, { ...task, why: said.text });
-      const [oldest = key] = this.#undone.keys();
-      if (this.#undone.size > maxListed) this.#undone.delete(oldest);
-      return said;
+      if (!(error instanceof Ended)) throw error;
+      work.catch((late: unknown) => this.failureOf(late));
+      return "underway";
     } finally {
-      this.#underway.delete(key);
+      deadline.finish();
     }
-  }
-
-  #failed(error: unknown, nonce: string): Response {
-    return failurePage(error instanceof Said ? error : this.#saidOf(error), nonce);
   }
 
   /** Only the library's own sentences about a failure are shown. */
-  #saidOf(error: unknown): Said {
+  failureOf(error: unknown): HTTPException {
+    // Without a message it is that of `csrf`.
+    if (error instanceof HTTPException) return error.message === "" ? failure(error.status, texts.origin) : error;
     if (error instanceof InvalidArgumentError) {
-      return new Said(error.code === "invalid_argument" ? 400 : 409, `Not done: ${asSentence(error.message)}`);
+      const { code, message } = error;
+      return failure(code === "invalid_argument" ? 400 : 409, `Not done: ${texts[code] ?? message}`);
     }
-    this.#tell(error);
-    const isPaused = error instanceof FlowPausedError;
-    const cause = (isPaused && error.cause) || error;
-    const code = cause instanceof CrossBorderError ? ` (${cause.code})` : "";
-    const text = isPaused
-      ? `The desk doesn't know yet what came of it${code}. The flow is stored. It continues as was decided, or is as before: look at it again.`
-      : `Something failed${code}. Look at the flow again before you repeat what you did.`;
-    return new Said(isPaused ? 202 : 500, text);
-  }
-
-  #tell(error: unknown): void {
     try {
       void Promise.resolve(this.#options.on.error?.(error)).catch(() => {});
     } catch {
       // The mistakes of a hook are its own.
     }
+    const { code } = [Object(error).cause, error].find((one) => one instanceof CrossBorderError) ?? {};
+    return failure(500, `Something failed${code === undefined ? "" : ` (${code})`}. ${texts.repeat}`);
   }
 }
-
-const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);
-const maxListed = 500;
-const maxWaitMs = 20_000;
 
 /** Sentences by name, so that no address can put words on a page. */
-const sayings: Readonly<Record<string, string | undefined>> = Object.assign(Object.create(null), {
-  proposed: "Proposed. Another person must approve it.",
-  refused: "The proposal is refused.",
-  decided: "Decided and carried out.",
-});
+const sayings: ReadonlyMap<string, string> = new Map([
+  ["proposed", "Proposed. Another person must approve it."],
+  ["refused", "The proposal is dropped."],
+  ["decided", "Decided and carried out."],
+  ["underway", "This takes longer. It continues, and you can leave the page."],
+]);
 
-function paymentOf(text: string): Payment {
+/** Of refusals. Those of the flow have its codes, and some have words that name the page's buttons. */
+const texts: Readonly<Record<string, string>> = {
+  ...refusals,
+  flow_payment_found: "The payment is listed: it was made. Mark it as paid instead.",
+  flow_payment_not_found: "The payment isn't listed, or the record is another payment's. Paste the service's record.",
+  host: "Refused: the console is not at the host that was asked for.",
+  origin: "Refused: the form comes from another site's page.",
+  token: "Refused: the form was not made for you today. Go back, load the page again, and repeat what you did.",
+  repeat: "The payment's state is stored. Look at it again before you repeat what you did.",
+};
+
+type Status = HTTPException["status"];
+
+function failure(status: Status, message = ""): HTTPException {
+  return new HTTPException(status, { message });
+}
+
+function refuse(status: Status, message: string | undefined): never {
+  throw failure(status, message);
+}
+
+function recordOf(text: string): unknown {
   try {
-    const payment: unknown = JSON.parse(text);
-    if (typeof payment === "object" && payment !== null) return payment as Payment;
+    return JSON.parse(text);
   } catch {
-    // It says the same.
+    return refuse(400, "Not done: the record must be JSON.");
   }
-  throw new Said(400, "Not done: the payment must be a record in JSON.");
 }
 
-function asSentence(message: string): string {
-  return message.endsWith(".") ? message : `${message}.`;
+/** HTTP/2 has the host in the address alone. */
+function hostOf(c: Context): string {
+  return c.req.header("host") ?? new URL(c.req.url).host;
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof CrossBorderError ? error.message : "a flow can't be read";
-}
-
-function failurePage({ status, text }: Said, nonce: string): Response {
-  const back = html`<p role="alert">${text}</p><p><a href="?">All held flows</a></p>`;
-  return pageResponse(status, page({ nonce }, "Operators' desk", back));
-}
-
-function pageResponse(status: number, text: string): Response {
-  return new Response(text, { status, headers: { "content-type": "text/html; charset=utf-8" } });
-}
-
-/** Nothing is loaded, run, framed, kept, or read by another page. Browsers name the origin of forms only if a policy lets them. */
-function securityHeaders(nonce: string): Readonly<Record<string, string>> {
-  return {
-    "content-security-policy":
-      `default-src 'none'; style-src 'nonce-${nonce}'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; ` +
-      "require-trusted-types-for 'script'; trusted-types 'none'",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "same-origin",
-    "cache-control": "no-store",
-  };
+function respond(
+  c: DeskContext,
+  title: string,
+  content: Html,
+  { status = 200, reloads = false } = {},
+): Promise<Response> | Response {
+  const { user, secureHeadersNonce: nonce = "" } = c.var;
+  return c.html(page({ nonce, user, title, content, reloads }), status as never);
 }

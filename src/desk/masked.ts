@@ -14,16 +14,6 @@ export function maskedJson(value: unknown, isShown: boolean): string {
   }
 }
 
-/** The same of a request's body. */
-export function maskedBody(body: string, isShown: boolean): string {
-  if (isShown) return body;
-  try {
-    return JSON.stringify(JSON.parse(body, mask));
-  } catch {
-    return hidden;
-  }
-}
-
 const { record }: { readonly record: FieldTable } = payments.list;
 /** They hold the names and accounts once more. */
 const copies: ReadonlySet<string> = new Set(["creationRequestBody", "extras"]);

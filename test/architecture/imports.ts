@@ -30,7 +30,7 @@ export const importTable: ImportTable = {
     sandbox: ["core", "money.ts", "api", "resources", "signing", "verification/explain-signature.ts"],
     opentelemetry: ["core", "events", "api", "flows"],
     testing: ["core", "auth/token-store.ts", "tokens/memory-token-store.ts", "flows", "resources"],
-    desk: ["core", "events", "api", "resources", "flows"],
+    desk: ["core", "events", "api", "resources", "flows", "money.ts"],
     "client-options.ts": ["core", "wire", "signing", "auth", "events", "api", "http", "resources"],
     "client.ts": ["wire", "signing", "auth", "events", "api", "http", "resources", "flows", "client-options.ts"],
     "index.ts": [
@@ -79,6 +79,8 @@ export const importTable: ImportTable = {
     "@opentelemetry/api": ["opentelemetry"],
     "@inquirer/password": ["cli/terminal.ts"],
     commander: ["cli"],
+    hono: ["desk"],
+    "@hono/node-server": ["desk/node-listener.ts"],
     "csv-stringify": ["cli/lists/formats.ts"],
     ms: ["cli/values.ts"],
     "cloudflare:workers": ["platform/workerd.ts", "platform/cloudflare-workers.d.ts"],

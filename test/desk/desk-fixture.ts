@@ -5,7 +5,9 @@ import { expect, onTestFinished } from "vitest";
 import { flowFixture, isList, isPayment, request } from "../flows/flow-fixture.js";
 import { originOf } from "../support/origin-of.js";
 
-export interface Answer {
+export type Form = Readonly<Record<string, string>>;
+
+interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
@@ -17,10 +19,16 @@ interface Fixture extends Partial<OperatorDeskOptions> {
   readonly before?: (incoming: IncomingMessage) => Promise<unknown>;
 }
 
+interface Asked {
+  readonly form?: Form | string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+}
+
 /** A desk over real sockets, a held flow, and users who are logged in by a cookie. */
 export async function deskFixture({ people = 2, before = async () => {}, ...more }: Fixture = {}) {
   const memo = `rent</textarea><script>document.title = "attacked"</script>"'`;
-  const searches: { waitFor: Promise<Response | undefined> | undefined } = { waitFor: undefined };
+  const searches: { waitFor: Promise<undefined> | undefined } = { waitFor: undefined };
   const fixture = await flowFixture({
     onRequest: (seen) => {
       if (isPayment(seen)) return Response.json({}, { status: 504 });
@@ -28,23 +36,18 @@ export async function deskFixture({ people = 2, before = async () => {}, ...more
     },
   });
   const flow: PaymentFlow = fixture.flow({ decisions: { people } });
-  const keyOf = "order/<b>1</b>?&flow=x#";
-  await flow.run(keyOf, { ...request, memo });
-  const sessions = new Map([
-    ["s-olga", "Olga"],
-    ["s-petra", "Petra"],
-    ["s-olga2", " OLGA "],
-  ]);
+  const key = "order/<b>1</b>?&flow=x#";
+  await flow.run(key, { ...request, memo });
+  const sessions: Readonly<Record<string, string>> = { "s-olga": "Olga", "s-petra": "Petra", "s-olga2": " OLGA " };
   const shown: object[] = [];
   const errors: unknown[] = [];
   const server = createServer();
   const origin = await originOf(server);
-  const { port } = new URL(origin);
   const desk = operatorDesk({
     flow,
     origin,
     authenticate: (asked) => {
-      const name = sessions.get(/session=([\w-]+)/.exec(asked.headers.get("cookie") ?? "")?.[1] ?? "");
+      const name = sessions[/session=([\w-]+)/.exec(asked.headers.get("cookie") ?? "")?.[1] ?? ""];
       return name === undefined ? null : { name };
     },
     on: { shown: (event) => shown.push(event), error: (error) => errors.push(error) },
@@ -60,20 +63,19 @@ export async function deskFixture({ people = 2, before = async () => {}, ...more
     server.closeAllConnections();
   });
 
-  /** As a browser of this session sends it; what is given comes over it, and nothing for `undefined`. */
-  function ask(
-    session: string,
-    target: string,
-    { form, method = form === undefined ? "GET" : "POST", headers = {}, signal }: Asked = {},
-  ): Promise<Answer> {
-    const own = {
-      ...{ host: `127.0.0.1:${port}`, cookie: `session=${session}` },
+  /** Asks as a browser of this session. A header that is `undefined` is left out. */
+  function ask(session: string, path: string, { form, method, headers = {} }: Asked = {}): Promise<Answer> {
+    const all = {
+      ...{ host: new URL(origin).host, cookie: `session=${session}` },
       ...(form !== undefined && { origin, "content-type": "application/x-www-form-urlencoded" }),
       ...headers,
     };
-    const sent = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
+    const sent = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+    const { port } = new URL(origin);
     return new Promise((resolve, reject) => {
-      const to = { host: "127.0.0.1", port, path: target, method, headers: sent, ...(signal && { signal }) };
+      // The server closes a connection whose form was too long.
+      const place = { host: "127.0.0.1", port, path, agent: false } as const;
+      const to = { ...place, method: method ?? (form === undefined ? "GET" : "POST"), headers: sent };
       const outgoing = httpRequest(to, (incoming) => {
         let body = "";
         incoming.on("data", (data) => {
@@ -86,45 +88,35 @@ export async function deskFixture({ people = 2, before = async () => {}, ...more
     });
   }
 
-  const target = `/desk?flow=${encodeURIComponent(keyOf)}`;
-  /** The fields of the page's form for a task. */
-  async function fieldsOf(session: string, task: string): Promise<Record<string, string>> {
-    const { body } = await ask(session, target);
-    const [, form = ""] =
-      new RegExp(`<form method="post">(<input type="hidden" name="do" value="${task}">.*?)</form>`, "s").exec(body) ??
-      [];
-    const hidden = [...form.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)];
-    expect(hidden.length, `the form ${task} in ${body}`).toBeGreaterThan(2);
-    return Object.fromEntries(hidden.map(([, name = "", value = ""]) => [name, value]));
+  const target = `/desk?flow=${encodeURIComponent(key)}`;
+  /** The hidden fields of the form for a task, on the flow's page or on the one that is given. */
+  async function fieldsOf(session: string, task: string, page?: string): Promise<Form> {
+    const body = page ?? (await ask(session, target)).body;
+    return hiddenFields(body, task);
   }
-  const proposalOf = async () => {
-    const outcome = (await flow.details(keyOf))?.outcome;
-    return outcome?.status === "held" ? outcome.proposal : undefined;
-  };
-  const revisionOf = async () => (await flow.details(keyOf))?.revision ?? 0;
+  /** What the confirmation page sends. */
+  const proposal = async (more: Form = {}, session = "s-olga"): Promise<Form> => ({
+    ...(await fieldsOf(session, "review")),
+    ...{ do: people === 2 ? "propose" : "resolve", action: "release", why: "ticket 4711", ...more },
+  });
+  const post = (session: string, form: Form | string, headers: Asked["headers"] = {}) =>
+    ask(session, target, { form, headers });
+  const outcomeOf = async () => (await flow.details(key))?.outcome;
   return {
-    ...fixture,
-    proposalOf,
-    revisionOf,
-    searches,
-    flow,
-    desk,
-    key: keyOf,
-    memo,
-    origin,
-    target,
-    ask,
-    fieldsOf,
-    shown,
-    errors,
-    sessions,
+    ...{ ...fixture, searches, flow, desk, key, memo, origin, target, ask, post, fieldsOf, proposal, shown, errors },
+    outcomeOf,
+    async proposalOf() {
+      const outcome = await outcomeOf();
+      return outcome?.status === "held" ? outcome.proposal : undefined;
+    },
   };
 }
 
-interface Asked {
-  readonly form?: Record<string, string> | string;
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** Cuts the connection. */
-  readonly signal?: AbortSignal;
+/** Of the page's form for a task. */
+export function hiddenFields(page: string, task: string): Form {
+  const [, form = ""] =
+    new RegExp(`<form method="post">(<input type="hidden" name="do" value="${task}">.*?)</form>`, "s").exec(page) ?? [];
+  const fields = [...form.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)];
+  expect(fields.length, `fields of the form ${task}`).toBeGreaterThan(2);
+  return Object.fromEntries(fields.map(([, name = "", value = ""]) => [name, value]));
 }

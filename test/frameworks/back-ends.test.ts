@@ -140,9 +140,9 @@ describe.each(Object.keys(frameworks))("the back end with %s", (framework) => {
     ] as const) {
       expect(await one.login(name)).toMatchObject({ status: 303, headers: { location: "/desk" } });
     }
-    await until(async () => (await olga.ask("/desk")).body.includes("held"));
+    await until(async () => (await olga.ask("/desk")).body.includes("flow=order-1"));
     const why = "the service's support says that it never came: 4711";
-    const proposed = await olga.decide("order-1", "propose", { action: "release", why });
+    const proposed = await olga.decide("order-1", "review", { do: "propose", action: "release", why });
     expect(proposed.body).toContain("You proposed this. Another person must approve it.");
     expect((await petra.ask("/desk?flow=order-1", { do: "approve" }, "https://evil.example")).status).toBe(403);
     const decided = await petra.decide("order-1", "approve", {});

@@ -62,7 +62,7 @@ export class Operator {
     });
   }
 
-  /** Fills in and sends the form of the flow's page that is for this task, and goes where that leads. */
+  /** Sends the form of the flow's page that has these fields, with more, and goes where that leads. */
   async decide(key: string, task: string, fields: Form): Promise<Shown> {
     const target = `/desk?flow=${encodeURIComponent(key)}`;
     const { body } = await this.ask(target);
@@ -70,10 +70,8 @@ export class Operator {
     expect(start, `the form ${task} in ${body}`).toBeGreaterThan(0);
     const form = body.slice(start, body.indexOf("</form>", start));
     const hidden = [...form.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)];
-    const sent = await this.ask(target, {
-      ...Object.fromEntries(hidden.map(([, name = "", value = ""]) => [name, value])),
-      ...fields,
-    });
+    const own = Object.fromEntries(hidden.map(([, name = "", value = ""]) => [name, value]));
+    const sent = await this.ask(target, { ...own, ...fields });
     const { location } = sent.headers;
     if (sent.status !== 303 || location === undefined) return sent;
     const { pathname, search } = new URL(location, staffOrigin + target);

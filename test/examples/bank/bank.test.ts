@@ -120,8 +120,8 @@ describe.skipIf(postgresUrl === "")(`a bank's back end${skipped}`, () => {
     const shown = await olga.post(only, desk, hiddenFields(seen, desk, "show"));
     expect(shown.body).toContain("KE-7002");
     expect(shared.output.join("\n")).toMatch(/"shown":\{"atMs":\d+,"by":"olga","key":"[\w-]+"\}/);
-    const proposal = { action: "release", why: "the service's support says that it never came" };
-    const proposed = await olga.post(only, desk, { ...hiddenFields(seen, desk, "propose"), ...proposal });
+    const proposal = { do: "propose", action: "release", why: "the service's support says that it never came" };
+    const proposed = await olga.post(only, desk, { ...hiddenFields(seen, desk, "review"), ...proposal });
     expect(proposed).toMatchObject({ status: 303, location: expect.stringContaining("said=proposed") });
     const approve = hiddenFields(await petra.get(only, desk), desk, "approve");
     expect(await olga.post(only, desk, approve)).toMatchObject({ status: 403 });

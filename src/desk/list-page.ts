@@ -1,0 +1,85 @@
+import type { FlowCounts } from "../flows/status.js";
+import { amountOf, type Decimal, divide, plus } from "../money.js";
+import type { DeskFlow } from "./desk-options.js";
+import { age, chip, fact, type Html, html, phaseNames } from "./page.js";
+
+export type Waiting = ReturnType<DeskFlow["held"]> extends AsyncIterable<infer Item> ? Item : never;
+
+interface WaitingFlows {
+  readonly found: readonly Waiting[];
+  /** What is wrong with flows that can't be read. */
+  readonly unread: readonly string[];
+  readonly counts: FlowCounts;
+  /** Of the page's address. */
+  readonly query: Readonly<Record<string, string | undefined>>;
+  readonly nowMs: number;
+}
+
+const pageSize = 50;
+
+const statuses = { decision: "Needs a decision", approval: "Waits for approval" } as const;
+type Status = keyof typeof statuses;
+
+export function listContent(facts: WaitingFlows): Html {
+  const { found, unread, counts, query, nowMs } = facts;
+  const { q = "", status = "", sort = "" } = query;
+  const sought = q.trim().toLowerCase();
+  const matching = found
+    .filter((flow) => status === "" || statusOf(flow) === status)
+    .filter(({ key, senderGatewayTransactionId: id }) => `${key}\n${id}`.toLowerCase().includes(sought))
+    .sort((one, other) => (one.createdAtMs - other.createdAtMs) * (sort === "newest" ? -1 : 1));
+  const pages = Math.max(1, Math.ceil(matching.length / pageSize));
+  const current = Math.min(pages, Math.max(1, Math.trunc(Number(query.page)) || 1));
+  const shown = matching.slice((current - 1) * pageSize, current * pageSize);
+  const oldest = Math.min(nowMs, ...found.map(({ createdAtMs }) => createdAtMs));
+  const link = (to: number, text: string) =>
+    html`<a href="?${new URLSearchParams({ q, status, sort, page: String(to) }).toString()}">${text}</a>`;
+  return html`<h1>Needs review</h1>
+<dl class="tiles">${fact("Payments", String(found.length))}${fact("At risk", totals(found) || "Nothing")}${fact("Oldest", found.length === 0 ? "–" : age(nowMs - oldest))}</dl>
+<form class="filters" method="get"><label>Key or transaction id <input type="search" name="q" value="${q}" autocomplete="off"></label>
+${select("Status", "status", { "": "All", ...statuses }, status)}${select("Sort", "sort", { "": "Oldest first", newest: "Newest first" }, sort)}<button class="plain">Apply</button></form>
+${unread.map((problem) => html`<p class="note bad">${problem}</p>`)}
+${shown.length === 0 ? emptyState(found.length, q.trim()) : table(shown, facts)}
+${pages > 1 && html`<nav aria-label="Pages">${current > 1 && link(current - 1, "Previous")} <span>Page ${current} of ${pages}</span> ${current < pages && link(current + 1, "Next")}</nav>`}
+<details><summary>All payments by status</summary><dl>${Object.entries(counts).map(([phase, count]) => count > 0 && fact(phaseNames[phase as keyof FlowCounts] ?? phase, String(count)))}</dl></details>`;
+}
+
+function emptyState(all: number, sought: string): Html {
+  if (all === 0 && sought === "") {
+    return html`<div class="empty"><p><b>Nothing needs review.</b></p><p class="soft">A payment appears here if the service's answer was lost and the payment can't be found.</p></div>`;
+  }
+  return html`<div class="empty"><p><b>No payment that needs review matches.</b></p>
+<p>${sought !== "" && html`<a href="?${new URLSearchParams({ flow: sought }).toString()}">Look up the key “${sought}” among all payments</a> or `}<a href="?">clear the filters</a>.</p></div>`;
+}
+
+function table(shown: readonly Waiting[], facts: WaitingFlows): Html {
+  return html`<table><thead><tr><th scope="col">Key</th><th scope="col">Amount</th><th scope="col">Age</th><th scope="col">Reason</th><th scope="col">Status</th></tr></thead>
+<tbody>${shown.map((flow) => {
+    const { key, intent, createdAtMs, reason, proposal } = flow;
+    const status = statusOf(flow);
+    return html`<tr><td data-label="Key"><a href="?${new URLSearchParams({ flow: key }).toString()}"><bdi>${key}</bdi></a></td>
+<td data-label="Amount" class="amount">${intent.senderAmount} ${intent.senderCurrency}</td><td data-label="Age" class="age">${age(facts.nowMs - createdAtMs)}</td>
+<td data-label="Reason">${reason}</td><td data-label="Status">${chip(status, statuses[status])}${proposal && html`<div class="soft">by ${proposal.by}</div>`}</td></tr>`;
+  })}</tbody></table>`;
+}
+
+function statusOf({ proposal }: Waiting): Status {
+  return proposal === undefined ? "decision" : "approval";
+}
+
+/** The sender's money, by currency. */
+function totals(found: readonly Waiting[]): string {
+  const sums = new Map<string, Decimal>();
+  for (const { intent } of found) {
+    const amount = amountOf(intent.senderAmount);
+    const sum = sums.get(intent.senderCurrency) ?? { units: 0n, scale: 0 };
+    if (amount !== undefined) sums.set(intent.senderCurrency, plus(sum, amount));
+  }
+  const one = { units: 1n, scale: 0 };
+  return [...sums].map(([currency, sum]) => `${divide(sum, one, { scale: sum.scale })} ${currency}`).join(" + ");
+}
+
+function select(label: string, name: string, options: Readonly<Record<string, string>>, chosen: string): Html {
+  const all = Object.entries(options);
+  return html`<label>${label} <select name="${name}">${all.map(([value, text]) => html`<option value="${value}" ${value === chosen && "selected"}>${text}</option>`)}</select></label>`;
+}
