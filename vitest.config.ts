@@ -230,8 +230,6 @@ export default defineConfig({
       enabled: process.env.CBP_COVERAGE !== undefined && process.argv.includes("unit*"),
       include: ["src/**"],
       exclude: [
-        // It runs in Chromium, as the page that is made of it: `npm run test:pages`.
-        "src/sandbox/console/page/**",
         // A process's own streams and signals: test/cli/{command-line,terminal}.test.ts start processes, which are not counted.
         "src/cli/{cli,main,terminal}.ts",
         // Node 20 has no SQLite of its own to run them with.

@@ -76,10 +76,12 @@ export const importTable: ImportTable = {
   /** A package or a module of Node, and the folders or files of `src/` that may import it. */
   packages: {
     "a computed name": ["cli/flows/journal.ts"],
+    "@hono/node-server": ["sandbox/server.ts", "sandbox/console"],
     "@opentelemetry/api": ["opentelemetry"],
     "@inquirer/password": ["cli/terminal.ts"],
     commander: ["cli"],
     "csv-stringify": ["cli/lists/formats.ts"],
+    hono: ["sandbox/server.ts", "sandbox/console"],
     ms: ["cli/values.ts"],
     "cloudflare:workers": ["platform/workerd.ts", "platform/cloudflare-workers.d.ts"],
     "openid-client": ["core/libraries.ts", "auth/openid-grant.ts"],
