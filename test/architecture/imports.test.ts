@@ -28,8 +28,8 @@ it("keeps the contract suite apart from the client's sources", () => {
   expect(imported.filter((text) => !allowed.test(text))).toEqual([]);
 });
 
-/** What begins elsewhere: the CLI, the console's page, and declarations. */
-const begins = ["cli/cli.ts", "sandbox/console/page/console.ts", "platform/cloudflare-workers.d.ts"];
+/** What begins elsewhere: the CLI, and declarations. */
+const begins = ["cli/cli.ts", "platform/cloudflare-workers.d.ts"];
 
 it("finds no file in src that nothing imports, such as a command that is not among the commands", () => {
   const { paths } = JSON.parse(readFileSync("tsconfig.json", "utf8")).compilerOptions;

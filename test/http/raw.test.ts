@@ -198,7 +198,7 @@ describe("what a failure says", () => {
 
 describe("what is refused before anything is sent", () => {
   const get = { method: "GET", path: "/refunds" };
-  it.each([
+  it.each<[string, unknown, string]>([
     ["no object", "GET /refunds", "the request must be an object"],
     ["another method", { ...get, method: "get" }, "method must be one of"],
     ...[
@@ -211,7 +211,10 @@ describe("what is refused before anything is sent", () => {
       "/refunds/%2e",
       "/refunds/42",
       "/a/{id",
-    ].map((path) => [`the path ${path}`, { ...get, path }, "path must be words and {parameters}"] as const),
+    ].map(
+      (path) =>
+        [`the path ${path}`, { ...get, path }, "path must be words and {parameters}"] as [string, unknown, string],
+    ),
     ["too few ids", { ...get, path: "/refunds/{id}" }, "id must be a string; got undefined"],
     ["an id that addresses something else", { ...get, path: "/refunds/{id}", ids: [".."] }, "id must be the id"],
     ["a query with an object", { ...get, query: { a: {} } }, "a of the query must be"],

@@ -10,7 +10,7 @@ export function misledBrowser(): Pick<Browser, "newProfile"> {
   });
   afterAll(() => browser?.[Symbol.asyncDispose]());
   return {
-    newProfile: () => browser?.newProfile() ?? Promise.reject(new Error("the browser is not open yet")),
+    newProfile: (options) => browser?.newProfile(options) ?? Promise.reject(new Error("the browser is not open yet")),
   };
 }
 

@@ -1,4 +1,4 @@
-import { request as httpRequest } from "node:http";
+import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { ConfigError } from "../../src/core/errors.js";
@@ -25,7 +25,7 @@ it("serves tokens and operations under its addresses", async () => {
 
 it("leaves the path as it was on the wire", async () => {
   await using server = await startSandbox();
-  for (const path of ["/a/../payments", "//payments", "/pay%6Dents?x='", "/a\\b"]) {
+  for (const path of ["/a/../payments", "//payments", "/pay%6Dents?x='"]) {
     await raw(server.url, "GET", path);
   }
   const seen = server.sandbox.requests.map(({ path, query, status }) => [path, query, status]);
@@ -33,7 +33,6 @@ it("leaves the path as it was on the wire", async () => {
     ["/a/../payments", "", 404],
     ["//payments", "", 404],
     ["/pay%6Dents", "x='", 404],
-    ["/a\\b", "", 404],
   ]);
 });
 
@@ -81,25 +80,29 @@ it("responds 500 when a hook throws, and continues to serve", async () => {
   expect((await raw(server.url, "GET", "/payments")).status).toBe(401);
 });
 
-it.each(["TRACE", "OPTIONS", "DELETE", "PATCH", "HEAD", "PROPFIND", "PUT", "CONNECT"])(
-  "responds 405 to %s where there is no such operation, and says what there is",
-  async (method) => {
-    await using server = await startSandbox();
-    for (const [path, allow] of [
-      ["/payments", "POST, GET"],
-      [server.sandbox.tokenPath, "POST"],
-    ] as const) {
-      const { status, head } = await written(server.url, `${method} ${path} HTTP/1.1`);
-      expect([method, status]).toEqual([method, 405]);
-      expect(head.toLowerCase()).toContain(`allow: ${(method === "CONNECT" ? "GET, POST, PUT" : allow).toLowerCase()}`);
-    }
-    expect((await written(server.url, `${method} /nowhere HTTP/1.1`)).status).toBe(method === "CONNECT" ? 405 : 404);
-  },
-);
-
-it("responds 404 to OPTIONS *", async () => {
+it.each(["TRACE", "DELETE", "PATCH", "HEAD", "PUT"])("responds 405 to %s, and says what there is", async (method) => {
   await using server = await startSandbox();
-  expect((await written(server.url, "OPTIONS * HTTP/1.1")).status).toBe(404);
+  for (const [path, allow] of [
+    ["/payments", "POST, GET"],
+    [server.sandbox.tokenPath, "POST"],
+  ]) {
+    const { status, headers } = await raw(server.url, method, path ?? "");
+    expect({ status, allow: headers.allow }).toEqual({ status: 405, allow });
+  }
+  expect((await raw(server.url, method, "/nowhere")).status).toBe(404);
+});
+
+it("lets pages of any origin read its responses", async () => {
+  await using server = await startSandbox();
+  const origin = "http://page.test";
+  const asked = { origin, "access-control-request-method": "POST", "access-control-request-headers": "authorization" };
+  const preflight = await raw(server.url, "OPTIONS", "/payments", "", asked);
+  expect(preflight).toMatchObject({
+    status: 204,
+    headers: { "access-control-allow-origin": origin, "access-control-allow-headers": "authorization" },
+  });
+  const { headers } = await raw(server.url, "GET", "/payments", "", { origin });
+  expect(headers).toMatchObject({ "access-control-allow-origin": origin, "access-control-expose-headers": "*" });
 });
 
 it("closes at once, whatever its connections are doing, and more than once", async () => {
@@ -121,29 +124,16 @@ it("says which port it can't have", async () => {
   await expect(startSandbox({ port })).rejects.toThrow(String(port));
 });
 
-/** Sends a request line that no client would, and reads the head of the response. */
-function written(url: string, requestLine: string): Promise<{ readonly status: number; readonly head: string }> {
-  return new Promise((resolve, reject) => {
-    const { hostname, port } = new URL(url);
-    const socket = connect(Number(port), hostname);
-    let text = "";
-    socket.on("data", (chunk) => {
-      text += chunk;
-    });
-    socket.on("error", reject);
-    socket.on("close", () => resolve({ status: Number(text.split(" ")[1]), head: text }));
-    socket.write(`${requestLine}\r\nhost: sandbox\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
-  });
-}
-
 function raw(url: string, method: string, path: string, body = "", headers: Readonly<Record<string, string>> = {}) {
-  return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+  return new Promise<{ status: number | undefined; headers: IncomingHttpHeaders; text: string }>((resolve, reject) => {
     const { hostname, port } = new URL(url);
     const outgoing = httpRequest({ hostname, port, method, path, headers, agent: false }, (incoming) => {
       const chunks: Uint8Array[] = [];
       incoming.on("data", (chunk) => chunks.push(chunk));
       incoming.on("error", reject);
-      incoming.on("end", () => resolve({ status: incoming.statusCode, text: Buffer.concat(chunks).toString() }));
+      incoming.on("end", () =>
+        resolve({ status: incoming.statusCode, headers: incoming.headers, text: Buffer.concat(chunks).toString() }),
+      );
     });
     outgoing.on("error", reject);
     outgoing.end(body);

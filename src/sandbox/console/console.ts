@@ -1,148 +1,217 @@
-import { createHash } from "node:crypto";
+import { randomUUID } from "node:crypto";
+import type { HttpBindings } from "@hono/node-server";
+import { type Context, Hono } from "hono";
+import { csrf } from "hono/csrf";
+import { HTTPException } from "hono/http-exception";
+import { secureHeaders } from "hono/secure-headers";
 import { CrossBorderError } from "../../core/errors.js";
+import { isOperationName } from "../../resources/catalogue.js";
+import type { PaymentIntent } from "../../resources/payment-intents.js";
+import type { PaymentStatus } from "../../resources/payments.js";
 import type { SigningKey } from "../../signing/keys.js";
-import { parseBody } from "../request-body.js";
-import { jsonResponse, refusalResponse, SandboxRefusal } from "../responses.js";
-import type { Arrived, Sandbox, SandboxInterior } from "../sandbox.js";
-import { actions } from "./actions.js";
-import type { ConsoleState } from "./console-state.js";
-import { Faults, withFault } from "./faults.js";
-import { type ConsoleRequest, consolePath, whyRefused } from "./own-page-only.js";
-import { pageText } from "./page-text.js";
-import { PaymentDesk } from "./payment-desk.js";
-import { readRecords, tokenLines } from "./read-state.js";
-import { RegisteredKeys } from "./registered-keys.js";
+import { SandboxRefusal } from "../responses.js";
+import type { Sandbox } from "../sandbox.js";
+import { script, style } from "./assets.js";
+import { type Fault, type FaultKind, Faults, faultKinds, withFault } from "./faults.js";
+import * as pages from "./pages.js";
+import { type DeskResponse, PaymentDesk } from "./payment-desk.js";
 import { RequestLog } from "./request-log.js";
-import { noteSignature, unasked } from "./signature-note.js";
 
-export type { ConsoleRequest };
+export const consolePath = "/console/";
 
-/** The page that shows what a sandbox does, and its buttons. */
-export class SandboxConsole {
-  readonly path = consolePath;
-  readonly #sandbox: Sandbox;
-  readonly #interior: SandboxInterior;
-  readonly #registered = new RegisteredKeys();
-  readonly #desk: PaymentDesk;
-  readonly #faults = new Faults();
-  readonly #log = new RequestLog();
+type Env = { Bindings: HttpBindings };
+type Fields = Readonly<Record<string, string>>;
 
-  /** @throws {ConfigError} when one of the keys is no signing key. */
-  constructor(sandbox: Sandbox, signingKeys: readonly SigningKey[]) {
-    this.#sandbox = sandbox;
-    this.#interior = sandbox.watch((arrived, respond) => this.#watch(arrived, respond));
-    this.#desk = new PaymentDesk(sandbox, this.#interior.service, this.#registered, signingKeys);
-  }
-
-  /** Whether a request of this path is the console's, not the service's. */
-  isAt(path: string): boolean {
-    return path.startsWith(consolePath) || path === consolePath.slice(0, -1);
-  }
-
-  async respond(request: ConsoleRequest): Promise<Response> {
-    const why = whyRefused(request);
-    const response =
-      why === undefined ? await this.#respond(request) : refusal(new SandboxRefusal("refused", why, 403));
-    for (const [name, value] of Object.entries(securityHeaders)) response.headers.set(name, value);
-    return response;
-  }
-
-  async #respond(request: ConsoleRequest): Promise<Response> {
-    const { method, path } = request;
-    const name = path.slice(consolePath.length);
-    if (method === "POST") return this.#act(name, request);
-    if (method !== "GET")
-      return refusal(new SandboxRefusal("method_not_allowed", "the console takes GET and POST", 405));
-    if (name === "state") return this.#state(request);
-    if (path === consolePath.slice(0, -1)) return redirect(consolePath);
-    return pageFile(name) ?? nothingThere();
-  }
-
-  /** The state, unless the page has it already. */
-  #state({ headers }: ConsoleRequest): Response {
-    const host = headers.get("host");
-    const state = JSON.stringify(this.#read(`http://${host}`));
-    const etag = `"${createHash("sha256").update(state).digest("base64url")}"`;
-    if (headers.get("if-none-match") === etag) return new Response(null, { status: 304, headers: { etag } });
-    return new Response(state, { headers: { "content-type": "application/json", etag } });
-  }
-
-  #read(origin: string): ConsoleState {
-    const { service, tokens } = this.#interior;
-    const { baseUrl, auth } = this.#sandbox.clientOptions({ baseUrl: origin, authUrl: origin });
-    return {
-      service: { baseUrl, authUrl: auth.authUrl },
-      requests: this.#log.lines(),
-      faults: this.#faults.armed,
-      tokens: tokenLines(service, tokens.issued),
-      ...readRecords(service, this.#desk, this.#registered),
-    };
-  }
-
-  async #act(name: string, { headers, body }: ConsoleRequest): Promise<Response> {
-    const action = actions.get(name);
-    if (action === undefined) return nothingThere();
-    const controls = { sandbox: this.#sandbox, desk: this.#desk, faults: this.#faults };
-    try {
-      const told = await action(controls, parseBody(body, headers.get("content-type")));
-      return jsonResponse(told ?? {});
-    } catch (error) {
-      if (error instanceof SandboxRefusal) return refusal(error);
-      if (error instanceof CrossBorderError) return refusal(new SandboxRefusal(error.code, error.message));
-      throw error;
-    }
-  }
-
-  async #watch(arrived: Arrived, respond: () => Promise<Response>): Promise<Response> {
-    const { service } = this.#interior;
-    const { seen, bytes, route } = arrived;
-    const isOperation = typeof route === "object" && !(route instanceof SandboxRefusal);
-    const note = isOperation ? await noteSignature(service, this.#registered, { seen, bytes, route }) : unasked;
-    const fault = this.#faults.take(seen);
-    const entry = this.#log.add(arrived, { atMs: service.settings.now(), note, fault: fault?.kind });
+/**
+ * The console of a sandbox: pages without a login, for addresses of this machine only.
+ *
+ * @throws {ConfigError} if one of the keys isn't a signing key.
+ */
+export function consoleApp(sandbox: Sandbox, signingKeys: readonly SigningKey[]): Hono<Env> {
+  const log = new RequestLog();
+  const faults = new Faults();
+  const notices = new Map<string, pages.Notice>();
+  const { service, tokens } = sandbox.watch(async (arrived, respond) => {
+    const fault = faults.take(arrived.seen.operation);
+    const exchange = await log.add(service, arrived, fault?.kind);
     let response: Response | undefined;
     try {
       response = await withFault(fault, respond);
       return response;
     } finally {
-      entry.end(response);
+      exchange.end(response);
     }
-  }
+  });
+  const desk = new PaymentDesk(sandbox, service, signingKeys);
+
+  const show = (c: Context<Env>, title: string, content: pages.Html, problem?: string) => {
+    const { origin } = new URL(c.req.url);
+    const { baseUrl } = sandbox.clientOptions({ baseUrl: origin, authUrl: origin });
+    const notice = problem === undefined ? notices.get(c.req.query("said") ?? "") : { text: problem, isProblem: true };
+    const frame = { title, baseUrl, faults: faults.armed, notice };
+    return c.html(pages.page(frame, content), problem === undefined ? 200 : 400);
+  };
+  const goTo = (c: Context<Env>, path: string, text: string, isProblem = false) => {
+    const id = randomUUID();
+    notices.set(id, { text, isProblem });
+    for (const old of notices.keys()) if (notices.size > mostNotices) notices.delete(old);
+    return c.redirect(`${path}${path.includes("?") ? "&" : "?"}said=${id}`, 303);
+  };
+
+  const app = new Hono<Env>({ strict: false });
+  app.use(secureHeaders(security));
+  app.use(async (c, next) => {
+    c.header("cache-control", "no-store");
+    if (isOwnHost(c)) return next();
+    return c.text("The console answers to addresses of this machine only.", 403);
+  });
+  app.use(csrf());
+  app.onError((error, c) => {
+    if (error instanceof HTTPException) return error.getResponse();
+    if (!(error instanceof SandboxRefusal || error instanceof CrossBorderError)) throw error;
+    return show(c, "Error", pages.goBack, error.message);
+  });
+
+  app.get("/console.css", (c) => c.body(style, 200, { "content-type": "text/css; charset=utf-8" }));
+  app.get("/console.js", (c) => c.body(script, 200, { "content-type": "text/javascript; charset=utf-8" }));
+
+  app.get("/", (c) => {
+    const { status = "", operation = "", hideOwn } = c.req.query();
+    const filter = { status, operation, isOwnHidden: hideOwn !== undefined };
+    return show(c, "Requests", pages.requestsPage(log.exchanges, filter));
+  });
+  app.post("/requests/clear", (c) => {
+    log.clear();
+    return goTo(c, consolePath, "The log is cleared.");
+  });
+  const exchangeAt = (c: Context<Env>) => {
+    const exchange = log.exchanges.find(({ id }) => id === c.req.param("id"));
+    if (exchange === undefined) throw new SandboxRefusal("not_found", "The log doesn't have this request.");
+    return exchange;
+  };
+  app.get("/requests/:id", (c) => show(c, "Request", pages.requestPage(exchangeAt(c), c.req.url)));
+  app.post("/requests/:id/replay", async (c) => {
+    const { seen, bytes, canReplay } = exchangeAt(c);
+    if (!canReplay) throw new SandboxRefusal("not_found", "Only operations can be replayed.");
+    const target = seen.query === "" ? seen.path : `${seen.path}?${seen.query}`;
+    const { status } = await desk.send(seen.method, target, new Headers(seen.headers), bytes);
+    const newest = log.exchanges.find(({ isOwn }) => isOwn)?.id ?? "";
+    return goTo(c, `${consolePath}requests/${newest}`, `Replayed: ${statusText(status)}.`, status >= 400);
+  });
+
+  app.get("/payments", (c) => show(c, "Payments", pages.paymentsPage(service)));
+  app.post("/payments/:id/status", async (c) => {
+    const { status = "" } = await fieldsOf(c);
+    sandbox.setReceiverStatus(c.req.param("id"), status as PaymentStatus);
+    return goTo(c, `${consolePath}payments`, `The receiver's status is ${status}.`);
+  });
+  app.get("/records", (c) => show(c, "Records", pages.recordsPage(service, desk)));
+
+  const intentOf = (id: string | undefined): PaymentIntent => {
+    const intent = service.ledger.paymentIntents.find(id ?? "")?.record;
+    if (intent === undefined) throw new SandboxRefusal("unknown_intent", "There is no such intent.");
+    return intent;
+  };
+  app.get("/pay", (c) => {
+    const id = c.req.query("intent");
+    if (id === undefined) return show(c, "Make a payment", pages.intentPage(service, {}));
+    const intent = intentOf(id);
+    const canSign = desk.canSign(desk.gateway(intent.senderGatewayId));
+    const transactionId = `CONSOLE-${randomUUID().slice(0, 8)}`;
+    return show(c, "Make a payment", pages.confirmPage(intent, canSign, transactionId));
+  });
+  app.post("/pay", async (c) => {
+    const fields = await fieldsOf(c);
+    const response = await desk.createIntent(fields);
+    const { id } = Object(response.body);
+    if (response.status === 200) return c.redirect(`${consolePath}pay?intent=${id}`, 303);
+    return show(c, "Make a payment", pages.intentPage(service, fields), refusalText("intent", response));
+  });
+  app.post("/pay/:id", async (c) => {
+    const intent = intentOf(c.req.param("id"));
+    const { transactionId = "" } = await fieldsOf(c);
+    const response = await desk.createPayment(intent, transactionId);
+    if (response.status === 200)
+      return goTo(c, `${consolePath}payments`, `Payment ${Object(response.body).id} is made.`);
+    return goTo(c, `${consolePath}pay?intent=${intent.id}`, refusalText("payment", response), true);
+  });
+  app.post("/pay/:id/key", async (c) => {
+    const intent = intentOf(c.req.param("id"));
+    const response = await desk.replaceKey(intent.senderGatewayId);
+    const isDone = response.status === 200;
+    const text = isDone ? `${intent.senderGatewayId} has a new key.` : refusalText("key", response);
+    return goTo(c, `${consolePath}pay?intent=${intent.id}`, text, !isDone);
+  });
+
+  app.get("/faults", (c) => {
+    return show(c, "Faults and tokens", pages.faultsPage(faults.armed, tokens.issued, service.settings.now()));
+  });
+  app.post("/faults", async (c) => {
+    const fault = faultFrom(await fieldsOf(c));
+    faults.arm(fault);
+    return goTo(c, `${consolePath}faults`, `Armed: ${pages.faultText(fault)}`);
+  });
+  app.post("/faults/:id/cancel", (c) => {
+    faults.cancel(c.req.param("id"));
+    return goTo(c, `${consolePath}faults`, "The fault is canceled.");
+  });
+  app.post("/revoke", async (c) => {
+    const which = (await fieldsOf(c)).which === "all" ? "all" : "access";
+    sandbox.revokeTokens(which);
+    return goTo(c, `${consolePath}faults`, which === "all" ? "All tokens are revoked." : "Access tokens are revoked.");
+  });
+  app.all("*", (c) => c.text("The console has no such page.", 404));
+  return app;
 }
 
-const types = new Map([
-  ["", "text/html"],
-  ["console.css", "text/css"],
-  ["console.js", "text/javascript"],
-]);
+const mostNotices = 20;
 
-function pageFile(name: string): Response | undefined {
-  const text = pageText.get(name);
-  const headers = { "content-type": `${types.get(name)}; charset=utf-8` };
-  return text === undefined ? undefined : new Response(text, { headers });
-}
-
-function redirect(location: string): Response {
-  return new Response(null, { status: 308, headers: { location } });
-}
-
-function refusal(why: SandboxRefusal): Response {
-  return refusalResponse(why, undefined);
-}
-
-function nothingThere(): Response {
-  return refusal(new SandboxRefusal("unknown_path", "the console has nothing at this path", 404));
-}
-
-/** Nothing is loaded from elsewhere, made of text, framed, or read by another page. */
-const securityHeaders = {
-  "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; " +
-    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-  "x-content-type-options": "nosniff",
-  "x-frame-options": "DENY",
-  "referrer-policy": "no-referrer",
-  "cache-control": "no-store",
+/** Pages load nothing from elsewhere, run no inline script, and can't be framed or read by another page. */
+const security = {
+  contentSecurityPolicy: {
+    ...{
+      defaultSrc: ["'none'"],
+      scriptSrc: ["'self'"],
+      styleSrc: ["'self'"],
+      connectSrc: ["'self'"],
+      imgSrc: ["data:"],
+    },
+    ...{ baseUri: ["'none'"], formAction: ["'self'"], frameAncestors: ["'none'"] },
+  },
+  xFrameOptions: "DENY",
 };
+
+/** Refuses a foreign name that a resolver leads here (DNS rebinding). */
+function isOwnHost(c: Context<Env>): boolean {
+  const { localAddress = "", localPort } = c.env.incoming.socket;
+  const { hostname, port } = new URL(c.req.url);
+  const own = ["localhost", localAddress.includes(":") ? `[${localAddress}]` : localAddress];
+  return own.includes(hostname) && Number(port || 80) === localPort;
+}
+
+async function fieldsOf(c: Context<Env>): Promise<Fields> {
+  return Object.fromEntries(new URLSearchParams(await c.req.text()));
+}
+
+function faultFrom({ kind, of = "", times, delaySeconds }: Fields): Omit<Fault, "id"> {
+  const isKnown = of === "any" || of === "token" || isOperationName(of);
+  const [count, seconds] = [Number(times), Number(delaySeconds)];
+  const isCounted = Number.isInteger(count) && count >= 1 && count <= 1000 && seconds >= 0 && seconds <= 600;
+  if (!isKnown || !isCounted || !faultKinds.has(kind ?? "")) {
+    throw new SandboxRefusal(
+      "invalid_value",
+      "Choose a fault, an operation, 1 to 1000 requests, and a delay of at most 600 s.",
+    );
+  }
+  return { kind: kind as FaultKind, of, times: count, delayMs: 1000 * seconds };
+}
+
+function statusText(status: number): string {
+  return status === 0 ? "the response was lost" : `status ${status}`;
+}
+
+function refusalText(what: string, { status, body }: DeskResponse): string {
+  const { error, code, message } = Object(body);
+  if (status === 0) return `The response was lost. The ${what} may have been stored.`;
+  return `The service refused the ${what}: ${status} ${error ?? code ?? ""} ${message ?? ""}`;
+}

@@ -1,68 +1,55 @@
+import type { OperationName } from "../../resources/catalogue.js";
 import { refusalResponse, SandboxRefusal } from "../responses.js";
-import type { SandboxRequest } from "../sandbox-options.js";
-import type { ArmedFault, FaultKind } from "./console-state.js";
 
-/** A fault that waits for its requests. */
-export type FaultOrder = Omit<ArmedFault, "id">;
+export type FaultKind = "lost" | "delay" | "unavailable";
 
-/** The faults that were ordered and have not hit yet. A request is hit by one of them at most: the oldest that fits. */
+export const faultKinds: ReadonlySet<string> = new Set<FaultKind>(["lost", "delay", "unavailable"]);
+
+export interface Fault {
+  readonly id: string;
+  readonly kind: FaultKind;
+  /** `any` is any operation. */
+  readonly of: OperationName | "token" | "any";
+  readonly times: number;
+  readonly delayMs: number;
+}
+
+/** The armed faults. At most one of them hits a request: the oldest that fits. */
 export class Faults {
-  #armed: ArmedFault[] = [];
+  #armed: readonly Fault[] = [];
   #lastId = 0;
 
-  get armed(): readonly ArmedFault[] {
+  get armed(): readonly Fault[] {
     return this.#armed;
   }
 
-  /** More than `mostFaults` at a time push the oldest out. */
-  arm(order: FaultOrder): void {
+  arm(fault: Omit<Fault, "id">): void {
     this.#lastId += 1;
-    this.#armed = [...this.#armed, { ...order, id: String(this.#lastId) }].slice(-mostFaults);
+    this.#armed = [...this.#armed, { ...fault, id: String(this.#lastId) }];
   }
 
   cancel(id: string): void {
     this.#armed = this.#armed.filter((fault) => fault.id !== id);
   }
 
-  /** The fault that hits this request, which then has hit once more. */
-  take({ operation }: SandboxRequest): ArmedFault | undefined {
-    const fault = this.#armed.find(({ of }) => of === operation || (of === "operations" && isOfService(operation)));
-    if (fault === undefined) return undefined;
-    this.#armed = this.#armed.flatMap((armed) => {
-      if (armed !== fault) return [armed];
-      return fault.times > 1 ? [{ ...fault, times: fault.times - 1 }] : [];
-    });
+  /** @returns the fault that hits this request, which is then used up by one. */
+  take(operation: OperationName | "token" | undefined): Fault | undefined {
+    const fault = this.#armed.find(
+      ({ of }) => of === operation || (of === "any" && operation !== undefined && operation !== "token"),
+    );
+    const used = (one: Fault) => (one === fault ? { ...one, times: one.times - 1 } : one);
+    this.#armed = this.#armed.map(used).filter(({ times }) => times > 0);
     return fault;
   }
 }
 
-const mostFaults = 50;
-
-function isOfService(operation: string | undefined): boolean {
-  return operation !== undefined && operation !== "token";
+/** Responds as the fault says. A lost or delayed response is one to work that is done. */
+export async function withFault(fault: Fault | undefined, respond: () => Promise<Response>): Promise<Response> {
+  if (fault?.kind === "unavailable") {
+    return refusalResponse(new SandboxRefusal("unavailable", "a fault of the console", 503), undefined);
+  }
+  const response = await respond();
+  if (fault?.kind === "lost") return Response.error();
+  if (fault?.kind === "delay") await new Promise((resolve) => setTimeout(resolve, fault.delayMs).unref());
+  return response;
 }
-
-/** Does what is asked for as the fault wants it. */
-export async function withFault(
-  fault: Pick<ArmedFault, "kind" | "delayMs"> | undefined,
-  respond: () => Promise<Response>,
-): Promise<Response> {
-  return fault === undefined ? respond() : effects[fault.kind](respond, fault.delayMs);
-}
-
-type Effect = (respond: () => Promise<Response>, delayMs: number) => Promise<Response>;
-
-const effects: Readonly<Record<FaultKind, Effect>> = {
-  // The work is done, and nobody hears of it.
-  lost: async (respond) => {
-    await respond();
-    return Response.error();
-  },
-  delay: async (respond, delayMs) => {
-    const response = await respond();
-    await new Promise((resolve) => setTimeout(resolve, delayMs).unref());
-    return response;
-  },
-  unavailable: async () =>
-    refusalResponse(new SandboxRefusal("unavailable", "the console was told to refuse this request", 503), undefined),
-};

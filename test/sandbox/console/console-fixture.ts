@@ -1,5 +1,6 @@
+import { once } from "node:events";
+import { request } from "node:http";
 import { CrossBorderClient } from "../../../src/index.js";
-import type { ConsoleState } from "../../../src/sandbox/console/console-state.js";
 import { type SandboxServer, type SandboxServerOptions, startSandbox } from "../../../src/sandbox/index.js";
 import { type Keys, keysOf } from "../sandbox-fixture.js";
 
@@ -11,9 +12,15 @@ export interface ConsoleFixture extends AsyncDisposable {
   readonly client: CrossBorderClient;
   /** Every access and refresh token that the client was given. */
   readonly givenTokens: readonly string[];
-  state(): Promise<ConsoleState>;
-  /** Presses a button. */
-  act(name: string, fields: object): Promise<{ readonly status: number; readonly told: Record<string, unknown> }>;
+  /** The text of a page, without its tags. */
+  read(path?: string): Promise<string>;
+  /** The text of the page about the newest request. */
+  readNewest(): Promise<string>;
+  /** Sends a form of a page, and returns the page that follows. */
+  press(
+    path: string,
+    fields?: Readonly<Record<string, string>>,
+  ): Promise<{ status: number; url: string; text: string }>;
 }
 
 export const bearerSecret = "a-bearer-token-for-verification";
@@ -52,18 +59,40 @@ export async function openConsole(options: SandboxServerOptions = {}): Promise<C
     ...{ buyPrice: "1.10", sellPrice: "1.00" },
   });
   server.sandbox.accounts.add({ gatewayId: "alfa", account: "A-1", name: "Ada Sender" });
+  const read = async (path = "") => textOf(await (await fetch(`${server.consoleUrl}${path}`)).text());
   return {
-    ...{ server, alfa, bravo, client, givenTokens },
-    state: async () => (await fetch(`${server.consoleUrl}state`)).json() as Promise<ConsoleState>,
-    async act(name, fields) {
-      const headers = { "content-type": "application/json", "x-sandbox-console": "1" };
-      const body = JSON.stringify(fields);
-      const response = await fetch(server.consoleUrl + name, { method: "POST", headers, body });
-      return { status: response.status, told: (await response.json()) as Record<string, unknown> };
+    ...{ server, alfa, bravo, client, givenTokens, read },
+    async readNewest() {
+      const list = await (await fetch(server.consoleUrl ?? "")).text();
+      return read(/"\/console\/(requests\/\d+)"/.exec(list)?.[1]);
+    },
+    async press(path, fields = {}) {
+      const headers = { origin: server.url };
+      const response = await fetch(`${server.consoleUrl}${path}`, {
+        method: "POST",
+        headers,
+        body: new URLSearchParams(fields),
+      });
+      return { status: response.status, url: response.url, text: textOf(await response.text()) };
     },
     async [Symbol.asyncDispose]() {
       await client.close();
       await server.close();
     },
   };
+}
+
+function textOf(page: string): string {
+  const text = page.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
+  return text.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+}
+
+/** One request as no `fetch` would send it, and the response. */
+export async function send(url: string, headers: Record<string, string> = {}, method = "GET", body = "") {
+  const sent = request(url, { method, headers });
+  sent.end(body);
+  const [response] = await once(sent, "response");
+  let text = "";
+  for await (const chunk of response.setEncoding("utf8")) text += chunk;
+  return { status: response.statusCode as number, headers: response.headers, text };
 }
