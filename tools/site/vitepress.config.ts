@@ -1,6 +1,5 @@
 import { fileURLToPath } from "node:url";
 import { anchorOf } from "./anchors.js";
-import { lastChanges } from "./history.js";
 import { editAddress, filesAddress, repositoryAddress, version } from "./manifest.js";
 import { chapters, pages } from "./pages.js";
 import { referenceTree, type SidebarItem } from "./reference-tree.js";
@@ -8,7 +7,6 @@ import { breakNames, labelCells } from "./tables.js";
 
 /** What TypeDoc has written before VitePress begins. */
 const reference = fileURLToPath(new URL("staged/reference", import.meta.url));
-const changes = lastChanges(fileURLToPath(new URL("../..", import.meta.url)), "README.md", "docs", "tools/site");
 const sources = new Map(pages.map(({ name, source }) => [`${name}.md`, source ?? `docs/${name}.md`]));
 
 const pageOf = new Map(pages.map((page) => [`${page.name}.md`, page]));
@@ -54,7 +52,10 @@ export default {
   description: "The TypeScript client of the Cross-Border Payment Service",
   lang: "en",
   cleanUrls: true,
-  head: [["meta", { name: "color-scheme", content: "light dark" }]],
+  head: [
+    ["meta", { name: "color-scheme", content: "light dark" }],
+    ["link", { rel: "icon", type: "image/svg+xml", href: "/images/logo.svg" }],
+  ],
   markdown: {
     // The documents are read on GitHub too, and their links have to hold in both.
     anchor: { slugify: anchorOf },
@@ -67,10 +68,11 @@ export default {
   },
   transformPageData({ filePath, frontmatter }: PageData) {
     const source = sources.get(filePath);
-    if (source !== undefined) return { filePath: source, lastUpdated: changes.get(source) };
+    if (source !== undefined) return { filePath: source };
     return { frontmatter: { ...frontmatter, editLink: false } };
   },
   themeConfig: {
+    logo: "/images/logo.svg",
     nav: [
       { text: "Get started", link: "/quickstart" },
       { text: "Make API calls", link: "/api-calls" },

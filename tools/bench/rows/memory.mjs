@@ -5,21 +5,6 @@ const mebibyte = 2 ** 20;
 const mib = (bytes) => `${(bytes / mebibyte).toFixed(2)} MiB`;
 const gc = { flags: ["--expose-gc"] };
 
-export async function callsAtOnce({ node, server }) {
-  const ours = await probe(node, "memory-at-once.mjs", ["client", server.origin], gc);
-  const bare = await probe(node, "memory-at-once.mjs", ["bare", server.origin], gc);
-  const whole = ours.peak / bare.peak;
-  const above = (ours.peak - ours.idle) / (bare.peak - bare.idle);
-  return [
-    {
-      work: "1,000 calls at once on 8 sockets",
-      goal: "peak heap ≤ 1.5 × bare",
-      found: `${whole.toFixed(2)}: ${mib(ours.peak)} against ${mib(bare.peak)} (above the idle heap ${above.toFixed(2)}: ${mib(ours.peak - ours.idle)} against ${mib(bare.peak - bare.idle)})`,
-      met: whole <= 1.5,
-    },
-  ];
-}
-
 export async function sequentialCalls({ node, server, calls }) {
   const { heaps, step } = await probe(node, "memory-growth.mjs", ["calls", server.origin, calls], gc);
   const growth = (slope(heaps) / step) * 100_000;
