@@ -112,19 +112,16 @@ export class Deadline {
     });
   }
 
-  /** Waits, or throws `Ended` as soon as the end comes. */
+  /** Waits for 24 days at most, or throws `Ended` as soon as the end comes. */
   sleep(ms: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      let timer: Timer;
-      const wait = (leftMs: number): void => {
-        const sliceMs = Math.min(leftMs, maxTimerMs);
-        timer = clock.setTimer(() => {
-          if (leftMs > sliceMs) return wait(leftMs - sliceMs);
+      const timer = clock.setTimer(
+        () => {
           stop();
           resolve();
-        }, sliceMs);
-      };
-      wait(ms);
+        },
+        Math.min(ms, maxTimerMs),
+      );
       const stop = this.#onEndOrNow(() => {
         clock.clearTimer(timer);
         reject(this.failure(false));
@@ -152,29 +149,21 @@ export class Deadline {
   }
 }
 
-interface FanOut {
-  readonly listeners: Set<() => void>;
-  readonly listener: () => void;
-}
-
-/** The signals in use. Each has one listener: Node warns of a leak if a signal has more than ten. */
-const fanOuts = new Map<AbortSignal, FanOut>();
+/** The listeners of each signal in use, which has one for all: Node warns of a leak if a signal has more than ten. */
+const listenersOf = new Map<AbortSignal, Set<() => void>>();
 
 /** Calls `listener` when the signal aborts. The function that it returns removes the listener. */
 export function onAbort(signal: AbortSignal, listener: () => void): () => void {
-  const fanOut = fanOuts.get(signal) ?? open(signal);
-  fanOut.listeners.add(listener);
+  const listeners = listenersOf.get(signal) ?? new Set();
+  if (listeners.size === 0) signal.addEventListener("abort", tellAll);
+  listenersOf.set(signal, listeners.add(listener));
   return () => {
-    if (!fanOut.listeners.delete(listener) || fanOut.listeners.size > 0) return;
-    fanOuts.delete(signal);
-    signal.removeEventListener("abort", fanOut.listener);
+    if (!listeners.delete(listener) || listeners.size > 0) return;
+    listenersOf.delete(signal);
+    signal.removeEventListener("abort", tellAll);
   };
 }
 
-function open(signal: AbortSignal): FanOut {
-  const listeners = new Set<() => void>();
-  const fanOut = { listeners, listener: () => listeners.forEach((one) => void one()) };
-  signal.addEventListener("abort", fanOut.listener);
-  fanOuts.set(signal, fanOut);
-  return fanOut;
+function tellAll({ target }: Event): void {
+  listenersOf.get(target as AbortSignal)?.forEach((listener) => void listener());
 }

@@ -15,18 +15,18 @@ export function describeThrown(thrown: unknown, secrets: readonly string[] = [])
   const { name, message, stack, code, cause } = Object(thrown) as DescribedError;
   // Not `instanceof`: errors of Node itself are no instances of `Error` in a test of Jest's.
   if (typeof message !== "string")
-    return new Error(`a value that is not an Error was thrown (${thrown === null ? "null" : typeof thrown})`);
+    return new Error(`a value that is not an Error was thrown (${describeValue(thrown)})`);
   // Eight digits may be an account.
   const isWord = (value: unknown) =>
     typeof value === "string" && /^(?!.*\d{8})[\w$.:-]{1,64}$/.test(value) && isShowable(value, secrets);
-  const isShort = (value: unknown) => Number.isInteger(value) && Math.abs(Number(value)) < 1000;
   const described = new Error(redactText(message, secrets));
   hide(described, "name", isWord(name) ? name : "Error");
   // `fetch failed` has what failed as its cause. Short numbers are the codes of gRPC, HTTP, and `DOMException`.
-  const shown = [code, Object(cause).code].find((value) => isWord(value) || isShort(value));
+  const isShown = (value: unknown) => (typeof value === "number" ? Math.abs(value) < 1000 : isWord(value));
+  const shown = [code, Object(cause).code].find(isShown);
   if (shown !== undefined) Object.assign(described, { code: shown });
-  const frames = String(stack).indexOf("\n    at ");
-  described.stack = `${described.name}: ${described.message}${frames < 0 ? "" : redactText(String(stack).slice(frames), secrets)}`;
+  const frames = /\n {4}at [\s\S]*/.exec(String(stack))?.[0] ?? "";
+  described.stack = `${described.name}: ${described.message}${redactText(frames, secrets)}`;
   return described;
 }
 
@@ -34,16 +34,9 @@ export function describeThrown(thrown: unknown, secrets: readonly string[] = [])
 export function describeValue(value: unknown): string {
   if (value === undefined || value === null || Number.isNaN(value)) return String(value);
   if (value === "") return "an empty string";
-  const type = typeof value;
   // The name of a built-in class, such as `Promise`, tells what was forgotten.
-  const name = type === "object" ? className(value) : type;
+  const name = typeof value === "object" ? Object.prototype.toString.call(value).slice(8, -1) : typeof value;
   return `${/^[aeio]/i.test(name) ? "an" : "a"} ${/^(?:Object|Array)$/.test(name) ? name.toLowerCase() : name}`;
-}
-
-/** A name that does not look like one is not shown: a class may call itself anything. */
-function className(value: unknown): string {
-  const name = Object.prototype.toString.call(value).slice("[object ".length, -1);
-  return looksLikeName(name) ? name : "object";
 }
 
 /** Whether a text looks like the name of a field: what does not may be anything, such as an account number in the wrong place. */
@@ -74,15 +67,10 @@ export function nearest(
   candidates: Iterable<string>,
   maxEdits: number = Math.min(2, Math.floor(given.length / 3)),
 ): string | undefined {
-  let [best, fewest]: [string | undefined, number] = [undefined, maxEdits + 1];
-  let longer: string | undefined;
-  for (const candidate of candidates) {
-    if (candidate.endsWith(`-${given}`)) longer ??= candidate;
-    if (Math.abs(candidate.length - given.length) >= fewest) continue;
-    const count = editsBetween(given.toLowerCase(), candidate.toLowerCase());
-    if (count < fewest) [best, fewest] = [candidate, count];
-  }
-  return best ?? longer;
+  const known = [...candidates];
+  const edits = known.map((candidate) => editsBetween(given.toLowerCase(), candidate.toLowerCase()));
+  const fewest = Math.min(...edits);
+  return fewest <= maxEdits ? known[edits.indexOf(fewest)] : known.find((candidate) => candidate.endsWith(`-${given}`));
 }
 
 /** Writes a suggestion for the end of a message. */
@@ -91,27 +79,19 @@ export function didYouMean(given: string, candidates: Iterable<string>): string 
   return meant === undefined ? "" : `; did you mean ${meant}?`;
 }
 
-/** Letters to insert, leave out, replace, or swap with the next one (optimal string alignment). */
+/** Letters to insert, leave out, or replace. Swapped letters count as one edit. */
 function editsBetween(one: string, other: string): number {
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= one.length; row += 1) {
-    const current = [row];
+  if (one !== other && [...one].sort().join("") === [...other].sort().join("")) return 1;
+  let row = Array.from({ length: other.length + 1 }, (_, column) => column);
+  for (const [index, letter] of [...one].entries()) {
+    const above = row;
+    row = [index + 1];
     for (let column = 1; column <= other.length; column += 1) {
-      const isSame = one[row - 1] === other[column - 1];
-      const edits = [
-        (last[column] ?? 0) + 1,
-        (current[column - 1] ?? 0) + 1,
-        (last[column - 1] ?? 0) + (isSame ? 0 : 1),
-      ];
-      const isSwapped =
-        row > 1 && column > 1 && one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
-      if (isSwapped) edits.push((beforeLast[column - 2] ?? 0) + 1);
-      current.push(Math.min(...edits));
+      const replaced = (above[column - 1] ?? 0) + (letter === other[column - 1] ? 0 : 1);
+      row.push(Math.min(replaced, (above[column] ?? 0) + 1, (row[column - 1] ?? 0) + 1));
     }
-    [beforeLast, last] = [last, current];
   }
-  return last[other.length] ?? 0;
+  return row[other.length] ?? 0;
 }
 
 /** The address of a page of the documentation, or of a section of it. `package.json` names the same repository. */
@@ -119,10 +99,7 @@ export function docsPage(page: string): string {
   return `https://github.com/cross-border-payments/cross-border-payments/blob/main/docs/${page}`;
 }
 
-/**
- * The section about a code. One is for all statuses, so that the digits are left out; and nothing else that a subclass of the caller's
- * may take for a code gets into an address.
- */
+/** The section about a code. One is for all statuses. */
 export function docUrlOf(code: string): string {
-  return docsPage(`error-codes.md#${String(code).replace(/[^a-z_].*/s, "")}`);
+  return docsPage(`error-codes.md#${code.replace(/\d+$/, "")}`);
 }

@@ -172,11 +172,9 @@ export class CrossBorderError extends Error {
     this.code = details.code;
     this.effect = details.effect ?? "none";
     this.docUrl = docUrlOf(details.code);
-    if (details.operation !== undefined) this.operation = details.operation;
-    if (details.attempts !== undefined) this.attempts = details.attempts;
-    if (details.requestId !== undefined) this.requestId = details.requestId;
-    if (details.status !== undefined) this.status = details.status;
-    if (details.serviceCode !== undefined) this.serviceCode = details.serviceCode;
+    for (const name of ["operation", "attempts", "requestId", "status", "serviceCode"] as const) {
+      if (details[name] !== undefined) Object.assign(this, { [name]: details[name] });
+    }
     if (details.serviceMessage !== undefined) hide(this, "serviceMessage", details.serviceMessage);
     if (details.cause !== undefined)
       hide(this, "cause", details.cause instanceof CrossBorderError ? details.cause : describeThrown(details.cause));

@@ -5,14 +5,13 @@ const unshownEnd = 1024;
 const mark = "[redacted]";
 
 /**
- * Masks tokens, PEM blocks, named secrets, and each of `values` in a text that may be shown. Nothing of the text is left if it has a value
- * in capitals or in groups. Values of fewer than four characters stay: they would tear ordinary words apart.
+ * Masks tokens, PEM blocks, named secrets, and each of `values` in a text that may be shown. Values of fewer than four characters
+ * stay, since they would tear ordinary words apart.
  */
 export function redactText(text: string, values: readonly string[] = []): string {
   let safe = text.slice(0, maxCharacters);
   const long = values.filter((value) => value.length >= 4).sort((one, other) => other.length - one.length);
   for (const form of long.flatMap(writtenForms)) safe = safe.replaceAll(form, mark);
-  if (repeats(safe, long)) return mark;
   for (const [pattern, replacement] of masks) safe = safe.replace(pattern, replacement);
   return text.length > maxCharacters ? `${safe.slice(0, Math.max(0, safe.length - unshownEnd))}…` : safe;
 }
@@ -22,20 +21,10 @@ export function isShowable(text: string, values: readonly string[]): boolean {
   return redactText(text, values) === text;
 }
 
-/** The value as it is, and as it is written in a form and in an address. */
+/** The value as it is, and as it is written in JSON, in a form, and in an address. */
 function writtenForms(value: string): string[] {
   const inForm = new URLSearchParams({ "": value }).toString().slice(1);
-  return [value, inForm, inForm.replaceAll("+", "%20")];
-}
-
-/** Whether the text has a value, however its letters and digits are grouped. A short name is part of many words. */
-function repeats(text: string, values: readonly string[]): boolean {
-  const folded = fold(text);
-  return values.map(fold).some((value) => (value.length >= 6 || /\d/.test(value)) && folded.includes(value));
-}
-
-function fold(text: string): string {
-  return text.toUpperCase().replace(/[^\p{L}\p{N}]+/gu, "");
+  return [value, JSON.stringify(value).slice(1, -1), inForm, inForm.replaceAll("+", "%20")];
 }
 
 /** In JSON within JSON, a value ends with a quote that has as many backslashes as its first one. */

@@ -26,15 +26,11 @@ export function nextDelayMs(
  * What a `Retry-After` header asks for, in milliseconds from `nowMs`: a number of seconds, or a date. A date in the past asks for no wait.
  * `undefined` if there is no header, or if it says nothing that can be followed, such as a negative number.
  *
- * Of several numbers, such as if a proxy adds its own, the longest counts. The result is never shortened and can be as large as a safe
- * integer: how long is too long is the caller's decision.
+ * The result is never shortened and can be as large as a safe integer: the caller decides how long is too long.
  */
 export function parseRetryAfterMs(value: string | undefined, nowMs: number): number | undefined {
   const text = value?.trim() ?? "";
-  const parts = text.split(",").map((part) => part.trim());
-  if (parts.every((part) => /^\d+(\.\d+)?$/.test(part))) {
-    return Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(Math.max(...parts.map(Number)) * 1000));
-  }
+  if (/^\d+(\.\d+)?$/.test(text)) return Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(Number(text) * 1000));
   // `Date.parse` alone would take "-5" for a date in May.
   const dateMs = /^[A-Z][a-z]{2}, .* GMT$/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);

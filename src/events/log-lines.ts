@@ -37,15 +37,7 @@ export function logListener(logger: Logger): Listener {
       // Each time the method that is there now: pino replaces its methods when its level is changed.
       return isMessageFirst ? logger[level](message, fields) : logger[level](fields, message);
     };
-  return {
-    success: write("success"),
-    failure: write("failure"),
-    retry: write("retry"),
-    mismatch: write("mismatch"),
-    token: write("token"),
-    flow: write("flow"),
-    error: write("error"),
-  };
+  return Object.fromEntries(Object.keys(lines).map((name) => [name, write(name as LoggedName)]));
 }
 
 /**
@@ -81,29 +73,17 @@ const lines: {
   error: () => ["warn", "the work on flows had a failure, and continues"],
 };
 
-/** What the properties of events are called in a line: as OpenTelemetry names them, or `cross_border.…`. */
-const fieldNames = {
-  operation: "cross_border.operation",
+/** What the properties of events are called in a line: as OpenTelemetry names them, or else `cross_border.…`. */
+const fieldNames: Readonly<Record<string, string>> = {
   method: "http.request.method",
   path: "url.template",
   status: "http.response.status_code",
   attempt: "http.request.resend_count",
-  requestId: "cross_border.request_id",
   code: "error.type",
   reason: "error.type",
-  effect: "cross_border.effect",
-  durationMs: "cross_border.duration_ms",
-  delayMs: "cross_border.delay_ms",
-  field: "cross_border.field",
-  expected: "cross_border.expected",
-  found: "cross_border.found",
-  grant: "cross_border.grant",
-  expiresInMs: "cross_border.expires_in_ms",
-  shared: "cross_border.shared",
   key: "cross_border.flow.key",
   from: "cross_border.flow.from",
   to: "cross_border.flow.to",
-  serviceCode: "cross_border.service_code",
 };
 
 /** What a function of the bank's threw may hold anything. OpenTelemetry's word for an unknown type is `_OTHER`. */
@@ -112,12 +92,15 @@ function errorFields(error: unknown): Record<string, unknown> {
 }
 
 function fieldsOf(event: unknown): Record<string, unknown> {
-  const given: Readonly<Record<string, unknown>> = { ...Object(event) };
+  const { attempts = 1, ...given } = event as Readonly<Record<string, unknown>>;
   const fields: Record<string, unknown> = {};
-  for (const [name, field] of Object.entries(fieldNames)) if (given[name] !== undefined) fields[field] = given[name];
-  if (Number(given.attempts) > 1) fields["http.request.resend_count"] = Number(given.attempts) - 1;
+  for (const [name, value] of Object.entries(given)) {
+    const snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    if (value !== undefined) fields[fieldNames[name] ?? `cross_border.${snake}`] = value;
+  }
+  if (Number(attempts) > 1) fields["http.request.resend_count"] = Number(attempts) - 1;
   // If nothing was sent, the status is that of the token endpoint.
-  if (given.attempts === 0) delete fields["http.response.status_code"];
+  if (attempts === 0) delete fields["http.response.status_code"];
   return fields;
 }
 

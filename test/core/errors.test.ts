@@ -4,15 +4,8 @@ import { MessageChannel } from "node:worker_threads";
 import { describe, expect, it, onTestFinished } from "vitest";
 import * as errors from "../../src/core/errors.js";
 
-const {
-  ApiError,
-  CrossBorderError,
-  InvalidArgumentError,
-  OutcomeUnknownError,
-  PagingError,
-  TokenError,
-  UnexpectedResponseError,
-} = errors;
+const { ApiError, InvalidArgumentError, OutcomeUnknownError, PagingError, TokenError, UnexpectedResponseError } =
+  errors;
 
 const response = { status: 400, headers: { "x-secret": "header-secret" }, text: "body-secret" };
 const request = { path: "/payments", body: '{"senderAccount":"account-secret"}', signature: "signature-secret" };
@@ -30,13 +23,11 @@ const samples = () => [
   new UnexpectedResponseError("x", { response }),
   new PagingError("x"),
   new errors.JournalError("x"),
-  ...[400, 401, 403, 404, 409, 418, 422, 429, 500, 599].map((status) =>
-    ApiError.of("x", { code: "http_400", response: { ...response, status } }),
-  ),
+  ApiError.of("x", { code: "http_400", response }),
 ];
 
 describe("an error", () => {
-  it("has the code of its class unless it is told otherwise", () => {
+  it("has the code of its class", () => {
     const codes = samples().filter((error) => !(error instanceof ApiError || error instanceof TokenError));
     expect(codes.map(({ name, code }) => [name, code])).toEqual([
       ["InvalidArgumentError", "invalid_argument"],
@@ -50,24 +41,14 @@ describe("an error", () => {
       ["PagingError", "paging"],
       ["JournalError", "journal_failed"],
     ]);
-    for (const { code } of codes) {
-      const told = { code: "flow_closed", request, response } as const;
-      const Class = codes.find((error) => error.code === code)?.constructor as typeof CrossBorderError;
-      expect(new Class("x", told).code).toBe("flow_closed");
-    }
   });
 
-  it("can be given a name of its own by a subclass, in its body or in its constructor", () => {
-    class Declared extends PagingError {
-      override readonly name = "Declared";
-    }
-    class Assigned extends PagingError {
-      constructor() {
-        super("x");
-        this.name = "Assigned";
-      }
-    }
-    expect([String(new Declared("x")), String(new Assigned())]).toEqual(["Declared: x", "Assigned: x"]);
+  it("says that it did nothing unless it is told otherwise; an unknown outcome is possible", () => {
+    expect(new PagingError("x").effect).toBe("none");
+    expect(new OutcomeUnknownError("x", { request }).effect).toBe("possible");
+    const told = { response, effect: "done", code: "timeout" } as const;
+    expect(new UnexpectedResponseError("x", told)).toMatchObject({ effect: "done", code: "timeout" });
+    expect(new errors.JournalError("x").stored).toBe("nothing");
   });
 
   it.each(samples().map((error) => [error.name, error] as const))(
@@ -81,37 +62,20 @@ describe("an error", () => {
     },
   );
 
-  it("has the class of its status", () => {
-    const classes = [400, 401, 403, 404, 409, 422, 429, 500, 503, 599, 999, 302, 418, 408].map(
-      (status) => ApiError.of("x", { code: "http_400", response: { ...response, status } }).name,
-    );
-    expect(classes).toEqual([
-      "BadRequestError",
-      "AuthenticationError",
-      "PermissionDeniedError",
-      "NotFoundError",
-      "ConflictError",
-      "UnprocessableEntityError",
-      "RateLimitError",
-      "ServerError",
-      "ServerError",
-      "ServerError",
-      "ServerError",
-      "ApiError",
-      "ApiError",
-      "ApiError",
-    ]);
-  });
-
-  it("says that it did nothing unless it is told otherwise; an unknown outcome is possible", () => {
-    expect(new PagingError("x").effect).toBe("none");
-    expect(new OutcomeUnknownError("x", { request }).effect).toBe("possible");
-    expect(new UnexpectedResponseError("x", { response, effect: "done" }).effect).toBe("done");
-  });
-
-  it("of a journal says what was stored: nothing, unless that is unknown", () => {
-    expect(new errors.JournalError("x").stored).toBe("nothing");
-    expect(new errors.JournalError("x", { stored: "unknown" }).stored).toBe("unknown");
+  it.each([
+    [400, "BadRequestError"],
+    [401, "AuthenticationError"],
+    [403, "PermissionDeniedError"],
+    [404, "NotFoundError"],
+    [409, "ConflictError"],
+    [422, "UnprocessableEntityError"],
+    [429, "RateLimitError"],
+    [500, "ServerError"],
+    [599, "ServerError"],
+    [302, "ApiError"],
+    [418, "ApiError"],
+  ])("has the class of its status: %i", (status, name) => {
+    expect(ApiError.of("x", { code: "http_400", response: { ...response, status } }).name).toBe(name);
   });
 
   it("has no fields for what it does not know", () => {
@@ -119,22 +83,7 @@ describe("an error", () => {
     const fields = (error: Error) => Object.getOwnPropertyNames(error).sort();
     const always = ["code", "docUrl", "effect", "message", "stack"];
     expect(fields(new InvalidArgumentError("x"))).toEqual(always);
-    expect(fields(new TokenError("x", { code: "login_refused" }))).toEqual(always);
     expect(fields(ApiError.of("x", { code: "http_400", response }))).toEqual([...always, "response", "status"].sort());
-  });
-
-  it("tells what the token endpoint said, its own words only to who asks for them", () => {
-    const told = { code: "login_refused", status: 400, serviceCode: "invalid_grant", heldUntilMs: 5 } as const;
-    const error = new TokenError("x", { ...told, serviceMessage: "Zoë is locked" });
-    expect(error).toMatchObject({ ...told, serviceMessage: "Zoë is locked" });
-    expect(JSON.parse(JSON.stringify(error))).toEqual({
-      name: "TokenError",
-      message: "x",
-      effect: "none",
-      docUrl: error.docUrl,
-      ...told,
-    });
-    expect(inspect(error, { depth: 10 })).not.toContain("Zoë");
   });
 
   it("comes whole to another thread as the object for its JSON, and without its facts as itself", async () => {
@@ -224,22 +173,13 @@ describe("a cause", () => {
     expect(inspect(new errors.ConnectionError("x", { cause: foreign }), { depth: 10 })).not.toMatch(/hunter2|secret/);
   });
 
-  it("whose message looks like a stack shows nothing by it", () => {
-    const foreign = new Error("failed\n    at password=hunter2");
-    expect(inspect(new errors.ConnectionError("x", { cause: foreign }))).not.toContain("hunter2");
-  });
-
   it.each([
-    ["a string", "secret", "a value that is not an Error was thrown (string)"],
+    ["a string", "secret", "a value that is not an Error was thrown (a string)"],
     ["null", null, "a value that is not an Error was thrown (null)"],
-    ["an object", { token: "secret" }, "a value that is not an Error was thrown (object)"],
+    ["an object", { token: "secret" }, "a value that is not an Error was thrown (an object)"],
   ])("that is %s is told by its type only", (_, thrown, message) => {
     const error = new errors.ConnectionError("x", { cause: thrown });
     expect(error.cause).toHaveProperty("message", message);
     expect(inspect(error)).not.toContain("secret");
-  });
-
-  it("that is absent is absent", () => {
-    expect("cause" in new PagingError("x")).toBe(false);
   });
 });

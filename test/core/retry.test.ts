@@ -27,35 +27,21 @@ it.each([
   ["7", 7000],
   [" 120 ", 120_000],
   ["1.5", 1500],
-  ["5, 120,7", 120_000],
 ])("reads %j as seconds", (value, ms) => {
   expect(parseRetryAfterMs(value, nowMs)).toBe(ms);
 });
 
-it("reads a date", () => {
+it("reads a date, and takes one in the past for no wait at all", () => {
   expect(parseRetryAfterMs("Sun, 06 Nov 1994 08:49:37 GMT", nowMs)).toBe(7000);
-});
-
-it("takes a date in the past for no wait at all", () => {
   expect(parseRetryAfterMs("Sun, 06 Nov 1994 08:49:29 GMT", nowMs)).toBe(0);
 });
 
-it.each([
-  undefined,
-  "",
-  "-5",
-  "soon",
-  "1e3",
-  "0x10",
-  "NaN",
-  "Infinity",
-  "5, soon",
-  "5,",
-  "1994-11-06",
-  "Sun, 99 Foo 1994 08:49:37 GMT",
-])("follows nothing in %j", (value) => {
-  expect(parseRetryAfterMs(value, nowMs)).toBeUndefined();
-});
+it.each([undefined, "", "-5", "soon", "1e3", "0x10", "5, 120", "1994-11-06", "Sun, 99 Foo 1994 08:49:37 GMT"])(
+  "follows nothing in %j",
+  (value) => {
+    expect(parseRetryAfterMs(value, nowMs)).toBeUndefined();
+  },
+);
 
 it("keeps an absurd number long and finite", () => {
   expect(parseRetryAfterMs("9".repeat(400), nowMs)).toBe(Number.MAX_SAFE_INTEGER);

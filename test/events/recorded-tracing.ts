@@ -1,4 +1,4 @@
-import { type Attributes, type Telemetry, type Tracing, telemetryKey } from "../../src/events/reporter.js";
+import type { Attributes, Telemetry, TelemetryParts, Tracing } from "../../src/events/reporter.js";
 
 /** A part of the work that was followed, and what became known of it. */
 export interface RecordedPart {
@@ -19,7 +19,7 @@ export class RecordedTracing implements Tracing {
 
   /** For the option `telemetry` of a client. */
   get telemetry(): Telemetry {
-    const parts = { listener: {}, tracing: this };
-    return Object.defineProperty({ kind: "opentelemetry" as const }, telemetryKey, { value: parts });
+    const telemetry: TelemetryParts = { kind: "opentelemetry", listener: {}, tracing: this };
+    return telemetry;
   }
 }

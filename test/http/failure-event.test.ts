@@ -138,7 +138,7 @@ it("has the request id of a 401 where no other token is to be had", async () => 
 
 it.each([
   ["as it came", "{0HMVB8:00 01}", "{0HMVB8:00 01}"],
-  ["not where it is an account number in groups", "DE11 2222 3333 4444", undefined],
+  ["not where it is an account number", "DE11222233334444", undefined],
   ["not where it is the token", "id-token-1", undefined],
   ["not where it is too long", "a".repeat(129), undefined],
   ["not where it is not ASCII", "a\u009bb", undefined],

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { deadLinks, filesIn } from "../support/dead-links.js";
-import { alerts, dashboard, folder, queries, rules } from "./example-files.js";
+import { alerts, dashboard, queries, rules } from "./example-files.js";
 import { exportMetrics } from "./exported-metrics.js";
 
 /** What a query selects: names, and patterns of names. */
@@ -50,30 +50,13 @@ it("says of each alarm what to do, and leads to where the guide says more", () =
   expect([...listed].map(([, name]) => name)).toEqual(alerts.map(({ name }) => name));
 });
 
-it("has a dashboard whose panels have titles, places of their own, and queries of the chosen data source", () => {
+it("has a dashboard whose panels have titles and query the chosen data source", () => {
   expect(dashboard.uid).toBe("cross-border-payments");
-  const taken = new Set<string>();
-  for (const { title, description, gridPos, datasource, targets } of dashboard.panels) {
-    expect(title).not.toBe("");
-    expect(description).not.toBe("");
+  for (const { title, description, datasource, targets } of dashboard.panels) {
+    expect([title, description]).not.toContain("");
     expect(targets.length, title).toBeGreaterThan(0);
     for (const source of [datasource, ...targets.map((target) => target.datasource)]) {
       expect(source).toEqual({ type: "prometheus", uid: `\${datasource}` });
-    }
-    expect(gridPos.x + gridPos.w, title).toBeLessThanOrEqual(24);
-    for (let x = gridPos.x; x < gridPos.x + gridPos.w; x += 1) {
-      for (let y = gridPos.y; y < gridPos.y + gridPos.h; y += 1) {
-        expect(taken.has(`${x} ${y}`), title).toBe(false);
-        taken.add(`${x} ${y}`);
-      }
-    }
-  }
-});
-
-it("is linked in the guides", () => {
-  for (const page of ["observability", "opentelemetry"]) {
-    for (const file of ["alerts.yml", "dashboard.json"]) {
-      expect(readFileSync(`docs/${page}.md`, "utf8")).toContain(`../${folder}/${file}`);
     }
   }
 });

@@ -18,7 +18,6 @@ export const alerts: readonly Alert[] = [...rules.matchAll(/^ +- alert: (\w+)\n 
 interface Panel {
   readonly title: string;
   readonly description: string;
-  readonly gridPos: Readonly<Record<"x" | "y" | "w" | "h", number>>;
   readonly datasource: object;
   readonly targets: readonly { readonly expr: string; readonly datasource: object }[];
 }

@@ -1,12 +1,11 @@
 import { execFile, spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { freePort } from "../support/free-port.mjs";
-import { isThorough } from "../support/thorough.js";
-import { alerts, folder, queries, rules } from "./example-files.js";
+import { alerts, folder, queries } from "./example-files.js";
 import { exportMetrics } from "./exported-metrics.js";
 
 /** Where `prometheus` and `promtool` are. */
@@ -29,19 +28,6 @@ async function promtool(...parameters: readonly string[]): Promise<{ readonly ok
   } catch (error) {
     return { ok: false, said: `${Reflect.get(Object(error), "stdout")}${Reflect.get(Object(error), "stderr")}` };
   }
-}
-
-/** The alarms' tests: what stands above the first, and each of them. */
-const [head = "", quiet = "", ...loud] = readFileSync(join(folder, "alerts.test.yml"), "utf8").split(
-  /^(?= {2}- name: )/m,
-);
-
-/** Tries some of the alarms' tests with other alarms: each takes as long as its samples. */
-async function holds(tests: readonly string[], text: string): Promise<boolean> {
-  const copy = newFolder();
-  writeFileSync(join(copy, "alerts.test.yml"), head + tests.join(""));
-  writeFileSync(join(copy, "alerts.yml"), text);
-  return (await promtool("test", "rules", join(copy, "alerts.test.yml"))).ok;
 }
 
 /** A Prometheus that reads an exporter each second. @returns what asks its API. */
@@ -81,18 +67,6 @@ describe.skipIf(binaries === undefined)("with Prometheus", () => {
     const tested = await promtool("test", "rules", join(folder, "alerts.test.yml"));
     expect(tested.ok, tested.said).toBe(true);
   });
-
-  it.skipIf(!isThorough).each(alerts)(
-    "has a test that fails where $name never goes off, and one that fails where it always does",
-    async ({ name, expr }) => {
-      const changed = (other: string) =>
-        rules.replace(`- alert: ${name}\n        expr: ${expr}`, () => `- alert: ${name}\n        expr: ${other}`);
-      const own = loud.filter((test) => test.includes(name));
-      expect(await holds([quiet, ...own], changed(expr))).toBe(true);
-      expect(await holds(own, changed("vector(0) > 1"))).toBe(false);
-      expect(await holds([quiet], changed("vector(1)"))).toBe(false);
-    },
-  );
 
   it("finds something for every query of the dashboard and every alarm, of a program that it reads", async () => {
     const ask = await startPrometheus(await exportMetrics());

@@ -29,7 +29,7 @@ it("exports the same names for Node, for the web and for Workers", () => {
   expect(Object.keys(workerd).sort()).toEqual(Object.keys(node).sort());
 });
 
-it("lets work go on where a runtime has nothing to keep a request open with", async () => {
+it("lets work continue if a runtime has nothing to keep a request open with", async () => {
   const work = Promise.resolve("done");
   workerd.waitUntil?.(work);
   await vi.dynamicImportSettled();
@@ -38,12 +38,6 @@ it("lets work go on where a runtime has nothing to keep a request open with", as
 
 describe.each(platforms)("%s", (_name, platform) => {
   const text = Buffer.from("/payments{}");
-
-  it("encodes bytes in Base64, those of a part of a buffer too", () => {
-    const bytes = Uint8Array.from({ length: 20_000 }, (_, index) => index % 256).subarray(1);
-    expect(platform.encodeBase64(bytes)).toBe(Buffer.from(bytes).toString("base64"));
-    expect(platform.encodeBase64(new Uint8Array())).toBe("");
-  });
 
   it.each([
     ["PKCS#8", platform.parsePrivatePem(pem.pkcs8)],
@@ -67,14 +61,14 @@ describe.each(platforms)("%s", (_name, platform) => {
     expect(Buffer.from(key.spki())).toEqual(spki);
   });
 
-  it.each([1024, 2050, 3072])("reads the size of a key of %d bits", (bits) => {
-    const { privateKey, publicKey } = rsaKeyPair(bits);
+  it("reads the size of a key", () => {
+    const { privateKey, publicKey } = rsaKeyPair(2050);
     const keys = [
       platform.parsePrivatePem(String(privateKey.export({ type: "pkcs8", format: "pem" }))),
       platform.parsePrivatePem(String(privateKey.export({ type: "pkcs1", format: "pem" }))),
       platform.parsePublicPem(String(publicKey.export({ type: "spki", format: "pem" }))),
     ];
-    expect(keys.map((key) => key.asymmetricKeyDetails?.modulusLength)).toEqual([bits, bits, bits]);
+    expect(keys.map((key) => key.asymmetricKeyDetails?.modulusLength)).toEqual([2050, 2050, 2050]);
   });
 
   it("knows a KeyObject from everything else", () => {
@@ -98,45 +92,26 @@ describe.each(platforms)("%s", (_name, platform) => {
   });
 });
 
-describe("both platforms", () => {
-  it("make the same signature of any text", async () => {
-    const [onNode, onWeb] = [node.importPrivateKey(pair.privateKey), web.importPrivateKey(pair.privateKey)];
-    await fc.assert(
-      fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (text) => {
-        expect(Buffer.from(await onWeb.sign(text))).toEqual(Buffer.from(await onNode.sign(text)));
-      }),
-    );
+it("signs and verifies the same on both platforms, whatever was done to the signature", async () => {
+  const [onNode, onWeb] = [node, web].map((platform) => platform.importPublicKey(pair.publicKey));
+  const bytes = fc.uint8Array({ maxLength: 300 });
+  const change = fc.record({
+    at: fc.nat(255),
+    flip: fc.constantFrom(0, 1, 128),
+    length: fc.integer({ min: 254, max: 256 }),
   });
-
-  it("agree whether a signature fits, whatever was done to it", async () => {
-    const [onNode, onWeb] = [node.importPublicKey(pair.publicKey), web.importPublicKey(pair.publicKey)];
-    const bytes = fc.uint8Array({ maxLength: 300 });
-    const change = fc.record({
-      at: fc.nat(255),
-      flip: fc.constantFrom(0, 1, 128),
-      length: fc.integer({ min: 254, max: 256 }),
-    });
-    await fc.assert(
-      fc.asyncProperty(bytes, change, fc.boolean(), bytes, async (text, { at, flip, length }, isNoise, noise) => {
-        const made = sign("sha256", text, pair.privateKey);
-        made[at] = (made[at] ?? 0) ^ flip;
-        const signature = isNoise ? noise : made.subarray(0, length);
-        const fits = !isNoise && flip === 0 && length === 256;
-        expect([await onNode.verify(text, signature), await onWeb.verify(text, signature)]).toEqual([fits, fits]);
-      }),
-    );
-  });
+  await fc.assert(
+    fc.asyncProperty(bytes, change, async (text, { at, flip, length }) => {
+      const made = Buffer.from(await web.importPrivateKey(pair.privateKey).sign(text));
+      expect(made).toEqual(sign("sha256", text, pair.privateKey));
+      made[at] = (made[at] ?? 0) ^ flip;
+      const fits = flip === 0 && length === 256;
+      for (const key of [onNode, onWeb]) expect(await key?.verify(text, made.subarray(0, length))).toBe(fits);
+    }),
+  );
 });
 
 describe("web", () => {
-  it("needs no module of Node's", async () => {
-    const getBuiltinModule = vi.spyOn(process, "getBuiltinModule");
-    await web.importPrivateKey(web.parsePrivatePem(pem.pkcs8)).sign(new Uint8Array());
-    await web.sha256(new Uint8Array());
-    expect(getBuiltinModule).not.toHaveBeenCalled();
-    getBuiltinModule.mockRestore();
-  });
-
   it("says that a page without https has no WebCrypto", () => {
     vi.stubGlobal("crypto", {});
     expect(() => web.importPrivateKey(web.parsePrivatePem(pem.pkcs8))).toThrow(/loaded over https/);
