@@ -227,20 +227,3 @@ describe("the source of tokens", () => {
     expect(await errorOf(calls.read(client, { maxRetries: 0 }))).toMatchObject({ code: "http_401", attempts: 1 });
   });
 });
-
-describe("a call that takes records as they come", () => {
-  const different = { ...intentRecord, memo: 5 };
-  const read = (client: HttpClient) => client.call(paymentIntents.get, ["1"], { lenient: true });
-
-  it("returns and reports what differs, although the validation is strict", async () => {
-    const { client, events } = scriptedClient([json(different)], { validation: "strict" });
-    expect(await read(client)).toEqual(different);
-    expect(events.mismatch.mock.calls).toMatchObject([[{ field: "memo", found: "a number" }]]);
-  });
-
-  it("reports nothing where the validation is off", async () => {
-    const { client, events } = scriptedClient([json(different)], { validation: "off" });
-    expect(await read(client)).toEqual(different);
-    expect(events.mismatch).not.toHaveBeenCalled();
-  });
-});

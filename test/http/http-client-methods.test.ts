@@ -88,20 +88,6 @@ it("begins to load its libraries when it is made, once, and sends nothing", asyn
   expect(preload).toHaveBeenCalledOnce();
 });
 
-describe("the id of the signing key", () => {
-  it("is the hash of its public key, which is looked at once", async () => {
-    const { client, signer } = scriptedClient([]);
-    expect(await client.signingKeyId()).toBe("key");
-    expect(await client.signingKeyId()).toBe("key");
-    expect(signer.describe).toHaveBeenCalledOnce();
-    expect(signer.sign).not.toHaveBeenCalled();
-  });
-
-  it("is none where there is no signing key", async () => {
-    expect(await scriptedClient([], { signer: undefined }).client.signingKeyId()).toBeUndefined();
-  });
-});
-
 describe("the query of a single read", () => {
   it("is sent where the options have one", async () => {
     const { client, transport } = scriptedClient([json(intentRecord)]);
