@@ -18,8 +18,6 @@ export interface CallInput<Body> {
   /** Filters of a list, or the declared query parameters of a single read. */
   readonly query?: object | undefined;
   readonly paging?: PagingValues;
-  /** Returns records that differ from the description even if the client's validation is strict. */
-  readonly lenient?: true;
 }
 
 /** A signed request, ready to be sent byte for byte. */
@@ -75,8 +73,6 @@ export interface ApiClient {
     sendBy: Timestamp,
     options?: RequestOptions,
   ): ApiPromise<Output>;
-  /** SHA-256 of the signing key's public key (DER, SubjectPublicKeyInfo) in hex; `undefined` if there is no signing key. */
-  signingKeyId(): Promise<string | undefined>;
   /** Refuses an operation that this client can't sign. */
   assertCallable(operation: Operation): void;
 }

@@ -11,7 +11,7 @@ import type { WireRequest, WireResponse } from "../wire/transport.js";
 import type { CallContext } from "./context.js";
 import { decisions, type OperationKind, operationKind, worseEffect } from "./decision.js";
 import { checkHeaders, type PreparedRequest, prepareRequest, presignedRequest } from "./prepare.js";
-import { type Failure, failureOfThrown, type ReadResponse, readResponse, type ValidationMode } from "./read.js";
+import { type Failure, failureOfThrown, type ReadResponse, readResponse } from "./read.js";
 import { CallReport } from "./report.js";
 
 /** The caller's input, or a request that was signed earlier. */
@@ -164,7 +164,7 @@ export class Call {
   }
 
   async #attempt(token: string): Promise<ReadResponse["outcome"]> {
-    const { budget, schemas } = this.#client;
+    const { budget, schemas, validation } = this.#client;
     const startMs = clock.monotonicMs();
     let response: WireResponse;
     try {
@@ -174,7 +174,7 @@ export class Call {
     }
     this.report.responded(response, this.#attempts, clock.monotonicMs() - startMs);
     const { values } = this.#request;
-    const { outcome, mismatches } = readResponse(this.#operation, values, response, this.#validation(), schemas);
+    const { outcome, mismatches } = readResponse(this.#operation, values, response, validation, schemas);
     if ("data" in outcome) {
       budget.giveBack();
       this.report.failedStatuses(outcome.data);
@@ -210,12 +210,6 @@ export class Call {
         throw error;
       }
     });
-  }
-
-  #validation(): ValidationMode {
-    const { validation } = this.#client;
-    const isLenient = "input" in this.#source && this.#source.input.lenient === true;
-    return isLenient && validation === "strict" ? "report" : validation;
   }
 
   /** The caller's own trace headers replace those of the tracing. */

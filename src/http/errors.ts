@@ -7,6 +7,7 @@ import {
   ConnectionError,
   CrossBorderError,
   type Effect,
+  type ErrorCode,
   type ErrorDetails,
   OutcomeUnknownError,
   type SentRequest,
@@ -43,18 +44,6 @@ export interface CallFacts {
 
 /** Turns the failure of a call into an error; nothing else does. */
 export function toError(failure: Failure, facts: CallFacts): CrossBorderError {
-  const error = errorOf(failure, facts);
-  const { attempts, requestId, status } = facts;
-  const known = { operation: facts.operation.name, attempts, requestId };
-  // Errors of tokens and signatures don't know the call.
-  for (const name of ["operation", "attempts", "requestId"] as const) {
-    if (known[name] !== undefined && error[name] === undefined) Object.assign(error, { [name]: known[name] });
-  }
-  if (error instanceof OutcomeUnknownError && status !== undefined) Object.assign(error, { status });
-  return error;
-}
-
-function errorOf(failure: Failure, facts: CallFacts): CrossBorderError {
   switch (failure.kind) {
     case "no-status":
       return errorOfNoStatus(failure, facts);
@@ -67,54 +56,58 @@ function errorOf(failure: Failure, facts: CallFacts): CrossBorderError {
   }
 }
 
-function detailsOf({ operation: { name }, attempts, effect }: CallFacts) {
-  return { operation: name, attempts, effect };
+function detailsOf({ operation: { name: operation }, attempts, effect, requestId }: CallFacts) {
+  return { operation, attempts, effect, requestId };
 }
 
+/** No status came, or the call ended while the body was still coming. */
 function errorOfNoStatus(
   { cause, reason }: Pick<NoStatus, "cause" | "reason">,
   facts: CallFacts,
   status?: number,
 ): CrossBorderError {
-  const error = cause instanceof Ended ? endedError(cause, facts, status) : connectionError(cause, reason, facts);
+  const { Class = ConnectionError, code, problem, hint } = findingOf(cause, reason, facts);
+  const own = Object.assign(new Error(reason), { code: reason });
+  const error = new Class(messageOf(facts, problem, hint), {
+    ...detailsOf(facts),
+    ...(code && { code }),
+    status,
+    // undici's error about a proxy has its status, and nothing of the request.
+    cause: code === "proxy_refused" ? cause.cause : own,
+  });
   return facts.effect === "none" ? error : outcomeUnknown(error.message, facts, error);
 }
 
-function endedError({ kind }: Ended, facts: CallFacts, status?: number): TimeoutError | AbortedError {
-  const details = { ...detailsOf(facts), status, cause: codedError(endedReasons[kind]) };
-  return kind === "timeout"
-    ? new TimeoutError(messageOf(facts, `the deadline (timeoutMs) passed${during(facts)}`), details)
-    : new AbortedError(messageOf(facts, `your signal ended the call${during(facts)}`), details);
+interface Finding {
+  /** Default: `ConnectionError`. */
+  readonly Class?: typeof TimeoutError | typeof AbortedError;
+  readonly code?: ErrorCode;
+  readonly problem: string;
+  readonly hint?: string;
 }
 
-function connectionError({ sent, permanent, cause }: WireFailure, reason: string, facts: CallFacts): ConnectionError {
-  const details = { ...detailsOf(facts), cause: codedError(reason) };
-  if (sent) {
-    return new ConnectionError(messageOf(facts, `the connection broke (${reason})${during(facts)}`), details);
+function findingOf(cause: WireFailure | Ended, reason: string, facts: CallFacts): Finding {
+  if (cause instanceof Ended) {
+    return cause.kind === "timeout"
+      ? { Class: TimeoutError, problem: `the deadline (timeoutMs) passed${during(facts)}` }
+      : { Class: AbortedError, problem: `your signal ended the call${during(facts)}` };
   }
+  if (cause.sent) return { problem: `the connection broke (${reason})${during(facts)}` };
   if (reason === "PROXY_REFUSED") {
-    const hint = "Check the proxy's address, user, and password, and which addresses it lets through.";
-    const problem = `the proxy made no connection to ${facts.origin}${after(facts)}`;
-    // undici's error about a proxy has its status, and nothing of the request.
-    return new ConnectionError(messageOf(facts, problem, hint), { ...details, code: "proxy_refused", cause });
+    return {
+      code: "proxy_refused",
+      problem: `the proxy made no connection to ${facts.origin}${after(facts)}`,
+      hint: "Check the proxy's address, user, and password, and which addresses it lets through.",
+    };
   }
   const problem = `could not connect to ${facts.origin} (${reason})${after(facts)}`;
-  if (!permanent) return new ConnectionError(messageOf(facts, problem, connectionHint(reason, facts)), details);
-  const hint = "Check the server's certificate and TLS version. A private CA goes into tls.ca.";
-  return new ConnectionError(messageOf(facts, problem, hint), { ...details, code: "connection_untrusted" });
-}
-
-const codedError = (code: string) => Object.assign(new Error(code), { code });
-
-function connectionHint(reason: string, { origin }: CallFacts): string | undefined {
-  if (/^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/.test(reason) && isOfTests.test(new URL(origin).hostname)) {
-    return "In a test with MSW or Nock, pass the fetch option.";
+  if (reason === "ENOTFOUND") {
+    return { problem, hint: "Check the host in baseUrl. In a test with MSW or Nock, pass the fetch option." };
   }
-  return reason === "ENOTFOUND" ? "Check the host in baseUrl." : undefined;
+  if (!cause.permanent) return { problem };
+  const hint = "Check the server's certificate and TLS version. A private CA goes into tls.ca.";
+  return { code: "connection_untrusted", problem, hint };
 }
-
-/** Hosts that only tests use (RFC 2606), and this machine. */
-const isOfTests = /(?:^|\.)(?:test|example|invalid|localhost|example\.(?:com|net|org))$|^127\.0\.0\.1$|^\[::1\]$/;
 
 /** Interface description 0.0.1, "Errors". The message shows the service's own text only if it looks like a code. */
 function errorOfStatus(failure: RefusedStatus, facts: CallFacts): ApiError {
@@ -176,6 +169,10 @@ function errorOfUnusable(failure: UnusableResponse, facts: CallFacts): CrossBord
 function errorOfThrown(error: unknown, facts: CallFacts): CrossBorderError {
   const { attempts, effect, kind, secrets } = facts;
   if (error instanceof CrossBorderError) {
+    // Errors of tokens and signatures don't know the call.
+    for (const [name, fact] of Object.entries(detailsOf(facts))) {
+      if (fact !== undefined && Reflect.get(error, name) === undefined) Object.assign(error, { [name]: fact });
+    }
     // The error of your signer or token source may repeat what it was given.
     if (error.cause instanceof Error && !(error.cause instanceof CrossBorderError)) {
       hide(error, "cause", describeThrown(error.cause, secrets));
@@ -194,7 +191,8 @@ function errorOfThrown(error: unknown, facts: CallFacts): CrossBorderError {
 }
 
 function outcomeUnknown(message: string, facts: CallFacts, cause: unknown): OutcomeUnknownError {
-  return new OutcomeUnknownError(message, { ...detailsOf(facts), effect: "possible", request: facts.request, cause });
+  const { request, status } = facts;
+  return new OutcomeUnknownError(message, { ...detailsOf(facts), effect: "possible", status, request, cause });
 }
 
 /** `error` and `message`, or `code` and `message` of a single read, word for word. */

@@ -22,8 +22,6 @@ export interface HttpClientOptions extends Omit<CallContext, "server" | "schemas
 /** What a derived client can have of its own. */
 export type DerivedOptions = Pick<CallContext, "timeoutMs" | "maxRetries" | "headers" | "validation" | "reporter">;
 
-type Method = (...given: never) => unknown;
-
 /** Calls operations. Returns the record, or throws an error that says what was done. */
 export class HttpClient implements ApiClient {
   readonly #context: CallContext;
@@ -31,7 +29,6 @@ export class HttpClient implements ApiClient {
   readonly #parent: HttpClient | undefined;
   readonly #inFlight: InFlight;
   #hasSigned = false;
-  #keyId: Promise<string | undefined> | undefined;
   #isClosed = false;
   #closing: Promise<void> | undefined;
 
@@ -49,14 +46,14 @@ export class HttpClient implements ApiClient {
   }
 
   readonly call: ApiClient["call"] = (operation, ids, input = {}, options) =>
-    this.#run(operation, { ids, input, signed: this.#isSigned(operation) }, options, this.call);
+    run(this.call, () => this.#open(operation, { ids, input, signed: this.#isSigned(operation) }, options));
 
   readonly send: ApiClient["send"] = (operation, presigned, sendBy, options) =>
-    this.#run(operation, { presigned, sendBy }, options, this.send);
+    run(this.send, () => this.#open(operation, { presigned, sendBy }, options));
 
   readonly check: ApiClient["check"] = async (operation, ids, input, options) => {
-    const parsed = this.#parse(operation, options);
-    checkHeaders(parsed.headers);
+    const { headers = {}, ...parsed } = this.#parse(operation, options);
+    checkHeaders(headers);
     prepareRequest(this.#context, operation, ids, input);
     this.assertCallable(operation);
     if (!this.#isSigned(operation) || this.#hasSigned) return;
@@ -65,33 +62,26 @@ export class HttpClient implements ApiClient {
     this.#hasSigned = true;
   };
 
-  readonly sign: ApiClient["sign"] = async (operation, ids, input, options) => {
-    const source = { ids, input, signed: this.#isSigned(operation) };
-    return new Call(this.#context, operation, source, this.#parse(operation, options)).sign();
-  };
+  readonly sign: ApiClient["sign"] = async (operation, ids, input, options) =>
+    this.#open(operation, { ids, input, signed: this.#isSigned(operation) }, options).sign();
 
   request(given: RawRequest, options?: RequestOptions): ApiPromise<unknown> {
-    try {
+    return run(this.request, () => {
       const { operation, ...source } = parseRawRequest(given);
-      return this.#run(operation, source, options, this.request);
-    } catch (error) {
-      return toApiPromise(Promise.reject(traceFrom(error, this.request)));
-    }
+      return this.#open(operation, source, options);
+    });
   }
 
   /** Reads one record of a list, once, and tells how that went. */
   checkHealth(list: Operation, given?: RequestOptions): Promise<HealthReport> {
     return checkHealth(async (response) => {
       const { timeoutMs = Math.min(checkTimeoutMs, this.#context.timeoutMs), ...options } = this.#parse(list, given);
-      const context = { ...this.#context, reporter: this.#context.reporter.with({ response }) };
-      const source = { ids: [], input: { paging: { _size: 1 }, lenient: true }, signed: this.#isSigned(list) } as const;
+      // A record that differs from the description comes from the service, too.
+      const reporter = this.#context.reporter.with({ response });
+      const context: CallContext = { ...this.#context, reporter, validation: "off" };
+      const source = { ids: [], input: { paging: { _size: 1 } }, signed: this.#isSigned(list) };
       await new Call(context, list, source, { maxRetries: 0, ...options, timeoutMs }).run();
     });
-  }
-
-  signingKeyId(): Promise<string | undefined> {
-    this.#keyId ??= this.#describeKey();
-    return this.#keyId;
   }
 
   assertCallable(operation: Operation): void {
@@ -128,26 +118,9 @@ export class HttpClient implements ApiClient {
     await this.#context.transport.close();
   }
 
-  async #describeKey(): Promise<string | undefined> {
-    return (await this.#context.signer?.describe("/", new Uint8Array()))?.publicKeySha256;
-  }
-
-  /** @param from the method that was called. Stacks of wrong arguments begin there. */
-  #run<Output>(
-    operation: AnyOperation,
-    source: CallSource,
-    options: RequestOptions | undefined,
-    from: Method,
-  ): ApiPromise<Output> {
-    try {
-      const { query, ...parsed } = this.#parse(operation, options);
-      const asked = query === undefined ? source : { ...source, input: { query } };
-      const call = new Call(this.#context, operation, asked, parsed);
-      // `resource` gives each row its types.
-      return toApiPromise(call.run() as Promise<Output>, call.report);
-    } catch (error) {
-      return toApiPromise(Promise.reject(traceFrom(error, from)));
-    }
+  #open(operation: AnyOperation, source: CallSource, options: RequestOptions | undefined): Call {
+    const { query, ...parsed } = this.#parse(operation, options);
+    return new Call(this.#context, operation, query === undefined ? source : { ...source, input: { query } }, parsed);
   }
 
   #parse(operation: AnyOperation, options: RequestOptions | undefined): ReturnType<typeof parseRequestOptions> {
@@ -163,6 +136,21 @@ export class HttpClient implements ApiClient {
 
   #isSigned({ name, signed }: Operation): boolean {
     return signed || this.#signedOperations.has(name);
+  }
+}
+
+/**
+ * Runs a call.
+ *
+ * @param from the method that was called. Stacks of wrong arguments begin there.
+ */
+function run<Output>(from: (...given: never) => unknown, open: () => Call): ApiPromise<Output> {
+  try {
+    const call = open();
+    // `resource` gives each row its types.
+    return toApiPromise(call.run() as Promise<Output>, call.report);
+  } catch (error) {
+    return toApiPromise(Promise.reject(traceFrom(error, from)));
   }
 }
 

@@ -44,11 +44,9 @@ interface Thrown {
 /** The failure of an exchange that threw. */
 export function failureOfThrown(error: unknown): NoStatus | Thrown {
   if (!(error instanceof WireFailure || error instanceof Ended)) return { kind: "thrown", error };
-  if (error instanceof Ended) {
-    return { kind: "no-status", class: classifyFailure(error), reason: endedReasons[error.kind], cause: error };
-  }
+  const code = error instanceof Ended ? endedReasons[error.kind] : error.reason;
   // Your `fetch` can give its errors any code. Three digits may be of an account.
-  const reason = /^(?!.*\d{3})[\w/]{1,64}$/.test(error.reason) ? error.reason : "UNKNOWN";
+  const reason = /^(?!.*\d{3})[\w/]{1,64}$/.test(code) ? code : "UNKNOWN";
   return { kind: "no-status", class: classifyFailure(error), reason, cause: error };
 }
 

@@ -14,17 +14,10 @@ export interface Mismatch {
   readonly found: string;
 }
 
-interface RecordSchema {
-  readonly parse: $ZodType;
-  /** Made from the same fields, and faster. */
-  readonly compiled: $ZodType;
-  readonly count: number;
-}
-
 /** The schemas of records, each made from a table of fields on first use. Derived clients share them. */
 export class Schemas {
   readonly #compiles: boolean;
-  readonly #records = new Map<FieldTable, RecordSchema>();
+  readonly #records = new Map<FieldTable, $ZodType>();
   #zod: Zod | undefined;
 
   /** @param compiles whether zod may make code from text. If not, it interprets the schemas. */
@@ -41,7 +34,7 @@ export class Schemas {
     if (this.#zod !== undefined) return;
     this.#zod = zod;
     // zod's first schema takes 2 ms, which a later call then doesn't wait for.
-    this.mismatches({ record: everyKind }, {});
+    this.mismatches({ record: { id: "text", amount: "decimal" } }, {});
   }
 
   /**
@@ -53,88 +46,65 @@ export class Schemas {
     const zod = this.#zod;
     if (zod === undefined) return [];
     const schema = this.#schemaOf(zod, record);
+    const described = Object.keys(record).length;
     const found = new Map<string, Mismatch>();
+    const add = (item: object, field: string, expected: string, shown = field) => {
+      if (found.has(shown) || found.size >= maxMismatches) return;
+      found.set(shown, { field: shown, expected, found: describeFound(Reflect.get(item, field)) });
+    };
     const items: readonly object[] = Array.isArray(value) ? value : [value];
     for (const item of items) {
-      const differs = !zod.validate(schema.compiled, item);
-      if (differs) addDifferent(found, zod, schema, record, item);
+      const differs = !zod.validate(schema, item);
+      if (differs) {
+        for (const { path } of zod.safeParse(schema, item).error?.issues ?? []) {
+          const field = String(path[0]);
+          add(item, field, fieldKinds[record[field] ?? "text"].wanted);
+        }
+      }
       // If no described field is missing, each further one is unknown.
-      if (differs || Object.keys(item).length > schema.count) addUnknown(found, record, item);
+      if (differs || Object.keys(item).length > described) {
+        for (const name of Object.keys(item)) {
+          if (Object.hasOwn(record, name)) continue;
+          // Another name may be a secret.
+          add(item, name, "a field of the description", looksLikeName(name) ? name : "(unprintable)");
+        }
+      }
       if (found.size >= maxMismatches) break;
     }
-    return [...found.values()].slice(0, maxMismatches);
+    return [...found.values()];
   }
 
-  #schemaOf(zod: Zod, record: FieldTable): RecordSchema {
+  #schemaOf(zod: Zod, record: FieldTable): $ZodType {
     const known = this.#records.get(record);
     if (known !== undefined) return known;
-    const shape = Object.fromEntries(Object.entries(record).map(([name, kind]) => [name, kinds[kind](zod)]));
-    const parse = new zod.$ZodObject({ type: "object", shape });
-    const compiled = this.#compiles ? zod.compile(parse) : parse;
-    const schema = { parse, compiled, count: Object.keys(shape).length };
-    this.#records.set(record, schema);
-    return schema;
+    const shape = Object.fromEntries(Object.entries(record).map(([name, kind]) => [name, schemaOf(zod, kind)]));
+    const schema = new zod.$ZodObject({ type: "object", shape });
+    const made = this.#compiles ? zod.compile(schema) : schema;
+    this.#records.set(record, made);
+    return made;
   }
 }
-
-/** Stands for a field name that doesn't look like one, since it may be a secret. */
-const unprintable = "(unprintable)";
 
 const maxMismatches = 20;
-
-function addDifferent(
-  found: Map<string, Mismatch>,
-  zod: Zod,
-  { parse }: RecordSchema,
-  record: FieldTable,
-  item: object,
-): void {
-  for (const { path } of zod.safeParse(parse, item).error?.issues ?? []) {
-    const field = String(path[0]);
-    if (found.has(field)) continue;
-    const expected = fieldKinds[record[field] ?? "text"].wanted;
-    found.set(field, { field, expected, found: describeFound(Reflect.get(item, field)) });
-  }
-}
-
-function addUnknown(found: Map<string, Mismatch>, record: FieldTable, item: object): void {
-  for (const name of Object.keys(item)) {
-    if (found.size >= maxMismatches) return;
-    if (Object.hasOwn(record, name)) continue;
-    const field = looksLikeName(name) ? name : unprintable;
-    if (found.has(field)) continue;
-    found.set(field, { field, expected: "a field of the description", found: describeFound(Reflect.get(item, name)) });
-  }
-}
 
 function describeFound(value: unknown): string {
   return typeof value === "string" && value !== "" ? "another string" : describeValue(value);
 }
 
-const text = ({ $ZodString }: Zod): $ZodType => new $ZodString({ type: "string" });
+/** A text of any content, unless its kind has a pattern. */
+function schemaOf(zod: Zod, kind: FieldKind): $ZodType {
+  if (kind === "any") return new zod.$ZodUnknown({ type: "unknown" });
+  if (kind === "integer") {
+    return new zod.$ZodNumberFormat({ type: "number", check: "number_format", format: "safeint", abort: false });
+  }
+  const pattern = patterns[kind];
+  const checks = pattern && [new zod.$ZodCheckRegex({ check: "string_format", format: "regex", pattern })];
+  return new zod.$ZodString({ type: "string", ...(checks && { checks }) });
+}
 
-const textLike =
-  (pattern: RegExp) =>
-  ({ $ZodString, $ZodCheckRegex }: Zod): $ZodType =>
-    new $ZodString({
-      type: "string",
-      checks: [new $ZodCheckRegex({ check: "string_format", format: "regex", pattern })],
-    });
-
-const kinds: Readonly<Record<FieldKind, (zod: Zod) => $ZodType>> = {
-  text,
-  timestamp: textLike(
+const patterns: Partial<Readonly<Record<FieldKind, RegExp>>> = {
+  timestamp:
     /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:Z|\+00:00)$/,
-  ),
-  status: text,
-  publicKey: text,
-  paymentStatus: textLike(/^(?:pending|processed|error|reverted)$/),
-  secret: text,
-  account: text,
-  decimal: textLike(decimalNumeral),
-  integer: ({ $ZodNumberFormat }) =>
-    new $ZodNumberFormat({ type: "number", check: "number_format", format: "safeint", abort: false }),
-  any: ({ $ZodUnknown }) => new $ZodUnknown({ type: "unknown" }),
+  paymentStatus: /^(?:pending|processed|error|reverted)$/,
+  decimal: decimalNumeral,
 };
-
-const everyKind: FieldTable = { text: "text", decimal: "decimal", integer: "integer", any: "any" };

@@ -92,209 +92,126 @@ function identityFirst(body: string): string {
   return JSON.stringify({ id, senderGatewayTransactionId, ...rest, last: "of all" });
 }
 
-const points: readonly {
-  readonly at: string;
-  readonly cut: Fault["is"];
-  readonly stall: FailureClass;
-  readonly whole: boolean;
-  play(then: Cut | "stall"): Play;
-}[] = [
-  {
-    at: "at accept",
-    // Whether the client has begun to write by then is a race.
-    cut: ["unsent", "maybe sent"],
-    stall: "deadline sent",
-    whole: false,
-    play: (then) => ({ atAccept: (socket, stalled) => (then === "stall" ? stalled() : then(socket)) }),
-  },
-  {
-    at: "after the first bytes",
-    cut: "maybe sent",
-    stall: "deadline sent",
-    whole: false,
-    play: (then) => ({ atFirstBytes: (socket, stalled) => (then === "stall" ? stalled() : then(socket)) }),
-  },
-  {
-    at: "after the whole request",
-    cut: "maybe sent",
-    stall: "deadline sent",
-    whole: true,
-    play: (then) => partly(() => "", then),
-  },
-  {
-    at: "inside the status line",
-    cut: "maybe sent",
-    stall: "deadline sent",
-    whole: true,
-    play: (then) => partly(statusLine, then),
-  },
-  {
-    at: "inside the headers",
-    cut: "maybe sent",
-    stall: "deadline sent",
-    whole: true,
-    play: (then) => partly(someHeaders, then),
-  },
-  {
-    at: "inside the body",
-    cut: "not the record, broken off",
-    stall: "deadline reading",
-    whole: true,
-    play: (then) => partly(someBody, then),
-  },
-  {
-    at: "inside the record",
-    cut: "not the record, broken off",
-    stall: "deadline reading",
-    whole: true,
-    play: (then) => partly(someRecord, then),
-  },
+type Point = readonly [
+  at: string,
+  cut: Fault["is"],
+  stall: FailureClass,
+  whole: boolean,
+  play: (then: Cut | "stall") => Play,
 ];
 
-const cuts: readonly Fault[] = points.flatMap(({ at, cut, stall, whole, play }) => [
+const points: readonly Point[] = [
+  [
+    "at accept",
+    // Whether the client has begun to write by then is a race.
+    ["unsent", "maybe sent"],
+    "deadline sent",
+    false,
+    (then) => ({ atAccept: (socket, stalled) => (then === "stall" ? stalled() : then(socket)) }),
+  ],
+  [
+    "after the first bytes",
+    "maybe sent",
+    "deadline sent",
+    false,
+    (then) => ({ atFirstBytes: (socket, stalled) => (then === "stall" ? stalled() : then(socket)) }),
+  ],
+  ["after the whole request", "maybe sent", "deadline sent", true, (then) => partly(() => "", then)],
+  ["inside the status line", "maybe sent", "deadline sent", true, (then) => partly(statusLine, then)],
+  ["inside the headers", "maybe sent", "deadline sent", true, (then) => partly(someHeaders, then)],
+  ["inside the body", "not the record, broken off", "deadline reading", true, (then) => partly(someBody, then)],
+  ["inside the record", "not the record, broken off", "deadline reading", true, (then) => partly(someRecord, then)],
+];
+
+const cuts: readonly Fault[] = points.flatMap(([at, cut, stall, whole, play]) => [
   { name: `RST ${at}`, is: cut, whole, play: play(reset) },
   { name: `FIN ${at}`, is: cut, whole, play: play(finish) },
   { name: `stall ${at}`, is: stall, whole, play: play("stall") },
 ]);
 
-const goodTls = () => ({ ...certificates().good });
+type Row = readonly [name: string, is: Fault["is"], more: Omit<Fault, "name" | "is">];
+const faultsOf = (rows: readonly Row[], all: Partial<Fault> = {}): readonly Fault[] =>
+  rows.map(([name, is, more]) => ({ name, is, ...all, ...more }));
+
+type CertificateName = Exclude<keyof ReturnType<typeof certificates>, "authority">;
+const tlsOf = (name: CertificateName) => () => ({ ...certificates()[name] });
 
 const connecting: readonly Fault[] = [
-  { name: "refused", is: "unsent", place: "closed port", whole: false, always: true },
-  {
-    name: "DNS: no such host",
-    is: "unknown host",
-    place: "no address",
-    tls: "client only",
-    whole: false,
-    always: true,
-  },
-  { name: "DNS: no response", is: "unsent", place: "no name server", tls: "client only", whole: false, always: true },
-  { name: "connect timeout", is: "unsent", place: "slow connector", whole: false, always: true },
-  { name: "SYN dropped", is: "deadline unsent", place: "deaf port", whole: false, always: true },
-  {
-    name: "TLS stall",
-    is: "deadline unsent",
-    tls: goodTls,
-    whole: false,
-    play: { atAccept: (_, stalled) => stalled() },
-  },
-  {
-    name: "TLS handshake reset",
-    is: "unsent",
-    tls: goodTls,
-    whole: false,
-    play: { atAccept: (socket) => socket.once("data", () => reset(socket)) },
-  },
-  {
-    name: "TLS handshake ended",
-    is: "unsent",
-    tls: goodTls,
-    whole: false,
-    play: { atAccept: (socket) => socket.once("data", () => finish(socket)) },
-  },
-  {
-    name: "certificate by nobody",
-    is: "unsent for good",
-    tls: () => ({ ...certificates().selfSigned }),
-    trusts: "nobody else",
-    whole: false,
-    always: true,
-  },
-  {
-    name: "certificate by an authority that is not trusted",
-    is: "unsent for good",
-    tls: goodTls,
-    trusts: "nobody else",
-    whole: false,
-    always: true,
-  },
-  {
-    name: "certificate of another host",
-    is: "unsent for good",
-    tls: () => ({ ...certificates().wrongHost }),
-    whole: false,
-    always: true,
-  },
-  {
-    name: "certificate out of date",
-    is: "unsent for good",
-    tls: () => ({ ...certificates().expired }),
-    whole: false,
-    always: true,
-  },
-  {
-    name: "TLS version that is not spoken",
-    is: "unsent for good",
-    tls: () => ({ ...certificates().good, minVersion: "TLSv1.3" }),
-    clientTlsVersion: "TLSv1.2",
-    whole: false,
-    always: true,
-  },
-  {
-    name: "plain HTTP on a TLS port",
-    is: "unsent for good",
-    tls: "client only",
-    whole: false,
-    always: true,
-    play: {
-      atAccept: (socket) => socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")),
-    },
-  },
-  {
-    name: "TLS on a plain HTTP port",
-    is: "maybe sent",
-    whole: false,
-    // The fatal alert "unexpected message".
-    play: { atFirstBytes: (socket) => socket.end(Buffer.of(21, 3, 3, 0, 2, 2, 10)) },
-  },
+  ...faultsOf(
+    [
+      ["refused", "unsent", { place: "closed port" }],
+      ["DNS: no such host", "unknown host", { place: "no address", tls: "client only" }],
+      ["DNS: no response", "unsent", { place: "no name server", tls: "client only" }],
+      ["connect timeout", "unsent", { place: "slow connector" }],
+      ["SYN dropped", "deadline unsent", { place: "deaf port" }],
+      ["certificate by nobody", "unsent for good", { tls: tlsOf("selfSigned"), trusts: "nobody else" }],
+      ["certificate by an untrusted authority", "unsent for good", { tls: tlsOf("good"), trusts: "nobody else" }],
+      ["certificate of another host", "unsent for good", { tls: tlsOf("wrongHost") }],
+      ["certificate out of date", "unsent for good", { tls: tlsOf("expired") }],
+      [
+        "TLS version that is not spoken",
+        "unsent for good",
+        { tls: () => ({ ...certificates().good, minVersion: "TLSv1.3" }), clientTlsVersion: "TLSv1.2" },
+      ],
+      [
+        "plain HTTP on a TLS port",
+        "unsent for good",
+        {
+          tls: "client only",
+          play: { atAccept: (socket) => socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")) },
+        },
+      ],
+    ],
+    { whole: false, always: true },
+  ),
+  ...faultsOf(
+    [
+      ["TLS stall", "deadline unsent", { tls: tlsOf("good"), play: { atAccept: (_, stalled) => stalled() } }],
+      ...([reset, finish] as const).map(
+        (cut, index): Row => [
+          `TLS handshake ${index === 0 ? "reset" : "ended"}`,
+          "unsent",
+          { tls: tlsOf("good"), play: { atAccept: (socket) => socket.once("data", () => cut(socket)) } },
+        ],
+      ),
+      [
+        "TLS on a plain HTTP port",
+        "maybe sent",
+        // The fatal alert "unexpected message".
+        { play: { atFirstBytes: (socket) => socket.end(Buffer.of(21, 3, 3, 0, 2, 2, 10)) } },
+      ],
+    ],
+    { whole: false },
+  ),
 ];
 
 const stale: readonly Fault[] = [
-  {
-    name: "stale keep-alive: FIN while idle",
-    is: "well",
-    afterWell: "hurt",
-    play: afterFirst(finish),
-  },
-  {
-    name: "stale keep-alive: RST while idle",
-    is: "well",
-    afterWell: "hurt",
-    play: afterFirst(reset),
-  },
-  {
-    name: "stale keep-alive: a stray response while idle",
-    is: "well",
-    afterWell: "hurt",
-    play: afterFirst((socket) => void socket.write(wireResponse(500, "{}"))),
-  },
-  {
-    name: "stale keep-alive: FIN as the request comes",
-    is: "maybe sent, then well",
-    afterWell: "whole",
-    play: onSecond(({ socket }) => finish(socket)),
-  },
-  {
-    name: "stale keep-alive: RST as the request comes",
-    is: "maybe sent, then well",
-    afterWell: "whole",
-    play: onSecond(({ socket }) => reset(socket)),
-  },
-  {
-    name: "stale keep-alive: RST as the request comes, after half a second",
-    is: "maybe sent where it is a read, then well",
-    afterWell: "whole",
-    idleMs: 550,
-    play: onSecond(({ socket }) => reset(socket)),
-  },
-  {
-    name: "stale keep-alive: silence as the request comes",
-    is: "deadline sent",
-    afterWell: "whole",
-    play: onSecond(({ stalled }) => stalled()),
-  },
-].map((fault) => ({ ...fault, always: true }) as Fault);
+  ...faultsOf(
+    [
+      ["FIN while idle", "well", { play: afterFirst(finish) }],
+      ["RST while idle", "well", { play: afterFirst(reset) }],
+      [
+        "a stray response while idle",
+        "well",
+        { play: afterFirst((socket) => void socket.write(wireResponse(500, "{}"))) },
+      ],
+    ],
+    { always: true, afterWell: "hurt" },
+  ),
+  ...faultsOf(
+    [
+      ["FIN as the request comes", "maybe sent, then well", { play: onSecond(({ socket }) => finish(socket)) }],
+      ["RST as the request comes", "maybe sent, then well", { play: onSecond(({ socket }) => reset(socket)) }],
+      [
+        "RST as the request comes, after half a second",
+        "maybe sent where it is a read, then well",
+        { idleMs: 550, play: onSecond(({ socket }) => reset(socket)) },
+      ],
+      ["silence as the request comes", "deadline sent", { play: onSecond(({ stalled }) => stalled()) }],
+    ],
+    { always: true, afterWell: "whole" },
+  ),
+].map((fault) => ({ ...fault, name: `stale keep-alive: ${fault.name}` }));
 
 /** Every request is served well, and something happens to the first connection once it is idle. */
 function afterFirst(then: Cut): Play {
@@ -335,320 +252,238 @@ function every(ms: number, socket: Socket, work: (count: number) => void): void 
   }, ms);
 }
 
-const pace: readonly Fault[] = [
-  {
-    name: "slow drip that comes to its end",
-    is: "well",
-    play: {
-      atRequest: ({ socket, rightBody }) => {
-        const bytes = wireResponse(200, rightBody);
-        const step = Math.ceil(bytes.length / 30);
-        every(5, socket, (count) => socket.write(bytes.subarray((count - 1) * step, count * step)));
+const pace = faultsOf([
+  [
+    "slow drip that comes to its end",
+    "well",
+    {
+      play: {
+        atRequest: ({ socket, rightBody }) => {
+          const bytes = wireResponse(200, rightBody);
+          const step = Math.ceil(bytes.length / 30);
+          every(5, socket, (count) => socket.write(bytes.subarray((count - 1) * step, count * step)));
+        },
       },
     },
-  },
-  {
-    name: "slow drip of headers without end",
-    is: "deadline sent",
-    play: {
-      atRequest: ({ socket, stalled }) => {
-        socket.write("HTTP/1.1 200 OK\r\nx-a: ");
-        every(5, socket, () => socket.write("a"));
-        stalled();
-      },
+  ],
+  ["slow drip of headers without end", "deadline sent", { play: drips("HTTP/1.1 200 OK\r\nx-a: ", () => "a") }],
+  [
+    "slow drip of a body without end",
+    "deadline reading",
+    { play: drips('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n7\r\n{"id":"\r\n', () => "1\r\na\r\n") },
+  ],
+  [
+    "flood of 1xx without end",
+    "deadline sent",
+    { play: drips("", ({ told }) => `HTTP/1.1 102 Processing\r\nx-told: ${told.text}\r\n\r\n`) },
+  ],
+  [
+    "flood of 1xx, then the response",
+    "well",
+    {
+      play: says(
+        ({ rightBody }) => "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(500) + wireResponse(200, rightBody),
+      ),
     },
-  },
-  {
-    name: "slow drip of a body without end",
-    is: "deadline reading",
-    play: {
-      atRequest: ({ socket, stalled }) => {
-        socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n7\r\n{"id":"\r\n');
-        every(5, socket, () => socket.write("1\r\na\r\n"));
-        stalled();
-      },
-    },
-  },
-  {
-    name: "flood of 1xx without end",
-    is: "deadline sent",
-    play: {
-      atRequest: ({ socket, told, stalled }) => {
-        every(2, socket, () => socket.write(`HTTP/1.1 102 Processing\r\nx-told: ${told.text}\r\n\r\n`));
-        stalled();
-      },
-    },
-  },
-  {
-    name: "flood of 1xx, then the response",
-    is: "well",
-    play: says(
-      ({ rightBody }) => "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(500) + wireResponse(200, rightBody),
-    ),
-  },
-];
+  ],
+]);
 
-const protocol: readonly Fault[] = [
+/** Writes the beginning of a response, and then more of it without end. */
+function drips(start: string, more: (exchange: Exchange) => string): Play {
+  return {
+    atRequest: (exchange) => {
+      exchange.socket.write(start);
+      every(3, exchange.socket, () => exchange.socket.write(more(exchange)));
+      exchange.stalled();
+    },
+  };
+}
+
+const protocol = faultsOf([
   // undici treats an unrequested 100 as a broken response. That is safe: nothing is repeated, and nothing is reported as not done.
-  {
-    name: "100 Continue that was not asked for",
-    is: "maybe sent",
-    play: says(({ rightBody }) => `HTTP/1.1 100 Continue\r\n\r\n${wireResponse(200, rightBody)}`),
-  },
-  {
-    name: "101 Switching Protocols",
-    is: "maybe sent",
-    play: says(() => "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"),
-  },
-  {
-    name: "garbage",
-    is: "maybe sent",
-    play: saysAndEnds(({ told }) => `SSH-2.0-OpenSSH_9.6 ${told.text}\r\n`),
-  },
-  {
-    name: "HTTP/2 without being asked",
-    is: "maybe sent",
-    play: saysAndEnds(() => Buffer.from("000012040000000000000300000064000400100000000600004000", "hex")),
-  },
-  {
-    name: "a body without a head",
-    is: "maybe sent",
-    play: saysAndEnds(({ rightBody }) => rightBody),
-  },
-  {
-    name: "headers without a colon",
-    is: "maybe sent",
-    play: says(({ rightBody, told }) => `HTTP/1.1 200 OK\r\nnonsense ${told.text}\r\n\r\n${rightBody}`),
-  },
-  {
-    name: "huge headers",
-    is: "maybe sent",
-    play: says(({ rightBody }) => wireResponse(200, rightBody, `x-a: ${"a".repeat(40_000)}\r\n`)),
-  },
-  {
-    name: "two content lengths",
-    is: "maybe sent",
-    play: saysAndEnds(() => "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n1"),
-  },
-  {
-    name: "a content length and chunks",
-    is: "maybe sent",
-    play: saysAndEnds(
-      () => "HTTP/1.1 200 OK\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
-    ),
-  },
-  {
-    name: "two responses to one request",
-    is: "well",
-    play: says(({ rightBody }) => Buffer.concat([wireResponse(200, rightBody), wireResponse(500, "{}")])),
-  },
-];
+  [
+    "100 Continue that was not asked for",
+    "maybe sent",
+    { play: says(({ rightBody }) => `HTTP/1.1 100 Continue\r\n\r\n${wireResponse(200, rightBody)}`) },
+  ],
+  [
+    "101 Switching Protocols",
+    "maybe sent",
+    { play: says(() => "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n") },
+  ],
+  ["garbage", "maybe sent", { play: saysAndEnds(({ told }) => `SSH-2.0-OpenSSH_9.6 ${told.text}\r\n`) }],
+  [
+    "HTTP/2 without being asked",
+    "maybe sent",
+    { play: saysAndEnds(() => Buffer.from("000012040000000000000300000064000400100000000600004000", "hex")) },
+  ],
+  [
+    "headers without a colon",
+    "maybe sent",
+    { play: says(({ rightBody, told }) => `HTTP/1.1 200 OK\r\nnonsense ${told.text}\r\n\r\n${rightBody}`) },
+  ],
+  [
+    "huge headers",
+    "maybe sent",
+    { play: says(({ rightBody }) => wireResponse(200, rightBody, `x-a: ${"a".repeat(40_000)}\r\n`)) },
+  ],
+  [
+    "a content length and chunks",
+    "maybe sent",
+    {
+      play: saysAndEnds(
+        () => "HTTP/1.1 200 OK\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+      ),
+    },
+  ],
+  [
+    "two responses to one request",
+    "well",
+    { play: says(({ rightBody }) => Buffer.concat([wireResponse(200, rightBody), wireResponse(500, "{}")])) },
+  ],
+]);
 
-const bodies: readonly Fault[] = [
-  {
-    name: "chunks that break off",
-    is: "not the record, broken off",
-    play: saysAndEnds(({ rightBody }) => `${chunked(rightBody.slice(0, 20))}40\r\n${rightBody.slice(20, 30)}`),
-  },
-  {
-    name: "chunks without the last one",
-    is: "not the record, broken off",
-    play: saysAndEnds(({ rightBody }) => chunked(rightBody)),
-  },
-  {
-    name: "a chunk of no size",
-    is: "not the record, broken off",
-    play: saysAndEnds(({ rightBody }) => `${chunked(rightBody.slice(0, 20))}zz\r\n${rightBody.slice(20)}`),
-  },
-  {
-    name: "a body up to the close, whole",
-    is: "well",
-    play: saysAndEnds(({ rightBody }) => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n${rightBody}`),
-  },
-  {
-    name: "a body up to the close, cut short",
-    is: "not the record",
-    play: saysAndEnds(
-      ({ rightBody }) => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n${rightBody.slice(0, -9)}`,
-    ),
-  },
+const untilClose = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n";
+const gzipped = "content-encoding: gzip\r\n";
+/** Only a payment's response tells whose it is. */
+const exceptPayments = { commits: ({ target }: { readonly target: string }) => target !== "/payments" };
+
+const bodies = faultsOf([
+  [
+    "chunks that break off",
+    "not the record, broken off",
+    { play: saysAndEnds(({ rightBody }) => `${chunked(rightBody.slice(0, 20))}40\r\n${rightBody.slice(20, 30)}`) },
+  ],
+  [
+    "a chunk of no size",
+    "not the record, broken off",
+    { play: saysAndEnds(({ rightBody }) => `${chunked(rightBody.slice(0, 20))}zz\r\n${rightBody.slice(20)}`) },
+  ],
   // undici treats a reset as the close that ends such a body; only the JSON tells whether all of it arrived.
-  {
-    name: "a body up to the close, whole and reset",
-    is: "well",
-    play: partly(({ rightBody }) => `HTTP/1.1 200 OK\r\n\r\n${rightBody}`, reset),
-  },
-  {
-    name: "a body up to the close, cut short and reset",
-    is: "not the record",
-    play: partly(({ rightBody }) => `HTTP/1.1 200 OK\r\n\r\n${rightBody.slice(0, -9)}`, reset),
-  },
-  {
-    name: "a content length that is too small",
-    is: "not the record",
-    play: says(({ rightBody }) => `HTTP/1.1 200 OK\r\ncontent-length: ${rightBody.length - 9}\r\n\r\n${rightBody}`),
-  },
-  {
-    name: "a body over the cap",
-    is: "body over the cap",
-    play: says(({ told }) => wireResponse(200, JSON.stringify({ id: told.text, memo: "m".repeat(capBytes) }))),
-  },
-  {
-    name: "chunks over the cap",
-    is: "body over the cap",
-    play: says(({ told }) => chunked(told.text || "{", ...Array.from({ length: 20 }, () => "m".repeat(60_000)))),
-  },
-  {
-    name: "gzip although none was asked for",
-    is: "well",
-    play: says(({ rightBody }) => wireResponse(200, gzipSync(rightBody), "content-encoding: gzip\r\n")),
-  },
-  {
-    name: "gzip without its end",
-    is: "not the record, broken off",
-    play: says(({ rightBody }) => wireResponse(200, gzipSync(rightBody).subarray(0, 20), "content-encoding: gzip\r\n")),
-  },
-  {
-    name: "gzip that is none",
-    is: "not the record",
-    play: says(({ told }) => wireResponse(200, `{"id":"${told.word}"}`, "content-encoding: gzip\r\n")),
-  },
-  {
-    name: "a content coding that nobody knows",
-    is: "not the record",
-    play: says(({ rightBody }) => wireResponse(200, rightBody, "content-encoding: x-unknown\r\n")),
-  },
-  {
-    name: "gzip that comes to more than the cap",
-    is: "body over the cap",
-    play: says(() =>
-      wireResponse(200, gzipSync(`{"memo":"${"m".repeat(4 * capBytes)}"}`), "content-encoding: gzip\r\n"),
-    ),
-  },
-  {
-    name: "a page instead of JSON",
-    is: "a page",
-    play: says(({ told }) => wireResponse(200, `<html>${told.text}</html>`, "content-type: text/html\r\n")),
-  },
-  {
-    name: "JSON of the wrong content type",
-    is: "well",
-    play: says(({ rightBody }) => wireResponse(200, rightBody, "content-type: text/html\r\n")),
-  },
-  {
-    name: "invalid UTF-8",
-    is: "not the record",
-    play: says(({ rightBody }) =>
-      wireResponse(200, Buffer.from(rightBody.replace("{", '{"name":"M\xfcller",'), "latin1")),
-    ),
-  },
-  {
-    name: "UTF-16",
-    is: "not the record",
-    play: says(({ rightBody }) => wireResponse(200, Buffer.from(`\ufeff${rightBody}`, "utf16le"))),
-  },
-  {
-    name: "a byte order mark",
-    is: "well",
-    play: says(({ rightBody }) => wireResponse(200, `\ufeff${rightBody}`)),
-  },
-  {
-    name: "deep nesting beside the fields",
-    is: "not the record, but all of a token",
-    play: says(({ rightBody }) =>
-      wireResponse(200, rightBody.replace("{", `{"deep":${"[".repeat(50_000)}${"]".repeat(50_000)},`)),
-    ),
-  },
-  {
-    name: "deep nesting instead of a record",
-    is: "not the record",
-    play: says(() => wireResponse(200, "[".repeat(50_000) + "]".repeat(50_000))),
-  },
-  {
-    name: "deep nesting without end",
-    is: "not the record",
-    play: says(() => wireResponse(200, '{"a":'.repeat(50_000))),
-  },
-  {
-    name: "duplicate keys",
-    is: "well",
-    play: says(({ rightBody }) => wireResponse(200, rightBody.replace("{", '{"id":"first","access_token":"first",'))),
-  },
-  {
-    name: "__proto__ as a key",
-    is: "well",
-    play: says(({ rightBody }) =>
-      wireResponse(
-        200,
-        rightBody.replace("{", '{"__proto__":{"polluted":"yes"},"constructor":{"prototype":{"polluted":"yes"}},'),
+  ["a body up to the close, whole", "well", { play: partly(({ rightBody }) => `${untilClose}${rightBody}`, reset) }],
+  [
+    "a body up to the close, cut short",
+    "not the record",
+    { play: partly(({ rightBody }) => `${untilClose}${rightBody.slice(0, -9)}`, reset) },
+  ],
+  [
+    "a content length that is too small",
+    "not the record",
+    { play: says(({ rightBody }) => `HTTP/1.1 200 OK\r\ncontent-length: ${rightBody.length - 9}\r\n\r\n${rightBody}`) },
+  ],
+  [
+    "a record over the cap",
+    "body over the cap",
+    { play: says(({ rightBody }) => wireResponse(200, `${identityFirst(rightBody)}${" ".repeat(capBytes)}`)) },
+  ],
+  [
+    "chunks over the cap",
+    "body over the cap",
+    { play: says(({ told }) => chunked(told.text || "{", ...Array.from({ length: 20 }, () => "m".repeat(60_000)))) },
+  ],
+  [
+    "gzip although none was asked for",
+    "well",
+    { play: says(({ rightBody }) => wireResponse(200, gzipSync(rightBody), gzipped)) },
+  ],
+  [
+    "gzip without its end",
+    "not the record, broken off",
+    { play: says(({ rightBody }) => wireResponse(200, gzipSync(rightBody).subarray(0, 20), gzipped)) },
+  ],
+  [
+    "gzip that is none",
+    "not the record",
+    { play: says(({ told }) => wireResponse(200, `{"id":"${told.word}"}`, gzipped)) },
+  ],
+  [
+    "a content coding that nobody knows",
+    "not the record",
+    { play: says(({ rightBody }) => wireResponse(200, rightBody, "content-encoding: x-unknown\r\n")) },
+  ],
+  [
+    "gzip that comes to more than the cap",
+    "body over the cap",
+    { play: says(() => wireResponse(200, gzipSync(`{"memo":"${"m".repeat(4 * capBytes)}"}`), gzipped)) },
+  ],
+  [
+    "a page instead of JSON",
+    "a page",
+    { play: says(({ told }) => wireResponse(200, `<html>${told.text}</html>`, "content-type: text/html\r\n")) },
+  ],
+  [
+    "a page before anything was done",
+    "a page",
+    { play: { ...says(({ told }) => wireResponse(200, `<!DOCTYPE html>${told.text}`)), commits: false } },
+  ],
+  [
+    "a page that breaks off",
+    "a page, broken off",
+    { play: partly(({ told }) => `HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n<html>${told.text}`, reset) },
+  ],
+  [
+    "JSON of the wrong content type",
+    "well",
+    { play: says(({ rightBody }) => wireResponse(200, rightBody, "content-type: text/html\r\n")) },
+  ],
+  [
+    "invalid UTF-8",
+    "not the record",
+    {
+      play: says(({ rightBody }) =>
+        wireResponse(200, Buffer.from(rightBody.replace("{", '{"name":"M\xfcller",'), "latin1")),
       ),
-    ),
-  },
-  { name: "an empty body", is: "not the record", play: says(() => wireResponse(200, "")) },
-  { name: "null", is: "not the record", play: says(() => wireResponse(200, "null")) },
-  { name: "an empty object", is: "not the record", play: says(() => wireResponse(200, "{}")) },
-  {
-    name: "a maintenance notice",
-    is: "not the record",
+    },
+  ],
+  [
+    "UTF-16",
+    "not the record",
+    { play: says(({ rightBody }) => wireResponse(200, Buffer.from(`\ufeff${rightBody}`, "utf16le"))) },
+  ],
+  ["a byte order mark", "well", { play: says(({ rightBody }) => wireResponse(200, `\ufeff${rightBody}`)) }],
+  [
+    "deep nesting beside the fields",
+    "not the record, but all of a token",
+    {
+      play: says(({ rightBody }) =>
+        wireResponse(200, rightBody.replace("{", `{"deep":${"[".repeat(50_000)}${"]".repeat(50_000)},`)),
+      ),
+    },
+  ],
+  ["deep nesting without end", "not the record", { play: says(() => wireResponse(200, '{"a":'.repeat(50_000))) }],
+  [
+    "__proto__ as a key",
+    "well",
+    { play: says(({ rightBody }) => wireResponse(200, rightBody.replace("{", '{"__proto__":{"polluted":"yes"},'))) },
+  ],
+  ["an empty body", "not the record", { play: says(() => wireResponse(200, "")) }],
+  ["text in JSON", "not the record", { play: says(({ told }) => wireResponse(200, JSON.stringify(told.text))) }],
+  [
+    "a maintenance notice",
+    "not the record",
     // Whatever a 2xx to an update contains, the update is done.
-    play: { ...says(() => wireResponse(200, '{"status":"maintenance"}')), commits: ({ method }) => method === "PUT" },
-  },
-  {
-    name: "the record in an array",
-    is: "not the record",
-    play: says(({ rightBody }) => wireResponse(200, `[${rightBody}]`)),
-  },
-  {
-    name: "the record in an object",
-    is: "not the record",
-    play: says(({ rightBody }) => wireResponse(200, `{"data":${rightBody}}`)),
-  },
-  ...["null", '""', "{}", "[1]", "true"].map(
-    (id): Fault => ({
-      name: `a record whose id is ${id}`,
-      is: "not the record, but all of a token",
-      play: says(({ rightBody }) => wireResponse(200, `${rightBody.slice(0, -1)},"id":${id}}`)),
-    }),
-  ),
-  {
-    name: "another payment",
-    is: "another payment",
-    play: {
-      ...says(({ rightBody }) => wireResponse(200, strangersBody(rightBody))),
-      commits: ({ target }) => target !== "/payments",
+    {
+      play: { ...says(() => wireResponse(200, '{"status":"maintenance"}')), commits: ({ method }) => method === "PUT" },
     },
-  },
-  {
-    name: "the payment's own request",
-    is: "another payment",
-    play: {
-      ...says(({ request: { target, body }, rightBody }) =>
-        wireResponse(200, target === "/payments" ? body : rightBody),
-      ),
-      commits: ({ target }) => target !== "/payments",
+  ],
+  [
+    "another payment",
+    "another payment",
+    { play: { ...says(({ rightBody }) => wireResponse(200, strangersBody(rightBody))), ...exceptPayments } },
+  ],
+  [
+    "the payment's own request",
+    "another payment",
+    {
+      play: {
+        ...says(({ request: { target, body }, rightBody }) =>
+          wireResponse(200, target === "/payments" ? body : rightBody),
+        ),
+        ...exceptPayments,
+      },
     },
-  },
-  {
-    name: "a page before anything was done",
-    is: "a page",
-    play: { ...says(({ told }) => wireResponse(200, `<!DOCTYPE html>${told.text}`)), commits: false },
-  },
-  {
-    name: "a page that breaks off",
-    is: "a page, broken off",
-    play: partly(({ told }) => `HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n<html>${told.text}`, reset),
-  },
-  {
-    name: "a record over the cap",
-    is: "body over the cap",
-    play: says(({ rightBody }) => wireResponse(200, `${identityFirst(rightBody)}${" ".repeat(capBytes)}`)),
-  },
-  {
-    name: "text in JSON",
-    is: "not the record",
-    play: says(({ told }) => wireResponse(200, JSON.stringify(told.text))),
-  },
-];
+  ],
+]);
 
 /** The record of another payment, as a socket that is out of step brings it. */
 function strangersBody(body: string): string {
@@ -687,130 +522,97 @@ function responses(status: number, headers: () => string = () => ""): Play {
 const refusals: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405, 410, 413, 415, 418, 422, 429, 451]);
 
 const plainStatuses: readonly (readonly [FailureClass, readonly number[]])[] = [
-  ["refused", [400, 402, 403, 404, 405, 410, 413, 415, 418, 422, 451]],
+  ["refused", [400, 403, 404, 422]],
   ["refused by another", provingNothing.filter((status) => status !== 409)],
   ["unauthorized", [401]],
   ["conflict", [409]],
-  ["failing", [...passingRefusals, 500, 501, 502, 503, 504, 599, 999]],
+  ["failing", [...passingRefusals, 500, 502, 503, 999]],
   ["throttled", [429]],
 ];
 
-/** Pages with a 4xx that say more than that somebody blocks the request. */
-const pages: ReadonlyMap<number, FailureClass> = new Map([
-  ...provingNothing.map((status) => [status, "refused by another"] as const),
-  [404, "not there, says another"],
-  [409, "conflict"],
-]);
-
-/** Bodies of a 4xx that is not the service's. */
-const anothers = {
-  "a page": ({ told }: Exchange) => `<html>${told.text}</html>`,
-  nothing: () => "",
-  "somebody else's JSON": ({ told }: Exchange) => JSON.stringify({ message: told.text }),
-};
+/** What a proxy, a firewall or a gateway says in place of the service, which has done its work by then. */
+const pages: readonly (readonly [FailureClass, readonly number[]])[] = [
+  ["blocked", [400, 403, 407]],
+  ["not there, says another", [404]],
+  ["conflict", [409]],
+  ["refused by another", [425]],
+  ["throttled by another", [429]],
+  ["failing", [502]],
+];
 
 const statuses: readonly Fault[] = [
   ...plainStatuses.flatMap(([is, all]) =>
-    all.map((status) => ({ name: `status ${status}`, is, status, play: responses(status) })),
+    all.map((status): Fault => ({ name: `status ${status}`, is, status, play: responses(status) })),
   ),
-  ...[300, 301, 302, 303, 304, 307, 308].map(
+  ...[301, 302, 307].map(
     (status): Fault => ({
       name: `redirect ${status}`,
       is: "redirect",
       status,
-      play: responses(status, () => "location: /elsewhere\r\n"),
+      play: responses(status, () => "retry-after: 0\r\nlocation: /elsewhere\r\n"),
     }),
   ),
-  // What a proxy, a firewall or a gateway says in place of the service, which has done its work by then.
-  ...[400, 403, 404, 407, 422, ...provingNothing].map(
-    (status): Fault => ({
-      name: `status ${status} as a page`,
-      is: pages.get(status) ?? "blocked",
-      status,
-      play: says((exchange) => wireResponse(status, anothers["a page"](exchange))),
-    }),
+  ...pages.flatMap(([is, all]) =>
+    all.map(
+      (status): Fault => ({
+        name: `status ${status} as a page`,
+        is,
+        status,
+        play: says(({ told }) => wireResponse(status, `<html>${told.text}</html>`)),
+      }),
+    ),
   ),
-  ...(["nothing", "somebody else's JSON"] as const).map(
-    (form): Fault => ({
-      name: `status 403 as ${form}`,
-      is: "blocked",
-      status: 403,
-      play: says((exchange) => wireResponse(403, anothers[form](exchange))),
-    }),
-  ),
-  ...Object.entries(anothers).flatMap(([form, body]): Fault[] => [
-    {
-      name: `status 429 as ${form}`,
-      is: "throttled by another",
-      status: 429,
-      play: says((exchange) => wireResponse(429, body(exchange))),
-    },
-    {
-      name: `status 401 as ${form}`,
-      is: "unauthorized",
-      status: 401,
-      play: { ...says((exchange) => wireResponse(401, body(exchange))), commits: false },
-    },
+  ...faultsOf([
+    [
+      "status 403 as somebody else's JSON",
+      "blocked",
+      { status: 403, play: says(({ told }) => wireResponse(403, JSON.stringify({ message: told.text }))) },
+    ],
+    [
+      "status 401 as a page",
+      "unauthorized",
+      { status: 401, play: { ...says(({ told }) => wireResponse(401, `<html>${told.text}`)), commits: false } },
+    ],
+    ["status 201", "another success", { play: says(({ rightBody }) => wireResponse(201, rightBody)) }],
+    ["status 204", "not the record", { play: says(() => "HTTP/1.1 204 No Content\r\n\r\n") }],
+    [
+      "status 400 whose body breaks off",
+      "blocked",
+      {
+        status: 400,
+        play: partly(({ told }) => `HTTP/1.1 400 Bad Request\r\ncontent-length: 5000\r\n\r\n{"m":"${told.text}`, reset),
+      },
+    ],
+    [
+      "status 400 over the cap",
+      "blocked",
+      { status: 400, play: says(({ told }) => wireResponse(400, `{"m":"${told.text}"}${" ".repeat(capBytes)}`)) },
+    ],
+    [
+      "status 500 whose body breaks off",
+      "failing",
+      {
+        status: 500,
+        play: partly(() => "HTTP/1.1 500 Internal Server Error\r\ncontent-length: 5000\r\n\r\n{", reset),
+      },
+    ],
   ]),
-  ...[201, 202, 203, 206, 226].map(
-    (status): Fault => ({
-      name: `status ${status}`,
-      is: "another success",
-      play: says(({ rightBody }) => wireResponse(status, rightBody)),
-    }),
-  ),
-  { name: "status 204", is: "not the record", play: says(() => "HTTP/1.1 204 No Content\r\n\r\n") },
-  {
-    name: "status 502 as a page",
-    is: "failing",
-    status: 502,
-    play: says(({ told }) => wireResponse(502, `<html>${told.text}</html>`, "content-type: text/html\r\n")),
-  },
-  {
-    name: "status 400 whose body breaks off",
-    is: "blocked",
-    status: 400,
-    play: {
-      ...partly(
-        ({ told }) => `HTTP/1.1 400 Bad Request\r\ncontent-length: 5000\r\n\r\n{"message":"${told.text}`,
-        reset,
-      ),
-    },
-  },
-  {
-    name: "status 400 over the cap",
-    is: "blocked",
-    status: 400,
-    play: {
-      ...says(({ told }) => wireResponse(400, `{"message":"${told.text}"}${" ".repeat(capBytes)}`)),
-    },
-  },
-  {
-    name: "status 500 whose body breaks off",
-    is: "failing",
-    status: 500,
-    play: partly(() => "HTTP/1.1 500 Internal Server Error\r\ncontent-length: 5000\r\n\r\n{", reset),
-  },
 ];
 
 const inTenSeconds = () => new Date(Date.now() + 10_000).toUTCString();
 
-/** `Retry-After` in all its forms, and how the wait compares with the call's deadline. */
-const retryAfters: readonly { readonly form: string; value(): string; readonly wait: "none" | "of 1 s" | "long" }[] = [
-  { form: "0 s", value: () => "0", wait: "none" },
-  { form: "1 s", value: () => "1", wait: "of 1 s" },
-  { form: "10 s", value: () => "10", wait: "long" },
-  { form: "a date to come", value: inTenSeconds, wait: "long" },
-  { form: "a date long past", value: () => "Sun, 06 Nov 1994 08:49:37 GMT", wait: "none" },
-  { form: "a negative number", value: () => "-5", wait: "none" },
-  { form: "an absurd number", value: () => "9".repeat(30), wait: "long" },
-  { form: "an absurd date", value: () => "Fri, 31 Dec 9999 23:59:59 GMT", wait: "long" },
-  { form: "nonsense", value: () => "soon", wait: "none" },
+/** `Retry-After`, and how the wait compares with the call's deadline. */
+const retryAfters: readonly (readonly [form: string, value: () => string, wait: "none" | "of 1 s" | "long"])[] = [
+  ["0 s", () => "0", "none"],
+  ["1 s", () => "1", "of 1 s"],
+  ["a date to come", inTenSeconds, "long"],
+  ["an absurd number", () => "9".repeat(30), "long"],
+  ["nonsense", () => "soon", "none"],
 ];
 
 const waits: readonly Fault[] = [
-  ...([429, 500, 503, 408] as const).flatMap((status) =>
-    retryAfters.map(({ form, value, wait }): Fault => {
+  ...([429, 503] as const).flatMap((status) =>
+    retryAfters.map(([form, value, wait]): Fault => {
       const base = status === 429 ? "throttled" : "failing";
       return {
         name: `status ${status} with Retry-After: ${form}`,
@@ -822,30 +624,14 @@ const waits: readonly Fault[] = [
       };
     }),
   ),
-  ...plainStatuses
-    .filter(([is]) => is === "refused" || is === "unauthorized")
-    .flatMap(([is, all]) =>
-      all.map(
-        (status): Fault => ({
-          name: `status ${status} with Retry-After: 0 s`,
-          is,
-          status,
-          play: responses(status, () => "retry-after: 0\r\n"),
-        }),
-      ),
-    ),
-  {
-    name: "status 409 with Retry-After: 10 s",
-    is: "conflict, long wait",
-    status: 409,
-    play: responses(409, () => "retry-after: 10\r\n"),
-  },
-  {
-    name: "redirect 301 with Retry-After: 0 s",
-    is: "redirect",
-    status: 301,
-    play: responses(301, () => "retry-after: 0\r\nlocation: /elsewhere\r\n"),
-  },
+  ...faultsOf([
+    ["status 400 with Retry-After: 0 s", "refused", { status: 400, play: responses(400, () => "retry-after: 0\r\n") }],
+    [
+      "status 409 with Retry-After: 10 s",
+      "conflict, long wait",
+      { status: 409, play: responses(409, () => "retry-after: 10\r\n") },
+    ],
+  ]),
 ];
 
 const stallsAtRequest: Play = { atRequest: ({ stalled }) => stalled() };
@@ -853,47 +639,25 @@ const stallsAtRequest: Play = { atRequest: ({ stalled }) => stalled() };
 /** The call is ended in each of its phases, by its deadline and by its caller. */
 const phases: readonly Fault[] = [
   ...(["token", "signing", "queue"] as const).flatMap((phase): Fault[] => {
-    const play = phase === "signing" ? undefined : stallsAtRequest;
-    const rest = { phase, always: true, whole: false, ...(play === undefined ? undefined : { play }) };
+    const play = phase === "signing" ? undefined : { play: stallsAtRequest };
+    const rest = { phase, always: true, whole: false, ...play };
     const where = phase === "signing" ? (" where it is signed" as const) : ("" as const);
+    // In the queue the stall begins before the call; the others wait until the call reaches it.
+    const abortAfterMs = phase === "queue" ? 100 : 30;
     return [
       { name: `deadline in the phase: ${phase}`, is: `deadline unsent${where}`, ...rest },
-      // In the queue the stall begins before the call; the others wait until the call reaches it.
-      {
-        name: `abort in the phase: ${phase}`,
-        is: `abort unsent${where}`,
-        abortAfterMs: phase === "queue" ? 100 : 30,
-        ...rest,
-      },
+      { name: `abort in the phase: ${phase}`, is: `abort unsent${where}`, abortAfterMs, ...rest },
     ];
   }),
-  {
-    name: "deadline in the phase: connect",
-    is: "deadline unsent",
-    tls: goodTls,
-    whole: false,
-    always: true,
-    play: { atAccept: (_, stalled) => stalled() },
-  },
-  {
-    name: "abort in the phase: connect",
-    is: "abort unsent",
-    tls: goodTls,
-    whole: false,
-    always: true,
-    abortAfterMs: 30,
-    play: { atAccept: (_, stalled) => stalled() },
-  },
-  { name: "deadline in the phase: sent", is: "deadline sent", always: true, play: stallsAtRequest },
-  { name: "abort in the phase: sent", is: "abort sent", always: true, abortAfterMs: 30, play: stallsAtRequest },
-  { name: "deadline in the phase: body", is: "deadline reading", always: true, play: partly(someBody, "stall") },
-  {
-    name: "abort in the phase: body",
-    is: "abort reading",
-    always: true,
-    abortAfterMs: 100,
-    play: partly(someBody, "stall"),
-  },
+  ...faultsOf([
+    [
+      "abort in the phase: connect",
+      "abort unsent",
+      { tls: tlsOf("good"), whole: false, abortAfterMs: 30, play: { atAccept: (_, stalled) => stalled() } },
+    ],
+    ["abort in the phase: sent", "abort sent", { abortAfterMs: 30, play: stallsAtRequest }],
+    ["abort in the phase: body", "abort reading", { abortAfterMs: 100, play: partly(someBody, "stall") }],
+  ]).map((fault) => ({ ...fault, always: true })),
 ];
 
 /** Every fault that the client is tested with. */

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { describe, expect, it, vi } from "vitest";
 import type { Operation, TypedOperation } from "../../src/api/operation.js";
 import type { RequestOptions } from "../../src/api/request-options.js";
-import { ApiError, ConfigError, InvalidArgumentError, UnexpectedResponseError } from "../../src/core/errors.js";
+import { ConfigError, InvalidArgumentError } from "../../src/core/errors.js";
 import { deposits } from "../../src/resources/deposits.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
@@ -29,17 +29,13 @@ describe("what is sent", () => {
     const { client, transport } = scriptedClient([json(intent)]);
     const query = { memo: "it's", id: "" };
     await client.call(paymentIntents.get, ["a/b ü"], { query }, { headers: { "X-Trace": "1" } });
-    expect(transport.sent).toEqual([
+    const headers = { accept: "application/json", authorization: "Bearer token-1", "accept-encoding": "identity" };
+    expect(transport.sent).toStrictEqual([
       {
         method: "GET",
         origin: "https://service.test",
         path: "/gw/payment-intents/a%2Fb%20%C3%BC?id=&memo=it%27s",
-        headers: {
-          "x-trace": "1",
-          accept: "application/json",
-          authorization: "Bearer token-1",
-          "accept-encoding": "identity",
-        },
+        headers: { "x-trace": "1", ...headers },
         body: undefined,
         repeatable: true,
         maxResponseBytes: 2000,
@@ -47,41 +43,23 @@ describe("what is sent", () => {
     ]);
   });
 
-  it("is a list with paging before the filter, and the cap of lists", async () => {
+  it("is a list with paging before the filter, the cap of lists, and no cache", async () => {
     const { client, transport } = scriptedClient([json([])]);
     const paging = { _size: 2, _after: "7", _before: undefined, _sort: "id.asc" };
     await client.call(exchangeRates.list, ["lp"], { paging, query: { buyPriceN: 3 } });
+    // Compression is left to a transport that asks for it by itself.
+    const headers = { accept: "application/json", authorization: "Bearer token-1", "cache-control": "no-cache" };
     expect(transport.sent[0]).toMatchObject({
       path: "/gw/liquidity-providers/lp/exchange-rates?_size=2&_after=7&_sort=id.asc&buyPriceN=3",
       maxResponseBytes: 5000,
     });
-  });
-
-  it("asks for compression in lists only, and leaves that to a transport that asks by itself", async () => {
-    const { client, transport } = scriptedClient([json([]), json([]), json({ id: "1" })]);
-    await client.call(exchangeRates.list, ["lp"], {});
+    expect(transport.sent[0]?.headers).toStrictEqual(headers);
     Object.assign(transport, { acceptEncoding: "gzip, br" });
-    await client.call(exchangeRates.list, ["lp"], {});
-    await callWith(client, paymentIntents.get, { ids: ["1"] });
-    await callWith(client, liquidityProviders.create, { body: { firstName: "Ada" } });
-    expect(transport.sent.map(({ headers }) => headers["accept-encoding"])).toEqual([
-      undefined,
-      "gzip, br",
-      "identity",
-      "identity",
-    ]);
-  });
-
-  it("asks caches for no list, and lets a caller's own cache-control undo nothing", async () => {
-    const { client, transport } = scriptedClient([json([]), json([]), json({ id: "1" })]);
-    await client.call(exchangeRates.list, ["lp"], {});
     await client.call(exchangeRates.list, ["lp"], {}, { headers: { "Cache-Control": "max-stale=60" } });
-    await callWith(client, paymentIntents.get, { ids: ["1"] });
-    expect(transport.sent.map(({ headers }) => headers["cache-control"])).toEqual([
-      "no-cache",
-      "no-cache, max-stale=60",
-      undefined,
-    ]);
+    expect(transport.sent[1]?.headers).toMatchObject({
+      "accept-encoding": "gzip, br",
+      "cache-control": "no-cache, max-stale=60",
+    });
   });
 
   it("is a body with the described fields in the description's order", async () => {
@@ -95,185 +73,108 @@ describe("what is sent", () => {
   it("is signed over the path and the very bytes where the description asks for it", async () => {
     const { client, transport, signer } = scriptedClient([json(paymentRecord())]);
     await calls.signed(client);
-    const [path, body] = signer.sign.mock.calls[0] ?? [];
-    expect(path).toBe("/gw/payments");
-    expect(Buffer.from(body ?? []).toString()).toBe(transport.sent[0]?.body);
-    expect(transport.sent[0]?.headers["x-service-signature-base64"]).toBe(
-      `signature of /gw/payments ${transport.sent[0]?.body}`,
-    );
+    const [sent] = transport.sent;
+    expect(sent?.headers["x-service-signature-base64"]).toBe(`signature of /gw/payments ${sent?.body}`);
+    expect(signer.sign).toHaveBeenCalledOnce();
   });
 
-  it("is signed where the client's options name the operation, with the query if they say so", async () => {
+  it.each([
+    [false, "/gw/payment-intents/1"],
+    [true, "/gw/payment-intents/1?memo=x"],
+  ])("is signed where the client's options name the operation, with the query: %s", async (signQuery, path) => {
     const signedOperations = new Set(["paymentIntents.get"]);
-    for (const signQuery of [false, true]) {
-      const { client, signer } = scriptedClient([json(intent)], { signedOperations, signQuery });
-      await client.call(paymentIntents.get, ["1"], { query: { memo: "x" } });
-      const path = signer.sign.mock.calls[0]?.[0];
-      expect(path).toBe(signQuery ? "/gw/payment-intents/1?memo=x" : "/gw/payment-intents/1");
-    }
+    const { client, signer } = scriptedClient([json(intent)], { signedOperations, signQuery });
+    await client.call(paymentIntents.get, ["1"], {}, { query: { memo: "x" } } as RequestOptions);
+    expect(signer.sign.mock.calls[0]?.[0]).toBe(path);
   });
 });
 
 describe("what comes back", () => {
-  it("is the record as it came: unknown fields and null are kept", async () => {
+  it("is the record as it came, and changes no prototype", async () => {
     const record = { ...intent, extras: null, memo: null, unknownField: [1] };
-    const { client } = scriptedClient([json(record)]);
-    expect(await calls.read(client)).toEqual(record);
+    expect(await calls.read(scriptedClient([json(record)]).client)).toEqual(record);
+    const text = `{"id":"1","__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}`;
+    const polluting = await calls.read(scriptedClient([{ text }]).client);
+    expect(Object.hasOwn(polluting, "__proto__")).toBe(true);
+    expect(Reflect.get({}, "polluted")).toBeUndefined();
   });
 
   it("comes with status, headers and request id by withResponse, which sends nothing again", async () => {
-    const { client, transport } = scriptedClient([json(intent, 201, { "x-request-id": "r-1", "x-a": "b" })]);
+    const { client, transport } = scriptedClient([
+      { status: 503, headers: { "x-request-id": "r-0" } },
+      json(intent, 201, { "x-request-id": "r-1", "x-a": "b" }),
+      { status: 503, headers: { "x-request-id": "r-2" } },
+      json(intent),
+    ]);
     const call = calls.read(client);
     const response = { status: 201, headers: { "x-request-id": "r-1", "x-a": "b" }, requestId: "r-1" };
     expect(await call.withResponse()).toEqual({ data: intent, response });
     expect(await call).toEqual(intent);
-    expect(transport.sent).toHaveLength(1);
-  });
-
-  it("does not change any prototype", async () => {
-    const text = `{"id":"1","__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}`;
-    const { client } = scriptedClient([{ text }]);
-    const record = await calls.read(client);
-    expect(Object.hasOwn(record, "__proto__")).toBe(true);
-    expect(Reflect.get({}, "polluted")).toBeUndefined();
-    expect(Object.getPrototypeOf(record)).toBe(Object.prototype);
+    expect(transport.sent).toHaveLength(2);
+    expect((await calls.read(client).withResponse()).response).toStrictEqual({ status: 200, headers: {} });
   });
 });
 
 describe("validation", () => {
-  const different = { ...intent, id: 12, senderAmount: "1e3", memo: "" };
+  const different = { ...intent, id: 12, senderAmount: "1e3", memo: "", colour: "blue" };
 
   it("reports a field that differs once for each operation, and never its value", async () => {
     const { client, events } = scriptedClient([json(different)]);
     await calls.read(client);
     await calls.read(client);
+    const operation = "paymentIntents.get";
     expect(events.mismatch.mock.calls.map(([event]) => event)).toEqual([
-      { operation: "paymentIntents.get", field: "id", expected: "a string", found: "a number" },
-      {
-        operation: "paymentIntents.get",
-        field: "senderAmount",
-        expected: 'a decimal string such as "1500.00"',
-        found: "another string",
-      },
+      { operation, field: "id", expected: "a string", found: "a number" },
+      { operation, field: "senderAmount", expected: 'a decimal string such as "1500.00"', found: "another string" },
+      { operation, field: "colour", expected: "a field of the description", found: "another string" },
     ]);
-    await client.call(paymentIntents.create, [], { body: intentRequest() });
-    expect(events.mismatch).toHaveBeenCalledTimes(4);
-  });
-
-  it("reports a field of a list once, however many records differ", async () => {
-    const rates = [{ buyPriceN: 1.5 }, { buyPriceN: "1" }, {}];
-    const { client, events } = scriptedClient([json(rates)]);
-    expect(await client.call(exchangeRates.list, ["lp"])).toEqual(rates);
-    const found = events.mismatch.mock.calls.filter(([event]) => event.field === "buyPriceN");
-    expect(found).toEqual([
-      [
-        {
-          operation: "liquidityProviders.exchangeRates.list",
-          field: "buyPriceN",
-          expected: "a whole number that JavaScript holds exactly",
-          found: "a number",
-        },
-      ],
-    ]);
-  });
-
-  it("throws when it is strict, with the record on the error and none of it in the message", async () => {
-    const { client } = scriptedClient([json({ ...intent, receiverAccount: 99887766 })], {
-      validation: "strict",
-      maxRetries: 0,
-    });
-    const error = await errorOf(calls.read(client));
-    expect(error).toBeInstanceOf(UnexpectedResponseError);
-    expect(error.message).toContain("receiverAccount is not a string but a number");
-    expect(error.message).not.toContain("99887766");
-    expect(error).toHaveProperty("response.text", JSON.stringify({ ...intent, receiverAccount: 99887766 }));
+    await calls.repeatable(client);
+    expect(events.mismatch).toHaveBeenCalledTimes(6);
   });
 
   it.each<[string, object, string]>([
+    ["an account of another type", { receiverAccount: 99887766 }, "receiverAccount is not a string but a number"],
     ["an unknown field", { colour: "blue" }, "colour is not a field of the description but another string"],
-    [
-      "a field whose name is the token",
-      { "token-1": 1 },
-      "(unprintable) is not a field of the description but a number",
-    ],
-  ])("throws on %s when it is strict, and returns it otherwise", async (_, more, problem) => {
-    const strict = scriptedClient([json({ ...intent, ...more })], { validation: "strict", maxRetries: 0 });
-    const error = await errorOf(calls.read(strict.client));
-    expect(error).toMatchObject({ code: "unexpected_response", effect: "none", status: 200 });
-    expect(error.message).toContain(problem);
-    const reporting = scriptedClient([json({ ...intent, ...more })]);
-    expect(await calls.read(reporting.client)).toEqual({ ...intent, ...more });
-    expect(reporting.events.mismatch).toHaveBeenCalledOnce();
-  });
-
-  it("throws on an Unknown field each time when it is strict, and reports one once otherwise", async () => {
-    const responses = [1, 2, 3].map(() => json({ ...intent, colour: "blue" }));
-    const strict = scriptedClient(responses, { validation: "strict", maxRetries: 0 });
-    for (const _ of responses) expect(await errorOf(calls.read(strict.client))).toBeInstanceOf(UnexpectedResponseError);
-    const reporting = scriptedClient(responses);
-    for (const _ of responses) await calls.read(reporting.client);
-    expect(reporting.events.mismatch).toHaveBeenCalledOnce();
-  });
-
-  it("throws on a new status when it is strict, and says that the payment was made", async () => {
-    const record = { ...recordOf(payments.create.record), ...payment, receiverGatewayStatus: "settled" };
-    const { client } = scriptedClient([json(record)], { validation: "strict" });
-    const error = await errorOf(calls.signed(client));
-    expect(error).toMatchObject({ code: "unexpected_response", effect: "done" });
-    expect(error.message).toContain("receiverGatewayStatus is not pending, processed, error or reverted but another");
+    ["a field named by the token", { "token-1": 1 }, "(unprintable) is not a field of the description but a number"],
+  ])("throws each time when it is strict, on %s, and returns it otherwise", async (_, more, problem) => {
+    const record = { ...intent, ...more };
+    const strict = scriptedClient([json(record)], { validation: "strict", maxRetries: 0 });
+    for (const _ of [1, 2]) {
+      const error = await errorOf(calls.read(strict.client));
+      expect(error).toMatchObject({ name: "UnexpectedResponseError", effect: "none", status: 200 });
+      expect(error.message).toContain(problem);
+      expect(error.message).not.toContain("99887766");
+      expect(error).toHaveProperty("response.text", JSON.stringify(record));
+    }
+    expect(await calls.read(scriptedClient([json(record)]).client)).toEqual(record);
+    const off = scriptedClient([json(record)], { validation: "off" });
+    expect(await calls.read(off.client)).toEqual(record);
+    expect(off.events.mismatch).not.toHaveBeenCalled();
   });
 
   it("remembers 1,000 fields and reports no more", async () => {
     const letters = (index: number) => [...String(index)].map((digit) => "abcdefghij"[Number(digit)]).join("");
-    const steps = Array.from({ length: 60 }, (_, step) =>
-      json({
-        ...intent,
-        ...Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`x_${letters(step * 20 + index)}`, 1])),
-      }),
-    );
-    const { client, events } = scriptedClient(steps, { maxRecordBytes: 10_000 });
+    const unknown = (step: number) =>
+      Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`x_${letters(step * 20 + index)}`, 1]));
+    const steps = Array.from({ length: 60 }, (_, step) => json({ ...intent, ...unknown(step) }));
+    const { client, events } = scriptedClient(steps);
     for (const _ of steps) await calls.read(client);
+    expect(new Set(events.mismatch.mock.calls.map(([event]) => event.field)).size).toBe(1000);
     expect(events.mismatch).toHaveBeenCalledTimes(1000);
-    const fields = events.mismatch.mock.calls.map(([event]) => event.field);
-    expect(new Set(fields).size).toBe(1000);
-  });
-
-  it("does not look where it is off", async () => {
-    const { client, events } = scriptedClient([json(different)], { validation: "off" });
-    expect(await calls.read(client)).toEqual(different);
-    expect(events.mismatch).not.toHaveBeenCalled();
-  });
-
-  it.each([
-    ["a record where a list is wanted", {}],
-    ["an array with something else in it", [{ id: "1" }, "x"]],
-    ["an array with null in it", [null]],
-    ["an array of arrays", [[]]],
-    ["null", null],
-  ])("refuses %s even where it is off", async (_, data) => {
-    const { client } = scriptedClient([json(data)], { validation: "off", maxRetries: 0 });
-    const error = await errorOf(client.call(payments.list, []));
-    expect(error).toBeInstanceOf(UnexpectedResponseError);
-    expect(error.message).toContain("it is not an array of records");
   });
 });
 
 describe("the error of a response", () => {
   it.each([
     [{ error: "insufficient_funds", message: "Too little" }, "insufficient_funds"],
-    [{ code: "not.found", message: "None" }, "not.found"],
     [{ error: "first", code: "second" }, "first"],
     [{ error: "Bad Request" }, "Bad Request"],
     [{ error: "ungültig" }, "ungültig"],
-    [{ code: "NOT FOUND" }, "NOT FOUND"],
     [{ error: "a".repeat(256) }, "a".repeat(256)],
     [{ error: "a".repeat(257) }, undefined],
     [{ error: "", code: "second" }, "second"],
     [{ error: "two\nlines", code: "second" }, "second"],
-    [{ error: null, code: "second" }, "second"],
     [{ error: { nested: true } }, undefined],
-    [{ error: true }, undefined],
-    [{ error: `no ${payment.senderAccount}` }, undefined],
     [{ error: "no GB29 NWBK 6016 1331 9268 19", code: "GB29NWBK60161331926819" }, undefined],
     [{ error: "E1234567" }, "E1234567"],
     [{ error: `no ${payment.senderAccount}`, code: "second" }, "second"],
@@ -284,7 +185,7 @@ describe("the error of a response", () => {
     const { client } = scriptedClient([json(body, 400)]);
     const error = await errorOf(calls.signed(client));
     expect(error.code).toBe("http_400");
-    expect(Reflect.get(error, "serviceCode")).toBe(serviceCode);
+    expect(error.serviceCode).toBe(serviceCode);
     expect("serviceCode" in error).toBe(serviceCode !== undefined);
   });
 
@@ -292,11 +193,9 @@ describe("the error of a response", () => {
     const message = `No account ${payment.senderAccount}\r\n of\u0000 ${payment.senderName} with token-1`;
     const { client } = scriptedClient([json({ error: "bad_request", message }, 400)]);
     const error = await errorOf(calls.signed(client));
-    if (!(error instanceof ApiError)) throw error;
     expect(error.serviceMessage).toBe(message);
-    expect(error.message).not.toContain("account");
-    expect(error.response.text).toContain(payment.senderAccount);
-    for (const shown of [JSON.stringify(error), error.stack, String(error), inspect(error, { depth: 9 })]) {
+    expect(error).toHaveProperty("response.text", expect.stringContaining(payment.senderAccount));
+    for (const shown of [JSON.stringify(error), error.message, error.stack, inspect(error, { depth: 9 })]) {
       expect(shown).not.toMatch(/No account|DE11222233334444|Erika|token-1/);
     }
   });
@@ -307,40 +206,22 @@ describe("the error of a response", () => {
   });
 
   it("says what was signed, for a signed call only", async () => {
-    const { client } = scriptedClient([{ status: 400 }]);
+    const { client, signer, transport } = scriptedClient([{ status: 400 }]);
     const signed = { path: "/gw/payments", bodySha256: "body", publicKeySha256: "key" };
     expect(await errorOf(calls.signed(client))).toHaveProperty("signed", signed);
+    const [path, body] = (signer.describe.mock.calls[0] ?? []) as unknown[];
+    expect([path, String(Buffer.from(body as Uint8Array))]).toEqual(["/gw/payments", transport.sent[0]?.body]);
     expect(await errorOf(calls.create(client))).not.toHaveProperty("signed");
-  });
-
-  it("shows nothing of an HTML page", async () => {
-    const { client } = scriptedClient([{ status: 502, text: "<html>internal-host-17</html>" }], { maxRetries: 0 });
-    const error = await errorOf(calls.read(client));
-    expect(error.message).not.toContain("internal-host");
-    expect(error.code).toBe("http_502");
-    expect(error).not.toHaveProperty("serviceCode");
   });
 });
 
 describe("input that is refused before anything is sent, signed or asked for", () => {
   const wrong: readonly (readonly [string, Operation, unknown, string])[] = [
     [
-      "an id in the body of a create",
-      liquidityProviders.create,
-      { body: { id: "x" } },
-      'Unknown field "id" in the body',
-    ],
-    [
       "a response-only field",
       deposits.create,
       { ids: ["lp"], body: { requestUri: "x" } },
       'Unknown field "requestUri" in the body',
-    ],
-    [
-      "a missing field of a payment",
-      payments.create,
-      { body: { ...payment, memo: undefined } },
-      "memo must be a string; got undefined",
     ],
     ...["", "1,5", "1e3", " 1", "1 ", "1.", ".5", "+1", "0x1", "NaN", "1\n", "١", 1, 1n].map(
       (amount) =>
@@ -359,18 +240,19 @@ describe("input that is refused before anything is sent, signed or asked for", (
   it.each(wrong)("%s", async (_, row, input, message) => {
     const { client, transport, tokens, signer } = scriptedClient([json({})]);
     const error = await errorOf(callWith(client, row, input));
-    expect(error).toBeInstanceOf(InvalidArgumentError);
+    expect(error).toMatchObject({ name: "InvalidArgumentError", effect: "none" });
     expect(error.message).toContain(message);
     expect(error.message).toContain(row.name);
-    expect(error.effect).toBe("none");
     expect([transport.sent, tokens.current.mock.calls, signer.sign.mock.calls]).toEqual([[], [], []]);
   });
 
   it("a signed operation without a key", async () => {
     const { client, transport, tokens } = scriptedClient([json({})], { signer: undefined });
-    const error = await errorOf(calls.signed(client));
-    expect(error).toBeInstanceOf(ConfigError);
-    expect(error.message).toBe("payments.create is signed, and the client was built without a signingKey");
+    for (const signed of [calls.signed(client), client.sign(payments.create, [], { body: payment })]) {
+      const error = await errorOf(signed);
+      expect(error).toMatchObject({ name: "ConfigError", operation: "payments.create" });
+      expect(error.message).toBe("payments.create is signed, and the client was built without a signingKey");
+    }
     expect(() => client.assertCallable(payments.create)).toThrow(ConfigError);
     expect(() => client.assertCallable(paymentIntents.create)).not.toThrow();
     expect([transport.sent, tokens.current.mock.calls]).toEqual([[], []]);
@@ -396,7 +278,7 @@ describe("a promise of the data", () => {
     try {
       const { client } = scriptedClient([{ status: 400 }]);
       for (const promise of take(calls.read(client))) await errorOf(promise);
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await new Promise(setImmediate);
       expect(unhandled).not.toHaveBeenCalled();
     } finally {
       process.off("unhandledRejection", unhandled);
@@ -410,11 +292,3 @@ describe("a promise of the data", () => {
     await expect(call).rejects.toBeInstanceOf(InvalidArgumentError);
   });
 });
-
-function intentRequest() {
-  const { senderGatewayId, senderCurrency, senderAccount, receiverGatewayId, receiverAccount, receiverCurrency } =
-    payment;
-  const { receiverAmount, memo } = payment;
-  const sender = { senderGatewayId, senderCurrency, senderAccount };
-  return { ...sender, receiverGatewayId, receiverAccount, receiverCurrency, receiverAmount, memo };
-}

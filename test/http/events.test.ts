@@ -1,0 +1,183 @@
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { Ended } from "../../src/core/deadline.js";
+import { ConfigError, SigningError, TokenError } from "../../src/core/errors.js";
+import type { FailureEvent } from "../../src/events/events.js";
+import { createReporter } from "../../src/events/reporter.js";
+import type { HttpClientOptions } from "../../src/http/http-client.js";
+import { Schemas } from "../../src/http/schema.js";
+import { paymentIntents } from "../../src/resources/payment-intents.js";
+import {
+  broken,
+  calls,
+  errorOf,
+  json,
+  ownError,
+  payment,
+  type Step,
+  scriptedClient,
+  unsent,
+} from "./scripted-transport.js";
+
+const withId = { "x-request-id": "r-7" };
+const tokenRefused = () => Promise.reject(new TokenError("no token", { code: "login_refused", status: 401 }));
+const noZod = () => Promise.reject(new ConfigError("what reads records can't be loaded"));
+const noSignature = () => Promise.reject(new SigningError("the signer failed"));
+const durationMs = expect.any(Number);
+
+/** The path of each kind of call, with its parameters unfilled. */
+const paths = {
+  read: "/payment-intents/{paymentIntentId}",
+  update: "/liquidity-providers/{liquidityProviderId}",
+  create: "/liquidity-providers",
+  repeatable: "/payment-intents",
+  signed: "/payments",
+} as const satisfies Record<keyof typeof calls, string>;
+
+it.each<
+  [
+    what: string,
+    steps: readonly Step[],
+    kind: keyof typeof calls,
+    event: Partial<FailureEvent>,
+    overrides?: Partial<HttpClientOptions>,
+  ]
+>([
+  [
+    "a refusal",
+    [json({ error: "invalid", message: "no" }, 400, withId)],
+    "signed",
+    { code: "http_400", status: 400, requestId: "r-7" },
+  ],
+  ["a 503 on a read", [{ status: 503 }], "read", { code: "http_503", attempts: 3, status: 503 }],
+  ["a 503 on a payment", [{ status: 503 }], "signed", { code: "http_503", effect: "possible", status: 503 }],
+  ["a lost response", [broken], "signed", { code: "outcome_unknown", effect: "possible" }],
+  ["a refused connection", [unsent], "signed", { code: "connection_failed", attempts: 3 }],
+  ["a deadline", [new Ended("timeout", true)], "read", { code: "timeout" }],
+  ["an abort", [new Ended("abort", true)], "create", { code: "outcome_unknown", effect: "possible" }],
+  [
+    "a response that is not readable",
+    [{ text: "<html>", headers: withId }],
+    "read",
+    { code: "unexpected_response", attempts: 3, status: 200, requestId: "r-7" },
+  ],
+  [
+    "a refused login",
+    [],
+    "read",
+    { code: "login_refused", attempts: 0, status: 401 },
+    { tokens: { current: tokenRefused, renew: tokenRefused } },
+  ],
+  [
+    "a signature that was not made",
+    [],
+    "signed",
+    { code: "signing_failed", attempts: 0 },
+    { signer: { sign: noSignature, describe: noSignature } },
+  ],
+  [
+    "a library that can't be loaded",
+    [],
+    "signed",
+    { code: "invalid_config", attempts: 0 },
+    { schemas: Object.assign(new Schemas(), { load: noZod }) },
+  ],
+  [
+    "a failure of the client's own",
+    [],
+    "read",
+    { code: "unexpected_failure", attempts: 0 },
+    { tokens: { current: () => Promise.reject(new RangeError("a bug")), renew: tokenRefused } },
+  ],
+])("tells %s once", async (_, steps, kind, expected, overrides) => {
+  const { client, events } = scriptedClient(steps, overrides);
+  const error = await errorOf(calls[kind](client));
+  const { operation, code, requestId } = error;
+  const method = kind === "read" ? "GET" : "POST";
+  const event = { operation, method, path: paths[kind], effect: "none", attempts: 1, durationMs, ...expected };
+  expect(events.failure.mock.calls).toStrictEqual([[event]]);
+  expect([code, requestId]).toEqual([expected.code, expected.requestId]);
+});
+
+it("tells nothing of arguments that are refused before the call begins", async () => {
+  const { client, events } = scriptedClient([json({})], { signer: undefined });
+  await errorOf(calls.read(client, { timeoutMs: -1 }));
+  await errorOf(calls.signed(client));
+  await client.close();
+  expect((await errorOf(calls.read(client))).code).toBe("client_closed");
+  expect(events.failure).not.toHaveBeenCalled();
+});
+
+it("tells each response, each retry, and the success at last", async () => {
+  const { client, events } = scriptedClient([{ status: 503 }, broken, json({ id: "1" }, 200, withId)]);
+  await calls.read(client);
+  const named = { operation: "paymentIntents.get", method: "GET", path: paths.read };
+  expect(events.failure).not.toHaveBeenCalled();
+  expect(events.retry).toHaveBeenCalledTimes(2);
+  expect(events.response.mock.calls).toStrictEqual([
+    [{ ...named, status: 503, attempt: 1, durationMs }],
+    [{ ...named, status: 200, attempt: 3, durationMs, requestId: "r-7" }],
+  ]);
+  expect(events.success.mock.calls).toStrictEqual([
+    [{ ...named, status: 200, attempts: 3, durationMs, requestId: "r-7" }],
+  ]);
+});
+
+it.each([
+  ["success", json({ id: "1" })],
+  ["failure", ownError(400)],
+] as const)("tells how long the attempt took, and how long the whole call, with its %s", async (end, step) => {
+  await new Schemas().load();
+  vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
+  onTestFinished(() => void vi.useRealTimers());
+  const events = { response: vi.fn(), success: vi.fn(), failure: vi.fn() };
+  const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+  const { transport } = scriptedClient([step]);
+  const { client } = scriptedClient([], {
+    tokens: { current: () => wait(300).then(() => "token-1"), renew: async () => "token-2" },
+    transport: { send: (...given) => wait(40).then(() => transport.send(...given)), close: async () => {} },
+    reporter: createReporter([events]),
+  });
+  const running = Promise.allSettled([calls.read(client)]);
+  await vi.advanceTimersByTimeAsync(340);
+  await running;
+  expect(events.response.mock.calls).toMatchObject([[{ durationMs: 40 }]]);
+  expect(events[end].mock.calls).toMatchObject([[{ durationMs: 340 }]]);
+});
+
+describe("a request id", () => {
+  it("is that of the last response that had one, also where a later attempt got none", async () => {
+    const { client, events } = scriptedClient([{ status: 503, headers: withId }, { status: 503 }, broken]);
+    const error = await errorOf(calls.update(client));
+    const known = { requestId: "r-7", operation: "liquidityProviders.update" };
+    expect(error).toMatchObject({ code: "outcome_unknown", attempts: 3, ...known });
+    expect(JSON.parse(JSON.stringify(error))).toMatchObject(known);
+    expect(events.failure.mock.calls).toMatchObject([[{ requestId: "r-7", effect: "possible" }]]);
+    expect(events.response.mock.calls.map(([event]) => event.requestId)).toEqual(["r-7", undefined]);
+  });
+
+  it("is that of a 401 where no other token is to be had", async () => {
+    const { client } = scriptedClient([{ status: 401, headers: withId }], {
+      tokens: { current: () => "token-1", renew: tokenRefused },
+    });
+    expect(await errorOf(calls.signed(client))).toMatchObject({ code: "login_refused", requestId: "r-7", attempts: 1 });
+  });
+
+  it.each([
+    ["as it came", "{0HMVB8:00 01}", "{0HMVB8:00 01}"],
+    ["with a word that is no secret", "alpha:beta:rent", "alpha:beta:rent"],
+    ["with another header", "id-t-12345", "id-t-12345"],
+    ["not where it is a credential", "id-k-12345", undefined],
+    ["not where it is an account number in groups", "DE11 2222 3333 4444", undefined],
+    ["not where it is the token", "id-token-1", undefined],
+    ["not where it is too long", "a".repeat(129), undefined],
+    ["not where it is not ASCII", "a\u009bb", undefined],
+  ])("is shown %s", async (_, sent, shown) => {
+    const headers = { "x-api-key": "k-12345", "x-trace": "t-12345" };
+    const { client } = scriptedClient([{ status: 400, headers: { "x-request-id": sent } }]);
+    expect((await errorOf(calls.signed(client, { headers }))).requestId).toBe(shown);
+    const reading = scriptedClient([json({ id: "1" }, 200, { "x-request-id": sent })]).client;
+    const query = { senderAccount: payment.senderAccount };
+    const call = reading.call(paymentIntents.get, ["1"], { query }, { headers });
+    expect((await call.withResponse()).response.requestId).toBe(shown);
+  });
+});
