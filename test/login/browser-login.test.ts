@@ -305,15 +305,6 @@ it("says where it can't run", async () => {
   await expect(login.redirect()).rejects.toThrow("only if it was loaded over https");
   vi.stubGlobal("crypto", undefined);
   await expect(login.redirect()).rejects.toThrow("only if it was loaded over https");
-  vi.unstubAllGlobals();
-  new Tab(appUrl);
-  const full = () => {
-    throw new Error("QuotaExceededError");
-  };
-  vi.stubGlobal("sessionStorage", { getItem: () => null, removeItem: () => {}, setItem: full });
-  await expect(login.redirect()).rejects.toThrow("sessionStorage takes nothing more");
-  Object.defineProperty(globalThis, "sessionStorage", { get: full, configurable: true });
-  await expect(login.redirect()).rejects.toThrow("may not use sessionStorage");
 });
 
 it("sends its requests by the page's fetch, which MSW answers", async () => {

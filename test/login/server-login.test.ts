@@ -456,7 +456,6 @@ it.each([
   [{ ...options, tls: { ca: 7 } }, "tls: ca must be"],
   [{ ...options, appInfo: { name: "a program" } }, "ServerLogin: appInfo: name must be up to 100 letters"],
   [{ ...options, fetch, tls: { ca: "" } }, "ServerLogin: tls and fetch exclude each other"],
-  [{ ...options, authUrl: "http://127.0.0.1", tls: { ca: "" } }, "ServerLogin: tls has no use with an http authUrl"],
   [{ ...options, username: "canary" }, 'ServerLogin: unknown option "username"'],
 ])("refuses the options of case %#", (given, message) => {
   const build = () => new ServerLogin(given as never);
