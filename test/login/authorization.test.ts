@@ -58,11 +58,13 @@ describe("an error of the login page", () => {
       serviceCode: "access_denied",
     });
     expect(denied.serviceMessage).toBeUndefined();
-    expect(await failureOf(read({ state, error: "server_error", error_description: "  try\nlater " }))).toMatchObject({
+    expect(
+      await failureOf(read({ state, error: "server_error", error_description: `  try\nlater ${checks.verifier}` })),
+    ).toMatchObject({
       code: "login_failed",
       message: "Nobody is logged in: the login page came back with an error, which is in serviceCode",
       serviceCode: "server_error",
-      serviceMessage: "try later",
+      serviceMessage: "try later [redacted]",
     });
   });
 
