@@ -94,7 +94,7 @@ export type AuthOptions = PasswordAuth | SessionAuth | AccessTokenAuth | UserAut
 /**
  * A copy of the options, in which each was read once. Functions stay methods of the object that they were given in.
  *
- * @throws {ConfigError} that names the option, what was found (of a secret: only its type) and what is wanted.
+ * @throws {ConfigError} that names the option, what it must be, and what was given (only the type of a secret).
  */
 export function parseAuthOptions(auth: unknown, allowInsecureHttp = false): AuthOptions {
   if (typeof auth !== "object" || auth === null || Array.isArray(auth)) {
@@ -102,18 +102,15 @@ export function parseAuthOptions(auth: unknown, allowInsecureHttp = false): Auth
   }
   // Of their types when their tables have accepted them.
   if (tokenSourceKey in auth) return auth as UserAuth;
-  const options = Object.entries(readAuthOptions(auth, allowInsecureHttp));
-  const bound = options.map(([name, value]) => [name, typeof value === "function" ? value.bind(auth) : value]);
+  const refuse = (message: string) => new ConfigError(`auth: ${message}`);
+  const table: CheckTable<IdentityProviderAuth> = "refreshToken" in auth ? sessionOptions : passwordOptions;
+  const options: object =
+    "accessToken" in auth
+      ? parseOptions(accessTokenOptions, auth, "it", refuse, " (accessToken stands alone)")
+      : parseIdentityProviderOptions("auth", table, auth, allowInsecureHttp);
+  const entries = Object.entries(options);
+  const bound = entries.map(([name, value]) => [name, typeof value === "function" ? value.bind(auth) : value]);
   return Object.fromEntries(bound) as AuthOptions;
-}
-
-function readAuthOptions(auth: object, allowInsecureHttp: boolean): object {
-  if ("accessToken" in auth) {
-    const refuse = (message: string) => new ConfigError(`auth: ${message}`);
-    return parseOptions(accessTokenOptions, auth, "it", refuse, " (accessToken stands alone)");
-  }
-  if ("refreshToken" in auth) return parseIdentityProviderOptions("auth", sessionOptions, auth, allowInsecureHttp);
-  return parseIdentityProviderOptions("auth", passwordOptions, auth, allowInsecureHttp);
 }
 
 /**
@@ -136,29 +133,23 @@ const wantedAuth =
   "an object: { authUrl, realm, clientId, clientSecret?, username, password }, the same with a refreshToken instead of " +
   "username and password, { accessToken }, a BrowserLogin or a ServerSession";
 
-/**
- * Whether a text can stand in the form of a token request. Half of a surrogate pair would be sent as U+FFFD; a line break is of the file that
- * the text was read from, and no part of a name or a password (RFC 6749, appendix A). The login would fail for no visible reason, and such
- * servers lock accounts.
- */
+/** Whether a text can be a name or a secret. A line break belongs to the file that it was read from, and would make a login fail. */
 export function isFormText(value: unknown): value is string {
-  return isText(value) && !/[\r\n\p{Cs}]/u.test(String(value));
+  return isText(value) && !/[\r\n]/.test(String(value));
 }
 
 function textProblem(value: unknown): string | undefined {
   if (value === undefined || value === "") {
     return `is ${value === "" ? "an empty string" : value}. Is the environment variable set?`;
   }
-  if (typeof value !== "string") return undefined;
-  if (/[\r\n]/.test(value)) return "contains a line break. Trim what was read from a file";
-  return /\p{Cs}/u.test(value) ? "contains a lone surrogate, which has no encoding" : undefined;
+  return /[\r\n]/.test(String(value)) ? "contains a line break. Trim what was read from a file" : undefined;
 }
 
 const isSecret = (value: unknown) => isFunction(value) || isFormText(value);
 
 export const formText: Check = { accepts: isFormText, wanted: "a string that is not empty", problemOf: textProblem };
 const requiredText = { ...formText, isRequired: true } as const;
-const flag = { accepts: isBoolean, wanted: "true or false" };
+const requiredSecret = { ...requiredText, isSecret: true } as const;
 
 /** Of the client and of a `ServerLogin`. */
 export const tokenLeewayOption = {
@@ -171,10 +162,9 @@ export const identityProviderOptions: CheckTable<IdentityProviderAuth> = {
   // `parseAuthUrl` checks it, with a message for each mistake.
   authUrl: { accepts: () => true, wanted: "an address such as https://host", isRequired: true },
   realm: {
+    ...requiredText,
     accepts: (value) => isFormText(value) && value !== "." && value !== "..",
     wanted: `the realm's name: ${formText.wanted}, and is not "." or ".."`,
-    problemOf: textProblem,
-    isRequired: true,
   },
   clientId: requiredText,
   clientSecret: {
@@ -197,17 +187,15 @@ const passwordOptions: CheckTable<PasswordAuth> = {
   ...identityProviderOptions,
   username: requiredText,
   password: {
+    ...requiredSecret,
     accepts: isSecret,
     wanted: `${formText.wanted}, or a function that returns one`,
-    problemOf: textProblem,
-    isRequired: true,
-    isSecret: true,
   },
-  endSessionOnClose: flag,
+  endSessionOnClose: { accepts: isBoolean, wanted: "true or false" },
 };
 const sessionOptions: CheckTable<SessionAuth> = {
   ...identityProviderOptions,
-  refreshToken: { ...requiredText, isSecret: true },
+  refreshToken: requiredSecret,
 };
 const accessTokenOptions: CheckTable<AccessTokenAuth> = {
   accessToken: { accepts: isFunction, wanted: "a function that returns a token", isRequired: true, isSecret: true },

@@ -1,6 +1,7 @@
 import type { ClientAuth, Configuration, ServerMetadata } from "openid-client";
 import { loadOpenIdClient, type OpenIdClient } from "../core/libraries.js";
 import type { BaseUrl } from "../wire/base-url.js";
+import { endpointAddress, type IdentityProviderAuth } from "./auth-options.js";
 
 /** What a login began with, and only its callback and its tokens may repeat. */
 export interface LoginChecks {
@@ -23,28 +24,21 @@ export interface UserClaims {
   readonly [claim: string]: unknown;
 }
 
-export interface LoginRequest {
-  readonly endpoint: BaseUrl;
-  readonly clientId: string;
-  readonly redirectUri: string;
-  readonly scope: string;
-}
-
 /** The address that a user is sent to, and what to check the callback with. */
-export async function beginLogin({
-  endpoint,
-  clientId,
-  redirectUri,
-  scope,
-}: LoginRequest): Promise<{ readonly url: string; readonly checks: LoginChecks }> {
-  const server = { issuer: endpoint.origin, authorization_endpoint: endpoint.origin + endpoint.path };
+export async function beginLogin(
+  auth: IdentityProviderAuth,
+  redirectUri: string,
+  scope: string,
+): Promise<{ readonly url: string; readonly checks: LoginChecks }> {
+  const { origin, path } = endpointAddress(auth, "auth");
+  const server = { issuer: origin, authorization_endpoint: origin + path };
   const openid = await loadOpenIdClient();
   const checks = {
     state: openid.randomState(),
     nonce: openid.randomNonce(),
     verifier: openid.randomPKCECodeVerifier(),
   };
-  const url = openid.buildAuthorizationUrl(configure(openid, server, clientId, openid.None()), {
+  const url = openid.buildAuthorizationUrl(configure(openid, server, auth.clientId, openid.None()), {
     redirect_uri: redirectUri,
     scope,
     state: checks.state,
@@ -55,12 +49,16 @@ export async function beginLogin({
   return { url: url.href, checks };
 }
 
-/** What openid-client needs to know of the endpoint. Nothing is requested from the issuer: only an ID token is compared with it. */
+/**
+ * What openid-client needs to know of the endpoint. Nothing is requested from the issuer: only an ID token is compared with it.
+ *
+ * @param authorization the client, if it isn't in the form. `ClientSecretBasic` escapes hyphens and dots too, which servers that decode
+ *   nothing refuse.
+ */
 export function configureGrant(
   openid: OpenIdClient,
   { origin, path }: BaseUrl,
   clientId: string,
-  clientSecret: string,
   authorization: string | undefined,
   issuer = origin,
 ): Configuration {
@@ -70,7 +68,9 @@ export function configureGrant(
     // Each realm has its own. The signature isn't checked: the token comes from the endpoint itself.
     id_token_signing_alg_values_supported: signingAlgorithms,
   };
-  return configure(openid, server, clientId, clientAuthentication(openid, clientSecret, authorization));
+  return configure(openid, server, clientId, (_server, _client, _body, headers) => {
+    if (authorization !== undefined) headers.set("authorization", authorization);
+  });
 }
 
 /** @throws an error of openid-client. It carries tokens and passwords, and must not get out. */
@@ -83,25 +83,11 @@ export async function redeem(
   const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true };
   const claims = (await authorizationCodeGrant(config, url, checks, form)).claims();
   if (claims === undefined) throw new Error("no ID token");
+  const { azp = config.clientMetadata().client_id, sub } = claims;
   // openid-client asks for azp only if there are several audiences, and accepts an empty sub.
-  if (claims.azp !== undefined && claims.azp !== config.clientMetadata().client_id) throw wrongClaim("azp");
-  if (claims.sub === "") throw wrongClaim("sub");
-  return claims;
-}
-
-/** As openid-client names it: by a `claim` of the cause. */
-function wrongClaim(claim: string): Error {
-  return new Error(`wrong ${claim}`, { cause: { claim } });
-}
-
-function clientAuthentication(
-  { ClientSecretPost, None }: OpenIdClient,
-  clientSecret: string,
-  authorization: string | undefined,
-): ClientAuth {
-  if (authorization === undefined) return clientSecret === "" ? None() : ClientSecretPost(clientSecret);
-  // `ClientSecretBasic` escapes hyphens and dots too, which servers that decode nothing refuse.
-  return (_server, _client, _body, headers) => headers.set("authorization", authorization);
+  const claim = azp !== config.clientMetadata().client_id ? "azp" : sub === "" ? "sub" : undefined;
+  if (claim === undefined) return claims;
+  throw new Error(`wrong ${claim}`, { cause: { claim } });
 }
 
 const signingAlgorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");

@@ -1,25 +1,60 @@
-import { sha256 } from "#platform";
-import { clock, later, now } from "../core/clock.js";
+import { clock, later, leftMs, now, type Timestamp } from "../core/clock.js";
 import { Deadline, Ended } from "../core/deadline.js";
+import type { TokenEvent } from "../events/events.js";
 import type { GrantKind } from "../http/decision.js";
-import { encodeHex } from "../platform/encodings.js";
 import { parseJsonObject } from "../wire/response.js";
 import { reasonOf } from "../wire/transport.js";
 import { endpointAddress, type PasswordAuth, type SessionAuth } from "./auth-options.js";
-import type { Grant, Granted, NotedRefusal, TokenEndpoint } from "./token-endpoint.js";
-import { decisionOn, type GrantFailure, isDeadGrant, isRefusal, mayBeSpent } from "./token-error.js";
+import { type Granted, hashOf, type NotedRefusal, type TokenEndpoint } from "./token-endpoint.js";
+import {
+  decisionOn,
+  type GrantFailure,
+  isDeadGrant,
+  isRefusal,
+  isThrottled,
+  longestAskedMs,
+  mayBeSpent,
+  refusedHoldMs,
+} from "./token-error.js";
 import type { StoredToken, TokenStore } from "./token-store.js";
-import { isThrottled, longestAskedMs, refusedHoldMs, type Token, toToken } from "./token-timing.js";
 
 export interface SessionOptions {
-  /** Shared with other processes. Absent: the session belongs to this client alone. */
+  /** Where the session is shared with other processes. Default: it belongs to this client alone. */
   readonly store?: TokenStore | undefined;
   readonly auth: PasswordAuth | SessionAuth;
   readonly endpoint: TokenEndpoint;
-  readonly leewayMs: number | undefined;
+  /** How long before its expiry a token is renewed. Default: 5 s, or a tenth of its lifetime if that is less. */
+  readonly leewayMs?: number | undefined;
   readonly random: () => number;
   /** Ends the waiting for another process. */
   readonly signal: AbortSignal;
+}
+
+export interface Token {
+  readonly value: string;
+  /** A token without a lifetime is used until the service refuses it. */
+  readonly expiresAt: Timestamp;
+  /** How long before its expiry it is renewed. */
+  readonly leewayMs: number;
+}
+
+/**
+ * A token whose lifetime counts from before its request was sent: the server's own count can only have started later.
+ *
+ * @param leewayMs at most half of the lifetime: with one longer than the lifetime, every call would request a token.
+ */
+export function toToken(granted: Pick<Granted, "accessToken" | "lifetimeMs" | "sentAt">, leewayMs?: number): Token {
+  const { accessToken, lifetimeMs = Number.POSITIVE_INFINITY, sentAt } = granted;
+  return {
+    value: accessToken,
+    expiresAt: later(sentAt, lifetimeMs),
+    leewayMs: Math.min(leewayMs ?? Math.min(5000, lifetimeMs / 10), lifetimeMs / 2),
+  };
+}
+
+/** How long a token can still be used, by whichever clock has less. 0 or below if there is none, or once it has expired. */
+export function leftOfToken(token: Token | undefined): number {
+  return token === undefined ? 0 : leftMs(token.expiresAt, now());
 }
 
 /** The token that the client has, and the last one that the service refused: the client needs another one. */
@@ -33,8 +68,8 @@ export interface LastToken {
 }
 
 export type SessionResult =
-  /** `grant` is absent if another process requested the token. */
-  | { readonly token: Token; readonly grant?: Grant; readonly isShared?: boolean }
+  /** There is no event if another process requested the token. */
+  | { readonly token: Token; readonly event?: TokenEvent; readonly isShared?: boolean }
   | { readonly failure: GrantFailure; readonly kind: GrantKind };
 
 /** The session as the store holds it. Times are by the wall clock, the only one that machines share. */
@@ -210,7 +245,6 @@ export class Session {
 
   async #logIn(found: Found | undefined): Promise<SessionResult> {
     const { endpoint } = this.#options;
-    if (!endpoint.canLogIn) return { failure: { class: "session-ended" }, kind: "refresh" };
     const held = heldBy(found?.session);
     const result = await endpoint.login(held.leftMs > 0 ? held : undefined);
     if ("granted" in result) {
@@ -224,9 +258,10 @@ export class Session {
     return { failure, kind: "login" };
   }
 
-  #toResult({ accessToken, sentAt, lifetimeMs }: Granted, grant: Grant, isWritten: boolean): SessionResult {
-    const token = toToken(accessToken, sentAt, lifetimeMs, this.#options.leewayMs);
-    return { token, grant, isShared: isWritten && !this.#isAlone };
+  #toResult(granted: Granted, grant: TokenEvent["grant"], isWritten: boolean): SessionResult {
+    const { lifetimeMs } = granted;
+    const event = { grant, ...(lifetimeMs !== undefined && { expiresInMs: lifetimeMs }) };
+    return { token: toToken(granted, this.#options.leewayMs), event, isShared: isWritten && !this.#isAlone };
   }
 
   #sessionOf(found: Found | undefined): SessionValue {
@@ -268,14 +303,13 @@ export class Session {
 
   /** A token of another process that needs no renewal. */
   #goodToken(found: Found | undefined, known: KnownTokens): Token | undefined {
-    const { accessToken, lifetimeMs, expiresAtMs = 0 } = found?.session ?? {};
+    const { accessToken, lifetimeMs, expiresAtMs = Number.POSITIVE_INFINITY } = found?.session ?? {};
     if (accessToken === undefined || known.includes(accessToken)) return undefined;
     const at = now();
-    if (lifetimeMs === undefined) return toToken(accessToken, at, undefined);
-    // No longer than its lifetime from now on, whatever the clock of its writer said.
-    const leftMs = Math.min(expiresAtMs - at.wallMs, lifetimeMs);
-    const token = toToken(accessToken, later(at, leftMs - lifetimeMs), lifetimeMs, this.#options.leewayMs);
-    return leftMs > token.leewayMs ? token : undefined;
+    // It lives no longer than its lifetime from now on, whatever the clock of its writer said.
+    const goneMs = Math.max(0, (lifetimeMs ?? 0) - (expiresAtMs - at.wallMs));
+    const token = toToken({ accessToken, lifetimeMs, sentAt: later(at, -goneMs) }, this.#options.leewayMs);
+    return leftOfToken(token) > token.leewayMs ? token : undefined;
   }
 
   #read(): Promise<Found | undefined> {
@@ -336,11 +370,10 @@ function unshared(reason: string): SessionResult {
  * A hash of whose session it is, so that no process reads the session of another user, client, or realm. The key of a session that is
  * given by its refresh token contains that.
  */
-async function keyOf(auth: PasswordAuth | SessionAuth): Promise<string> {
+function keyOf(auth: PasswordAuth | SessionAuth): Promise<string> {
   const { origin, path } = endpointAddress(auth, "token");
   const owner = "username" in auth ? ["user", auth.username] : ["session", auth.refreshToken];
-  const parts = JSON.stringify([origin + path, auth.realm, auth.clientId, ...owner]);
-  return encodeHex(await sha256(new TextEncoder().encode(parts)));
+  return hashOf([origin + path, auth.realm, auth.clientId, ...owner]);
 }
 
 /** @param kept the refresh token that the response need not repeat. */

@@ -1,12 +1,12 @@
-import { encodeBase64, sha256 } from "#platform";
+import { sha256 } from "#platform";
 import { clock, now, type Timestamp } from "../core/clock.js";
 import { Deadline, Ended } from "../core/deadline.js";
 import { ConfigError } from "../core/errors.js";
 import { loadOpenIdClient } from "../core/libraries.js";
-import { isShowable, redactText } from "../core/redact.js";
+import { redactText } from "../core/redact.js";
 import { parseRetryAfterMs } from "../core/retry.js";
 import type { TokenEvent } from "../events/events.js";
-import { type Followed, follow, type Part, serverAttributes, type Tracing } from "../events/reporter.js";
+import { follow, type Part, serverAttributes, type Tracing } from "../events/reporter.js";
 import { classifyBroken, classifyFailure, classifyResponse } from "../http/decision.js";
 import { isBearerToken } from "../http/token-source.js";
 import { encodeHex } from "../platform/encodings.js";
@@ -55,38 +55,28 @@ export interface TokenEndpointOptions {
   readonly tracing?: Tracing | undefined;
 }
 
-interface Credentials {
-  readonly password: string;
-  readonly clientSecret: string;
-}
-
 /** The form of a grant, without the client's own fields. */
 type Fields = Readonly<Record<string, string>>;
-type FieldsOf = (deadline: Deadline) => Promise<Fields>;
+type FieldsOf = (deadline: Deadline, clientSecret: string) => Promise<Fields>;
 
 /**
  * The token endpoint (description: "Authentication", 2 to 4), through openid-client. A request never rejects: whatever goes wrong
  * becomes a `GrantFailure`, since the errors of openid-client carry tokens and passwords.
  */
 export class TokenEndpoint {
+  readonly #options: TokenEndpointOptions;
   readonly #address: BaseUrl;
-  readonly #auth: IdentityProviderAuth | PasswordAuth;
-  readonly #transport: Transport;
   readonly timeoutMs: number;
-  readonly #signal: AbortSignal | undefined;
-  readonly #tracing: Tracing | undefined;
-  /** The credentials of the last login. */
-  #used: Credentials | undefined;
+  /** The password and the client's secret of the last login. */
+  #used: string | undefined;
   /** What was sent and issued lately: any response may repeat it. */
   #secrets: readonly string[] = [];
 
-  constructor({ auth, transport, signal, tracing }: TokenEndpointOptions) {
+  constructor(options: TokenEndpointOptions) {
+    const auth = { ...options.auth };
+    this.#options = { ...options, auth };
     this.#address = endpointAddress(auth, "token");
-    this.#auth = { ...auth };
-    this.#transport = transport;
     this.timeoutMs = auth.timeoutMs ?? 10_000;
-    this.#signal = signal;
-    this.#tracing = tracing;
   }
 
   /** For messages: `authUrl` holds no credentials. */
@@ -95,19 +85,20 @@ export class TokenEndpoint {
   }
 
   get canLogIn(): boolean {
-    return "password" in this.#auth;
+    return "password" in this.#options.auth;
   }
 
   /** @param refused credentials that are not sent again before their time. */
   login(refused?: NotedRefusal): Promise<GrantResult> {
-    const auth = this.#auth;
+    const { auth } = this.#options;
     if (!("password" in auth)) return Promise.resolve({ failure: { class: "session-ended" } });
-    return this.#request("password", async (deadline) => {
-      this.#used = await this.#readCredentials(auth, deadline);
-      if (refused !== undefined && refused.mark === (await this.credentialsMark())) {
+    return this.#request("password", async (deadline, clientSecret) => {
+      const password = await readSecret("password", auth.password, deadline);
+      this.#used = JSON.stringify([password, clientSecret]);
+      if (refused?.mark === (await this.credentialsMark())) {
         throw new GrantError({ class: "refused", status: refused.status, isNoted: true });
       }
-      return { username: auth.username, password: this.#used.password };
+      return { username: auth.username, password };
     });
   }
 
@@ -115,38 +106,35 @@ export class TokenEndpoint {
     return this.#request("refresh_token", async () => ({ refresh_token: refreshToken }));
   }
 
-  /** Exchanges the code of a callback for the tokens of its user. The code is used up, whatever comes of it. */
+  /** Exchanges the code of a callback for the tokens of its user. The code is used up in any case. */
   redeem(callback: LoginCallback): Promise<GrantResult> {
     return this.#request("authorization_code", async () => ({}), callback);
   }
 
   /** Tells the credentials of the last login from others, by eight bits: so few reveal nothing of them. */
   async credentialsMark(): Promise<string> {
-    const hash = await sha256(new TextEncoder().encode(JSON.stringify(this.#used)));
-    return encodeHex(hash.subarray(0, 1));
+    return (await hashOf(this.#used)).slice(0, 2);
   }
 
   /** Whether the user's functions return other credentials than those of the last login. Never rejects. */
   async hasOtherCredentials(): Promise<boolean> {
-    const auth = this.#auth;
+    const { auth } = this.#options;
     if (this.#used === undefined || !("password" in auth)) return false;
     const deadline = this.#newDeadline();
-    const credentials = await this.#readCredentials(auth, deadline).catch(() => this.#used);
+    const asked = [readSecret("password", auth.password, deadline), this.#readClientSecret(deadline)];
+    const found = await Promise.all(asked).then(JSON.stringify, () => this.#used);
     deadline.finish();
-    return JSON.stringify(credentials) !== JSON.stringify(this.#used);
+    return found !== this.#used;
   }
 
   /** Ends the session of the refresh token. Never rejects: undefined if that session has ended, now or before. */
   async logout(refreshToken: string, deadline: Deadline): Promise<GrantFailure | undefined> {
+    const { auth, transport } = this.#options;
     try {
       const clientSecret = await this.#readClientSecret(deadline);
-      const form = new URLSearchParams(this.#formOf("logout", { refresh_token: refreshToken }, clientSecret));
-      const request = toRequest(
-        endpointAddress(this.#auth, "logout"),
-        form.toString(),
-        this.#authorization(clientSecret),
-      );
-      const response = await this.#transport.send(request, deadline);
+      const { form, authorization } = this.#identify("logout", { refresh_token: refreshToken }, clientSecret);
+      const body = new URLSearchParams(form).toString();
+      const response = await transport.send(toRequest(endpointAddress(auth, "logout"), body, authorization), deadline);
       if (response.status >= 200 && response.status < 300) return undefined;
       const failure = failureOfResponse(response, [refreshToken, clientSecret]);
       return isDeadGrant(failure) ? undefined : failure;
@@ -156,104 +144,82 @@ export class TokenEndpoint {
   }
 
   #request(grant: string, fieldsOf: FieldsOf, callback?: LoginCallback): Promise<GrantResult> {
+    const { auth, transport, tracing } = this.#options;
     const part = (): Part => ({
       name: "token request",
       kind: "client",
       attributes: { "http.request.method": "POST", ...serverAttributes(this.#address.origin) },
     });
-    return follow(this.#tracing, part, async ({ note }) => {
+    return follow(tracing, part, async ({ note }) => {
       const deadline = this.#newDeadline();
-      const result = await this.#requestGrant(grant, fieldsOf, callback, deadline, note).catch((error: unknown) => ({
-        failure: failureOf(error),
-      }));
-      deadline.finish();
-      if ("failure" in result) note({ "error.type": errorTypeOf(result.failure) });
-      return result;
+      try {
+        const clientSecret = await this.#readClientSecret(deadline);
+        const fields = await fieldsOf(deadline, clientSecret);
+        const { form, authorization } = this.#identify(grant, fields, clientSecret);
+        const openid = await loadOpenIdClient();
+        const config = configureGrant(openid, this.#address, auth.clientId, authorization, callback?.issuer);
+        const exchange: { response?: Promise<WireResponse> } = {};
+        config[openid.customFetch] = async (_url, { body, headers }) => {
+          const request = toRequest(this.#address, String(body), headers.authorization);
+          exchange.response = transport.send(request, deadline);
+          const { text, ...rest } = await exchange.response;
+          return new Response(text, rest);
+        };
+        const sentAt = now();
+        const granting =
+          callback === undefined
+            ? // With grant_type among them, the fields keep their order.
+              openid.genericGrantRequest(config, grant, { grant_type: grant, ...form })
+            : redeem(openid, config, callback, form);
+        const outcome: unknown = await granting.catch((error: unknown) => new GrantError(failureOfIdToken(error)));
+        const response = await exchange.response;
+        if (response === undefined) throw new GrantError({ class: "unprepared" });
+        note({ "http.response.status_code": response.status });
+        // Read here: openid-client doesn't tell failures apart, and refuses more than is needed.
+        const granted = readGranted(response, sentAt);
+        const { state, nonce, verifier, url } = callback ?? {};
+        const login = [state, nonce, verifier, url?.searchParams.get("code")];
+        const secrets = [...Object.values(fields), clientSecret, ...login, granted?.accessToken, granted?.refreshToken];
+        const known = [...secrets, ...this.#secrets].flatMap((secret) => secret || []);
+        this.#secrets = [...new Set(known)].slice(0, 10);
+        if (granted === undefined) throw new GrantError(failureOfResponse(response, this.#secrets));
+        if (callback === undefined) return { granted };
+        if (outcome instanceof GrantError) throw outcome;
+        return { granted: { ...granted, claims: outcome as UserClaims } };
+      } catch (error) {
+        const failure = failureOf(error);
+        note({ "error.type": errorTypeOf(failure) });
+        return { failure };
+      } finally {
+        deadline.finish();
+      }
     });
   }
 
-  async #requestGrant(
-    grant: string,
-    fieldsOf: FieldsOf,
-    callback: LoginCallback | undefined,
-    deadline: Deadline,
-    note: Followed["note"],
-  ): Promise<GrantResult> {
-    const fields = await fieldsOf(deadline);
-    const clientSecret = await this.#readClientSecret(deadline);
-    const authorization = this.#authorization(clientSecret);
-    const form = this.#formOf(grant, fields, clientSecret);
-    const openid = await loadOpenIdClient();
-    const { clientId } = this.#auth;
-    const config = configureGrant(openid, this.#address, clientId, clientSecret, authorization, callback?.issuer);
-    const exchange: { sent?: WireResponse | GrantFailure } = {};
-    config[openid.customFetch] = async (_url, { body, headers }) => {
-      const request = toRequest(this.#address, String(body), headers.authorization);
-      const sent = await this.#transport.send(request, deadline).catch(failureOf);
-      exchange.sent = sent;
-      if ("class" in sent) throw new Error(sent.class);
-      return new Response(sent.text, { status: sent.status, headers: sent.headers });
-    };
-    const sentAt = now();
-    let claims: UserClaims | undefined;
-    let refusal: unknown;
-    try {
-      if (callback !== undefined) claims = await redeem(openid, config, callback, form);
-      // With grant_type among them, the fields keep their order.
-      else await openid.genericGrantRequest(config, grant, { grant_type: grant, ...form });
-    } catch (error) {
-      refusal = error;
-    }
-    const { sent } = exchange;
-    if (sent === undefined) return { failure: { class: "unprepared" } };
-    if ("class" in sent) return { failure: sent };
-    note({ "http.response.status_code": sent.status });
-    // Read here: openid-client doesn't tell failures apart, and refuses more than is needed.
-    const granted = readGranted(sent, sentAt);
-    const { accessToken = "", refreshToken = "" } = granted ?? {};
-    const secrets = [...Object.values(fields), clientSecret, ...secretsOf(callback), accessToken, refreshToken];
-    this.#secrets = [...new Set([...secrets, ...this.#secrets])].filter((secret) => secret !== "").slice(0, 10);
-    if (granted === undefined) return { failure: failureOfResponse(sent, this.#secrets) };
-    if (callback !== undefined && claims === undefined) return { failure: failureOfIdToken(refusal) };
-    return { granted: { ...granted, claims } };
-  }
-
   #newDeadline(): Deadline {
-    return new Deadline({ timeoutMs: this.timeoutMs, signal: this.#signal });
-  }
-
-  async #readCredentials({ password }: PasswordAuth, deadline: Deadline): Promise<Credentials> {
-    return {
-      password: await readSecret("password", password, deadline),
-      clientSecret: await this.#readClientSecret(deadline),
-    };
+    return new Deadline({ timeoutMs: this.timeoutMs, signal: this.#options.signal });
   }
 
   #readClientSecret(deadline: Deadline): Promise<string> {
-    return readSecret("clientSecret", this.#auth.clientSecret ?? "", deadline);
+    return readSecret("clientSecret", this.#options.auth.clientSecret ?? "", deadline);
   }
 
   /**
-   * The form in the order of the description. It has a login's client_secret even if that is empty. A refresh has none there, but
-   * Keycloak requires it of clients that have one.
+   * Adds the client to the form, in the order of the description, or to a header (RFC 6749, 2.3.1). A login's form has client_secret
+   * even if that is empty. A refresh has none in the description, but Keycloak requires it of clients that have one.
    */
-  #formOf(grant: string, fields: Fields, client_secret: string): Fields {
-    const { clientId: client_id, clientAuthentication } = this.#auth;
-    if (clientAuthentication === "basic") return fields;
-    if (grant === "password") return { ...fields, client_id, client_secret };
-    return { client_id, ...fields, ...(client_secret !== "" && { client_secret }) };
-  }
-
-  /** The client in a header (RFC 6749, 2.3.1), if it isn't in the form. */
-  #authorization(clientSecret: string): string | undefined {
-    const { clientId, clientAuthentication } = this.#auth;
-    if (clientAuthentication !== "basic") return undefined;
-    const pair = new TextEncoder().encode(`${encodeFormValue(clientId)}:${encodeFormValue(clientSecret)}`);
-    return `Basic ${encodeBase64(pair)}`;
+  #identify(grant: string, fields: Fields, client_secret: string): { form: Fields; authorization?: string } {
+    const { clientId: client_id, clientAuthentication } = this.#options.auth;
+    if (clientAuthentication === "basic") {
+      const pair = [client_id, client_secret].map((value) => new URLSearchParams({ "": value }).toString().slice(1));
+      return { form: fields, authorization: `Basic ${btoa(pair.join(":"))}` };
+    }
+    if (grant === "password") return { form: { ...fields, client_id, client_secret } };
+    return { form: { client_id, ...fields, ...(client_secret !== "" && { client_secret }) } };
   }
 }
 
-/** Carries a failure that was found before anything was sent. */
+/** Carries a failure to the end of its request. */
 class GrantError extends Error {
   readonly failure: GrantFailure;
 
@@ -264,20 +230,13 @@ class GrantError extends Error {
   }
 }
 
-function secretsOf(callback: LoginCallback | undefined): string[] {
-  if (callback === undefined) return [];
-  const { state, nonce, verifier, url } = callback;
-  return [state, nonce, verifier, url.searchParams.get("code") ?? ""];
-}
-
 function failureOf(error: unknown): GrantFailure {
   if (error instanceof GrantError) return error.failure;
   if (error instanceof ConfigError) return { class: "unprepared", problem: error.message };
   if (error instanceof Ended) return { class: classifyFailure(error), reason: "DEADLINE" };
   // Any other error may come from anywhere: the request may have been sent.
-  if (!(error instanceof WireFailure)) return { class: "maybe-sent", reason: "UNKNOWN" };
-  const reason = /^[\w.-]{1,64}$/.test(error.reason) ? error.reason : "UNKNOWN";
-  return { class: classifyFailure(error), reason };
+  const wire = error instanceof WireFailure ? error : new WireFailure({ sent: true, reason: "UNKNOWN" });
+  return { class: classifyFailure(wire), reason: wire.reason };
 }
 
 /** As OpenTelemetry has it for requests: the status of a refusal, or why there was no response. */
@@ -305,24 +264,21 @@ function readGranted({ status, text, broken }: WireResponse, sentAt: Timestamp):
 
 /** A lifetime that makes no sense counts as none: such a token is used until a 401. */
 function toMs(seconds: unknown): number | undefined {
-  const count = typeof seconds === "string" && /^\d+$/.test(seconds) ? Number(seconds) : seconds;
-  return typeof count === "number" && Number.isFinite(count) && count >= 0 ? count * 1000 : undefined;
+  const count = typeof seconds === "string" && seconds !== "" ? Number(seconds) : seconds;
+  return typeof count === "number" && count >= 0 && count < Number.POSITIVE_INFINITY ? count * 1000 : undefined;
 }
 
 /** @param secrets what the request held in secret: the response may repeat it, and no error may show it. */
 function failureOfResponse(response: WireResponse, secrets: readonly string[]): GrantFailure {
   const { status, headers, text, broken } = response;
-  const { error, error_description } = parseJsonObject(text);
   const kind = classifyGrantResponse(response);
-  if (kind === "unreadable" || kind === "oversized") return { class: kind, status };
-  if (status === 200 && broken !== undefined) return { class: kind, reason: broken.toUpperCase().replace("-", "_") };
-  const isCode = typeof error === "string" && /^[^\p{Cc}]{1,256}$/u.test(error);
+  if (status === 200) return { class: kind, status, reason: broken?.toUpperCase().replace("-", "_") };
+  const { error, error_description } = parseJsonObject(text);
   return {
     class: kind,
     status,
-    // Word for word, since it may be a sentence ("Realm does not exist"); not at all if it repeats a secret.
-    serviceCode: isCode && isShowable(error, secrets) && !secrets.includes(error) ? error : undefined,
-    serviceMessage: typeof error_description === "string" ? toSafeLine(error_description, secrets) : undefined,
+    serviceCode: typeof error === "string" && refusalChecks.has(error) ? error : toSafeLine(error, secrets),
+    serviceMessage: toSafeLine(error_description, secrets),
     retryAfterMs: parseRetryAfterMs(headers["retry-after"], clock.wallMs()),
   };
 }
@@ -339,8 +295,9 @@ function classifyGrantResponse(response: WireResponse): GrantFailure["class"] {
   return /^text\/html\b/i.test(headers["content-type"] ?? "") || /^\s*</.test(text) ? "server-error" : "unreadable";
 }
 
-/** One line of a text that another server wrote, without the secrets; undefined if nothing is left of it. */
-export function toSafeLine(text: string, secrets: readonly string[]): string | undefined {
+/** One line of a text that another server wrote, without the secrets. Undefined if nothing is left of it. */
+export function toSafeLine(text: unknown, secrets: readonly string[]): string | undefined {
+  if (typeof text !== "string") return undefined;
   const line = redactText(text, secrets)
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
     .trim();
@@ -392,6 +349,7 @@ async function readSecret(name: string, source: SecretSource, deadline: Deadline
   throw new GrantError({ class: "no-secret", secretName: name, reason });
 }
 
-function encodeFormValue(value: string): string {
-  return new URLSearchParams({ "": value }).toString().slice(1);
+/** SHA-256 in hex of a value that JSON can write. */
+export async function hashOf(value: unknown): Promise<string> {
+  return encodeHex(await sha256(new TextEncoder().encode(JSON.stringify(value))));
 }

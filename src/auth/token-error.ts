@@ -1,4 +1,5 @@
-import { TokenError, type TokenErrorCode } from "../core/errors.js";
+import { ConfigError, TokenError, type TokenErrorCode } from "../core/errors.js";
+import { nextDelayMs } from "../core/retry.js";
 import { type Decision, decisions, type FailureClass, type GrantKind } from "../http/decision.js";
 
 /** Failures that no response and no connection caused. */
@@ -15,7 +16,7 @@ export interface GrantFailure {
   readonly class: FailureClass | LocalClass;
   readonly status?: number;
   /** Why there is no response, or why a function or the token store failed: a code such as `ECONNRESET`. Of an ID token: the claim. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   /** Why the request could not be made. */
   readonly problem?: string;
   /** Nothing was sent: another process was refused with the same credentials. */
@@ -65,51 +66,37 @@ export const refusalChecks: ReadonlyMap<unknown, string> = new Map([
   ["invalid_scope", "Check the scopes of the client"],
 ]);
 
-/** In the texts, `{…}` stands for a part of the failure. */
-interface Row {
-  readonly code: TokenErrorCode;
-  readonly found: string;
-  readonly check?: string;
-}
+/** The code, what was found, and what to check. `{…}` stands for a part of the failure. */
+type Row = readonly [code: TokenErrorCode, found: string, check?: string | undefined];
 
-const unconnected: Row = {
-  code: "token_endpoint_unreachable",
-  found: "could not connect to {url} ({reason})",
-  check: "Check authUrl, and that this machine can reach it",
-};
-const lost: Row = {
-  code: "token_endpoint_unreachable",
-  found: "no response from {url} ({reason})",
-  check: "Check authUrl, and tls.cert and tls.key if the server wants a client certificate",
-};
-const refused: Row = {
-  code: "login_refused",
-  found: "{url} rejected the credentials ({status})",
-  check: "Check realm, clientId, clientSecret, username, and password",
-};
-const throttled: Row = {
-  code: "token_throttled",
-  found: "{url} accepts no more token requests for now ({status})",
-  check: "If many processes log in, share a session with tokenStore",
-};
-const unreadable: Row = {
-  code: "token_response_unreadable",
+const unconnected: Row = [
+  "token_endpoint_unreachable",
+  "could not connect to {url} ({reason})",
+  "Check authUrl, and that this machine can reach it",
+];
+const lost: Row = [
+  "token_endpoint_unreachable",
+  "no response from {url} ({reason})",
+  "Check authUrl, and tls.cert and tls.key if the server wants a client certificate",
+];
+const refused: Row = [
+  "login_refused",
+  "{url} rejected the credentials ({status})",
+  "Check realm, clientId, clientSecret, username, and password",
+];
+const throttled: Row = [
+  "token_throttled",
+  "{url} accepts no more token requests for now ({status})",
+  "If many processes log in, share a session with tokenStore",
+];
+const unreadable: Row = [
+  "token_response_unreadable",
   // "bearer" before another word would be redacted as the beginning of a token.
-  found: 'the response of {url} ({status}) has no access_token in the described form, with the token_type "Bearer"',
-  check: "Check authUrl and realm",
-};
-const proxyRefused: Row = {
-  code: "proxy_refused",
-  found: "the proxy made no connection to {url}",
-  check: "Check its address, user, and password, and which addresses it lets through",
-};
-const notFound: Row = {
-  code: "token_endpoint_not_found",
-  found: "{url} responded with {status}",
-  check: "Check authUrl and realm",
-};
+  'the response of {url} ({status}) has no access_token in the described form, with the token_type "Bearer"',
+  "Check authUrl and realm",
+];
 
-const rows: Readonly<Record<GrantFailure["class"], Row>> = {
+const rows: Readonly<Record<GrantFailure["class"] | "proxy-refused" | "not-found", Row>> = {
   unsent: unconnected,
   "unknown-host": unconnected,
   "ended-unsent": unconnected,
@@ -117,75 +104,64 @@ const rows: Readonly<Record<GrantFailure["class"], Row>> = {
   ended: lost,
   "broken-off": lost,
   "ended-reading": lost,
-  "unsent-for-good": {
-    code: "token_endpoint_untrusted",
-    found: "could not make a secure connection to {url} ({reason})",
-    check: "Check its certificate, and tls.ca if a private authority signed it",
-  },
+  "unsent-for-good": [
+    "token_endpoint_untrusted",
+    "could not make a secure connection to {url} ({reason})",
+    "Check its certificate, and tls.ca if a private authority signed it",
+  ],
+  "proxy-refused": [
+    "proxy_refused",
+    "the proxy made no connection to {url}",
+    "Check its address, user, and password, and which addresses it lets through",
+  ],
   unauthorized: refused,
   refused,
-  "refused-by-another": {
-    code: "token_endpoint_blocked",
-    found: "{url} responded with {status}, and did not say that the credentials are wrong",
-    check:
-      "Check that the realm is enabled, that it allows more sessions, and that no firewall or proxy blocks the request",
-  },
-  "server-error": {
-    code: "token_endpoint_failing",
-    found: "{url} responded with {status}, and no token",
-    check: "Check authUrl, and that the identity provider is up",
-  },
+  "refused-by-another": [
+    "token_endpoint_blocked",
+    "{url} responded with {status}, and did not say that the credentials are wrong",
+    "Check that the realm is enabled, that it allows more sessions, and that no firewall or proxy blocks the request",
+  ],
+  "not-found": ["token_endpoint_not_found", "{url} responded with {status}", "Check authUrl and realm"],
+  "server-error": [
+    "token_endpoint_failing",
+    "{url} responded with {status}, and no token",
+    "Check authUrl, and that the identity provider is up",
+  ],
   throttled,
   "throttled-by-another": throttled,
-  redirect: {
-    code: "token_endpoint_redirected",
-    found: "{url} responded with a redirect ({status}), which is never followed",
-    check: "Check authUrl",
-  },
+  redirect: [
+    "token_endpoint_redirected",
+    "{url} responded with a redirect ({status}), which is never followed",
+    "Check authUrl",
+  ],
   oversized: unreadable,
   unreadable,
   made: unreadable,
-  unverified: {
-    code: "login_unverified",
-    found: "the ID token of {url} does not belong to this login ({reason})",
-    check: "Check clientId, and that the clocks of both machines agree",
-  },
-  "no-secret": {
-    code: "token_source_failed",
-    found: "the function auth.{secretName} did not return a secret ({reason})",
-  },
-  "session-ended": {
-    code: "login_refused",
-    found: "{url} does not continue the session of auth.refreshToken, or a process that renewed it stored no new token",
-    check: "Build a client with another refreshToken",
-  },
-  unshared: { code: "token_store_failed", found: "the token store can't be used ({reason})" },
-  unconfirmed: {
-    code: "logout_unconfirmed",
-    found: "its newest refresh token is not known, since a renewal has not ended or its response was lost",
-    check: "Log out again, or send the user to the logout page of the identity provider",
-  },
-  unprepared: {
-    code: "token_request_failed",
-    found: "the request could not be made ({problem})",
-  },
+  unverified: [
+    "login_unverified",
+    "the ID token of {url} does not belong to this login ({reason})",
+    "Check clientId, and that the clocks of both machines agree",
+  ],
+  "no-secret": ["token_source_failed", "the function auth.{secretName} did not return a secret ({reason})"],
+  "session-ended": [
+    "login_refused",
+    "{url} does not continue the session of auth.refreshToken, or a process that renewed it stored no new token",
+    "Build a client with another refreshToken",
+  ],
+  unshared: ["token_store_failed", "the token store can't be used ({reason})"],
+  unconfirmed: [
+    "logout_unconfirmed",
+    "its newest refresh token is not known, since a renewal has not ended or its response was lost",
+    "Log out again, or send the user to the logout page of the identity provider",
+  ],
+  unprepared: ["token_request_failed", "the request could not be made ({problem})"],
 };
 
 function rowOf({ class: kind, status, serviceCode, reason }: GrantFailure): Row {
-  if (reason === "PROXY_REFUSED") return proxyRefused;
-  if (kind === "refused-by-another" && (status === 404 || status === 405)) return notFound;
-  const check = refusalChecks.get(serviceCode);
-  return rows[kind] === refused && check !== undefined ? { ...refused, check } : rows[kind];
-}
-
-/** @param url of the token endpoint, without credentials. */
-export function describeGrantFailure(failure: GrantFailure, url: string): { found: string; check: string | undefined } {
-  const { status, serviceCode = "" } = failure;
-  // No message holds any other text of a response than what can only be a code.
-  const code = /^[a-z]{2,20}(?:_[a-z]{2,20}){1,3}$/.test(serviceCode) ? ` ${serviceCode}` : "";
-  const parts: object = { ...failure, url, status: `${status}${code}` };
-  const { found, check } = rowOf(failure);
-  return { found: found.replace(/\{(\w+)\}/g, (_, name) => String(Reflect.get(parts, name) ?? "UNKNOWN")), check };
+  if (reason === "PROXY_REFUSED") return rows["proxy-refused"];
+  if (kind === "refused-by-another" && (status === 404 || status === 405)) return rows["not-found"];
+  const [code, found, check] = rows[kind];
+  return rows[kind] === refused ? [code, found, refusalChecks.get(serviceCode) ?? check] : rows[kind];
 }
 
 /**
@@ -200,12 +176,18 @@ export function toTokenError(
   url: string,
   heldUntilMs?: number,
   what = isRefusal(failure) ? "Login failed" : "No access token",
-): TokenError {
-  const { found, check } = describeGrantFailure(failure, url);
-  const { status, reason, serviceCode, serviceMessage } = failure;
+): TokenError | ConfigError {
+  const { status, reason, problem, serviceCode, serviceMessage } = failure;
+  // An option or a package keeps every request from being made. No login helps.
+  if (problem !== undefined) return new ConfigError(problem);
+  // No message holds any other text of a response than what can only be a code.
+  const shown = /^[a-z]{2,20}(?:_[a-z]{2,20}){1,3}$/.test(serviceCode ?? "") ? ` ${serviceCode}` : "";
+  const parts: object = { ...failure, url, status: `${status}${shown}` };
+  const [code, text, check] = rowOf(failure);
+  const found = text.replace(/\{(\w+)\}/g, (_, name) => String(Reflect.get(parts, name) ?? "UNKNOWN"));
   const sentences = [`${what}: ${found}.`, check && `${check}.`, heldUntilMs && nextAttempt(heldUntilMs)];
   return new TokenError(sentences.filter(Boolean).join(" "), {
-    code: rowOf(failure).code,
+    code,
     status,
     serviceCode,
     serviceMessage,
@@ -215,15 +197,54 @@ export function toTokenError(
 }
 
 /** The error of a call whose token was refused although it had just been issued. */
-export function toRejectedError(url: string, heldUntilMs: number): TokenError {
-  return new TokenError(
-    `The service refused a new access token (401). Check that ${url} issues tokens for this service (realm, audience), and ` +
-      `that the clocks of both machines agree. ${nextAttempt(heldUntilMs)}`,
-    { code: "token_rejected", status: 401, heldUntilMs },
-  );
+export function toRejectedError(url: string, heldUntilMs?: number): TokenError {
+  const sentences = [
+    "The service refused a new access token (401).",
+    `Check that ${url} issues tokens for this service (realm, audience), and that the clocks of both machines agree.`,
+    heldUntilMs && nextAttempt(heldUntilMs),
+  ];
+  return new TokenError(sentences.filter(Boolean).join(" "), { code: "token_rejected", status: 401, heldUntilMs });
 }
 
 function nextAttempt(wallMs: number): string {
   const time = new Date(Math.ceil(wallMs / 1000) * 1000).toISOString().slice(11, 19);
   return `Next attempt allowed at ${time} UTC.`;
 }
+
+export function isThrottled({ class: kind }: GrantFailure): boolean {
+  return kind === "throttled" || kind === "throttled-by-another";
+}
+
+/** The longest wait that the `Retry-After` of a 429 can cause. */
+export const longestAskedMs = 300_000;
+/** The client is back within this time of an endpoint that was away or blocked the request. */
+export const longestPauseMs = 3000;
+
+/**
+ * How long no token is requested after a failure that passes: as long as `Retry-After` says, up to 300 s if the endpoint throttles, and
+ * 3 s otherwise. Without `Retry-After` it's a backoff with jitter, from 0.1 s to at most 20 s or 3 s.
+ *
+ * @param failures how many requests in a row had failed before.
+ */
+export function backOffMs(failure: GrantFailure, failures: number, random: () => number): number {
+  const [askedMs, capMs] = isThrottled(failure) ? [longestAskedMs, 20_000] : [longestPauseMs, longestPauseMs];
+  const { retryAfterMs = 0 } = failure;
+  return retryAfterMs > 0 ? Math.min(askedMs, retryAfterMs) : nextDelayMs(failures, random, { baseMs: 200, capMs });
+}
+
+/** How long there is no login after `refusals` refused ones in a row, since identity providers lock accounts: 1 min, then 2, 4, … 60. */
+export function refusedHoldMs(refusals: number): number {
+  return Math.min(3_600_000, 60_000 * 2 ** (refusals - 1));
+}
+
+/**
+ * How long no token is renewed because of a 401 after `renewals` of them in a row. A token that the service has never accepted suggests a
+ * wrong audience or clocks that differ: 10 s, then 20, 40, … 300. Tokens that were accepted before may have been revoked: five of them
+ * in a row are replaced at once.
+ */
+export function rejectedHoldMs(renewals: number, wasAccepted: boolean): number {
+  const suspicious = wasAccepted ? renewals - 5 : renewals;
+  return suspicious < 1 ? 0 : Math.min(300_000, firstRejectedHoldMs * 2 ** (suspicious - 1));
+}
+
+export const firstRejectedHoldMs = 10_000;

@@ -1,48 +1,42 @@
 import type { TokenHold } from "../api/api-client.js";
 import { clock, later, leftMs, now, type Timestamp } from "../core/clock.js";
 import { Deadline, Ended } from "../core/deadline.js";
-import { ConfigError, TokenError } from "../core/errors.js";
 import { loadOpenIdClient } from "../core/libraries.js";
 import type { TokenEvent } from "../events/events.js";
 import type { Tracing } from "../events/reporter.js";
 import type { GrantKind } from "../http/decision.js";
 import type { TokenSource } from "../http/token-source.js";
 import type { Transport } from "../wire/transport.js";
-import type { PasswordAuth, SessionAuth } from "./auth-options.js";
-import { type KnownTokens, Session, type SessionResult } from "./session.js";
+import {
+  type KnownTokens,
+  leftOfToken,
+  Session,
+  type SessionOptions,
+  type SessionResult,
+  type Token,
+  toToken,
+} from "./session.js";
 import { SingleFlight } from "./single-flight.js";
 import { type Granted, TokenEndpoint } from "./token-endpoint.js";
 import {
+  backOffMs,
   decisionOn,
+  firstRejectedHoldMs,
   type GrantFailure,
   holdReason,
   isRefusal,
+  isThrottled,
+  longestPauseMs,
   mayBeSpent,
+  refusedHoldMs,
+  rejectedHoldMs,
   toRejectedError,
   toTokenError,
 } from "./token-error.js";
-import type { TokenStore } from "./token-store.js";
-import {
-  backOffMs,
-  firstRejectedHoldMs,
-  isThrottled,
-  lastPartMs,
-  leftOfToken,
-  longestPauseMs,
-  refusedHoldMs,
-  rejectedHoldMs,
-  type Token,
-  toToken,
-} from "./token-timing.js";
 
-export interface TokenManagerOptions {
-  readonly auth: PasswordAuth | SessionAuth;
+export interface TokenManagerOptions extends Omit<SessionOptions, "endpoint" | "random" | "signal"> {
   readonly transport: Transport;
-  /** How long before its expiry a token is renewed. Default: 5 s, or a tenth of its lifetime if that is less. */
-  readonly leewayMs?: number | undefined;
   readonly random?: () => number;
-  /** Where the session is shared with other processes. Default: it is this client's alone. */
-  readonly store?: TokenStore | undefined;
   readonly onToken?: (event: TokenEvent) => void;
   readonly tracing?: Tracing | undefined;
 }
@@ -119,8 +113,7 @@ export class TokenManager implements TokenSource {
 
   /** Begins with the tokens of a login that has just been made. They go into the store, if there is one. */
   async begin(granted: Granted): Promise<void> {
-    const { accessToken, sentAt, lifetimeMs } = granted;
-    this.#use(toToken(accessToken, sentAt, lifetimeMs, this.#options.leewayMs));
+    this.#use(toToken(granted, this.#options.leewayMs));
     await (this.#shared ?? this.#own).begin(granted);
   }
 
@@ -141,7 +134,7 @@ export class TokenManager implements TokenSource {
   async #waitForToken(deadline: Deadline, maxRetries: number): Promise<string> {
     // A call that has ended already requests nothing.
     deadline.assertNotEnded();
-    let failed: TokenError | ConfigError | undefined;
+    let failed: Error | undefined;
     try {
       for (;;) {
         const token = this.#usableToken();
@@ -149,12 +142,7 @@ export class TokenManager implements TokenSource {
         const renewal = await deadline.race(this.#renewOnce());
         if ("token" in renewal) return renewal.token;
         const { failure, hold } = renewal;
-        // What keeps every request from being made is an option or a package, and no login.
-        const { problem } = failure;
-        failed =
-          problem === undefined
-            ? toTokenError(failure, this.#endpoint.url, hold?.until.wallMs)
-            : new ConfigError(problem);
+        failed = toTokenError(failure, this.#endpoint.url, hold?.until.wallMs);
         if (hold === undefined || !mayWait(hold, deadline, maxRetries)) throw failed;
         // Timers can fire a little early: then this is a turn more.
         await deadline.sleep(Math.max(1, Math.ceil(heldMs(hold))));
@@ -201,12 +189,8 @@ export class TokenManager implements TokenSource {
 
   #settle(result: SessionResult): Renewal {
     if ("failure" in result) return this.#fail(result.failure, result.kind);
-    const { token, grant, isShared } = result;
-    if (grant !== undefined) {
-      const expiresInMs = token.lifetimeMs;
-      const shared = this.#shared && { shared: isShared === true };
-      this.#options.onToken?.({ grant, ...(expiresInMs !== undefined && { expiresInMs }), ...shared });
-    }
+    const { token, event, isShared = false } = result;
+    if (event !== undefined) this.#options.onToken?.({ ...event, ...(this.#shared && { shared: isShared }) });
     return this.#use(token);
   }
 
@@ -254,22 +238,23 @@ export class TokenManager implements TokenSource {
   // After a 401
 
   async renew(used: string, deadline: Deadline, maxRetries: number): Promise<string> {
-    this.#reject(used);
+    this.refused(used);
+    if (this.#token?.value === used) throw toRejectedError(this.#endpoint.url, this.#rejectedUntil?.wallMs);
     const token = await this.current(deadline, maxRetries);
-    if (token !== used) return token;
-    const { url } = this.#endpoint;
-    throw new TokenError(
-      `The service refused the access token (401), and ${url} issued the same one again. Check that it issues tokens for this service.`,
-      { code: "token_rejected" },
-    );
+    if (token === used) throw toRejectedError(this.#endpoint.url);
+    return token;
   }
 
+  /** The token stays the current one while tokens that are refused are not replaced. */
   refused(used: string): void {
-    try {
-      this.#reject(used);
-    } catch {
-      // Held: it stays the current one, and the calls that it fails say why.
+    if (this.#token?.value !== used) return;
+    if (this.#renewal.current === undefined) {
+      const heldMs = this.#countRejection(this.#accepted === used);
+      this.#rejectedUntil = heldMs > 0 ? later(now(), heldMs) : undefined;
+      if (heldMs > 0) return;
     }
+    this.#token = undefined;
+    this.#rejected = used;
   }
 
   accepted(token: string): void {
@@ -277,18 +262,6 @@ export class TokenManager implements TokenSource {
     if (this.#token?.value !== token) return;
     this.#rejectedUntil = undefined;
     this.#accepted = token;
-  }
-
-  /** @throws {TokenError} while tokens that are refused are not replaced. */
-  #reject(used: string): void {
-    if (this.#token?.value !== used) return;
-    if (this.#renewal.current === undefined) {
-      const heldMs = this.#countRejection(this.#accepted === used);
-      this.#rejectedUntil = heldMs > 0 ? later(now(), heldMs) : undefined;
-      if (this.#rejectedUntil !== undefined) throw toRejectedError(this.#endpoint.url, this.#rejectedUntil.wallMs);
-    }
-    this.#token = undefined;
-    this.#rejected = used;
   }
 
   /** @returns for how many milliseconds the token must not be replaced; 0 if it may be. */
@@ -352,6 +325,9 @@ export class TokenManager implements TokenSource {
 }
 
 const closeTimeoutMs = 2000;
+
+/** In the last second of a token, calls wait for the next one: this one could expire before it arrives. */
+const lastPartMs = 1000;
 
 /** Over this time the processes of a fleet log in that have lost their store. */
 const spreadMs = 30_000;

@@ -1,8 +1,8 @@
-import { endpointAddress } from "../auth/auth-options.js";
 import { beginLogin, type LoginCallback, type LoginChecks, type UserClaims } from "../auth/openid-grant.js";
 import { type Granted, TokenEndpoint, type TokenEndpointOptions, toSafeLine } from "../auth/token-endpoint.js";
-import { type GrantFailure, isRefusal, toTokenError } from "../auth/token-error.js";
+import { type GrantFailure, isDeadGrant, toTokenError } from "../auth/token-error.js";
 import { ConfigError, TokenError, type TokenErrorCode } from "../core/errors.js";
+import { isText } from "../core/parse.js";
 import { parseJsonObject } from "../wire/response.js";
 import type { Transport } from "../wire/transport.js";
 import type { LoginSettings } from "./login-options.js";
@@ -28,14 +28,10 @@ export class Authorization {
   /** The address to send the user to, and what to keep in the meantime. */
   async begin(): Promise<{ readonly url: string; readonly checks: LoginChecks }> {
     const { auth, redirectUri, scope } = this.#settings;
-    try {
-      return await beginLogin({ endpoint: endpointAddress(auth, "auth"), clientId: auth.clientId, redirectUri, scope });
-    } catch (error) {
-      if (globalThis.crypto?.subtle !== undefined) throw error;
-      throw new ConfigError(
-        "There is no WebCrypto (crypto.subtle) here. A page has it only if it was loaded over https.",
-      );
-    }
+    if (globalThis.crypto?.subtle !== undefined) return beginLogin(auth, redirectUri, scope);
+    throw new ConfigError(
+      "There is no WebCrypto (crypto.subtle) here. A page has it only if it was loaded over https.",
+    );
   }
 
   /**
@@ -60,16 +56,12 @@ export class Authorization {
   }
 }
 
-/** What is kept while the user is at the login page, as one text. */
-export function writePending(checks: LoginChecks): string {
-  return JSON.stringify(checks);
-}
-
-/** Returns `undefined` if the text wasn't written here. */
+/** What was kept while the user was at the login page. Undefined if the text wasn't written here. */
 export function readPending(text: string): LoginChecks | undefined {
   const { state, nonce, verifier } = parseJsonObject(text);
-  if (typeof state !== "string" || typeof nonce !== "string" || typeof verifier !== "string") return undefined;
-  return { state, nonce, verifier };
+  const checks = { state, nonce, verifier };
+  // Of its type if each is a text.
+  return Object.values(checks).every(isText) ? (checks as LoginChecks) : undefined;
 }
 
 /**
@@ -91,7 +83,7 @@ export function readCallback(
   }
   if ((parameters.get("iss") ?? issuer) !== issuer) throw issuerMismatch("callback");
   const error = parameters.get("error");
-  if (error !== null) throw refusal(error, parameters.get("error_description") ?? "", Object.values(checks));
+  if (error !== null) throw refusal(error, parameters.get("error_description"), Object.values(checks));
   const code = parameters.get("code");
   if (!code) throw loginError("login_failed", "the callback has neither a code nor an error");
   const url = new URL(redirectUri);
@@ -99,7 +91,7 @@ export function readCallback(
   return { ...checks, issuer, url };
 }
 
-function refusal(error: string, description: string, secrets: readonly string[]): TokenError {
+function refusal(error: string, description: string | null, secrets: readonly string[]): TokenError {
   const details = {
     serviceCode: /^[a-z_]{1,64}$/.test(error) ? error : undefined,
     serviceMessage: toSafeLine(description, secrets),
@@ -109,22 +101,15 @@ function refusal(error: string, description: string, secrets: readonly string[])
     : loginError("login_failed", "the login page came back with an error, which is in serviceCode", details);
 }
 
-function toLoginError(failure: GrantFailure, url: string): TokenError {
+function toLoginError(failure: GrantFailure, url: string): Error {
   const { status, serviceCode, serviceMessage } = failure;
   if (failure.class === "unverified" && failure.reason === "iss") return issuerMismatch("ID token");
-  if (!isRefusal(failure)) return toTokenError(failure, url, undefined, nobody);
-  const details = { status, serviceCode, serviceMessage };
-  return serviceCode === "invalid_grant"
-    ? loginError(
-        "login_code_refused",
-        `${url} takes the code of the callback no more: it was used before, or is too old`,
-        details,
-      )
-    : loginError(
-        "login_refused",
-        `${url} refused the client with ${status}; check clientId, clientSecret, and that the client has the standard flow`,
-        details,
-      );
+  if (!isDeadGrant(failure)) return toTokenError(failure, url, undefined, nobody);
+  return loginError(
+    "login_code_refused",
+    `${url} does not accept the code of the callback: it was used before, or is too old`,
+    { status, serviceCode, serviceMessage },
+  );
 }
 
 /** The beginning of each message. */

@@ -1,10 +1,9 @@
 import type { UserAuth } from "../auth/auth-options.js";
 import type { LoginChecks, UserClaims } from "../auth/openid-grant.js";
-import { ConfigError } from "../core/errors.js";
 import { type OpenTokenSource, tokenSourceKey } from "../http/token-source.js";
 import { fetchTransport } from "../wire/fetch.js";
 import type { Transport } from "../wire/transport.js";
-import { Authorization, readPending, writePending } from "./authorization.js";
+import { Authorization, readPending } from "./authorization.js";
 import { type LoginOptions, type LoginSettings, loginOptions, resolveLogin } from "./login-options.js";
 import { type BrowserPage, callbackOf, cleanAddress, currentPage, reloadWhenShownAgain } from "./page.js";
 import { UserTokens } from "./user-tokens.js";
@@ -68,7 +67,7 @@ export class BrowserLogin implements UserAuth {
     // Leaving the page would cut it off, and the session would go on.
     await this.#tokens.ending?.catch(() => {});
     const { url, checks } = await this.#authorization.begin();
-    this.#keep(page, checks);
+    page.sessionStorage.setItem(this.#storageKey, JSON.stringify(checks));
     reloadWhenShownAgain(page);
     page.location.assign(url);
     return new Promise<never>(() => {});
@@ -108,16 +107,6 @@ export class BrowserLogin implements UserAuth {
     // Whether that works is for the logout to say.
     await this.#tokens.end();
     return false;
-  }
-
-  #keep({ sessionStorage }: BrowserPage, checks: LoginChecks): void {
-    try {
-      sessionStorage.setItem(this.#storageKey, writePending(checks));
-    } catch {
-      throw new ConfigError(
-        "BrowserLogin: sessionStorage takes nothing more, where a login is kept until its callback",
-      );
-    }
   }
 
   /** It is good for one callback, and of no use once the user has come back without one. */

@@ -8,23 +8,17 @@ export interface BrowserPage {
     setItem(key: string, value: string): void;
     removeItem(key: string): void;
   };
+  addEventListener(type: "pageshow", listener: (event: { readonly persisted: boolean }) => void): void;
 }
 
 /**
  * The page that runs this.
  *
- * @throws {ConfigError} where there is none, or it may not store anything.
+ * @throws {ConfigError} if there is none.
  */
 export function currentPage(): BrowserPage {
-  try {
-    const { location, history, sessionStorage } = globalThis as Partial<BrowserPage>;
-    if (location !== undefined && history !== undefined && sessionStorage !== undefined) {
-      return { location, history, sessionStorage };
-    }
-  } catch {
-    // Browsers that block storage throw when it's read.
-    throw new ConfigError("BrowserLogin: the page may not use sessionStorage, which keeps a login until its callback");
-  }
+  const page = globalThis as unknown as Partial<BrowserPage>;
+  if (page.location && page.history && page.sessionStorage) return page as BrowserPage;
   throw new ConfigError(
     "BrowserLogin: there is no page here (location, history, sessionStorage). Servers use ServerLogin.",
   );
@@ -53,11 +47,9 @@ export function cleanAddress({ location, history }: BrowserPage): void {
 
 const callbackParameters = ["state", "code", "iss", "session_state", "error", "error_description", "error_uri"];
 
-/** A browser can show a page again as it was left. It would then wait for ever for its login. */
-export function reloadWhenShownAgain({ location }: BrowserPage): void {
-  const listen: unknown = Reflect.get(globalThis, "addEventListener");
-  if (typeof listen !== "function") return;
-  listen.call(globalThis, "pageshow", ({ persisted }: { readonly persisted?: boolean }) => {
-    if (persisted === true) location.reload();
+/** A browser can show a page again as it was left. It would then wait forever for its login. */
+export function reloadWhenShownAgain(page: BrowserPage): void {
+  page.addEventListener("pageshow", ({ persisted }) => {
+    if (persisted) page.location.reload();
   });
 }

@@ -3,7 +3,7 @@ import type { UserClaims } from "../auth/openid-grant.js";
 import { isTokenStore, type TokenStore } from "../auth/token-store.js";
 import { describeValue } from "../core/describe.js";
 import { ConfigError, InvalidArgumentError } from "../core/errors.js";
-import { type CheckTable, isFunction } from "../core/parse.js";
+import { type CheckTable, isFunction, isText } from "../core/parse.js";
 import { tokenSourceKey } from "../http/token-source.js";
 import type { FetchLike } from "../wire/fetch.js";
 import { type AppInfo, openTransport, parseAppInfo } from "../wire/open-transport.js";
@@ -11,7 +11,7 @@ import { parseJsonObject } from "../wire/response.js";
 import { parseTlsOptions, type TlsOptions } from "../wire/tls.js";
 import type { Transport } from "../wire/transport.js";
 import { type DispatcherLike, isDispatcher } from "../wire/undici.js";
-import { Authorization, readPending, writePending } from "./authorization.js";
+import { Authorization, readPending } from "./authorization.js";
 import { type LoginOptions, loginOptions, resolveLogin } from "./login-options.js";
 import { UserTokens } from "./user-tokens.js";
 
@@ -99,7 +99,7 @@ export class ServerLogin {
   /** Begins a login. Sends nothing. */
   async begin(): Promise<BegunLogin> {
     const { url, checks } = await this.#authorization.begin();
-    return { url, pending: writePending(checks) };
+    return { url, pending: JSON.stringify(checks) };
   }
 
   /**
@@ -129,12 +129,14 @@ export class ServerLogin {
   resume(saved: string): ServerSession {
     this.#assertStore("resume");
     const { refreshToken, claims } = parseJsonObject(assertText("saved", saved));
-    if (typeof refreshToken !== "string" || refreshToken === "" || !isClaims(claims)) {
+    if (!isText(refreshToken) || !isText(Object(claims).sub)) {
       throw new InvalidArgumentError("ServerLogin: saved is not a text of ServerSession.save");
     }
+    // Of its type by now.
+    const session = { refreshToken, claims } as SavedSession;
     const tokens = new UserTokens();
-    this.#open(tokens, refreshToken);
-    return this.#toSession(tokens, { refreshToken, claims });
+    this.#open(tokens, session.refreshToken);
+    return this.#toSession(tokens, session);
   }
 
   /** Closes the login's own connections. Sessions can't renew their tokens afterwards. */
@@ -201,25 +203,18 @@ export const serverLoginOptions: CheckTable<ServerLoginOptions> = {
   appInfo: { accepts: () => true, wanted: "the program" },
 };
 
-function toTransport({ authUrl, tls, fetch, dispatcher, appInfo }: ServerLoginOptions): Transport {
+function toTransport({ tls, fetch, dispatcher, appInfo }: ServerLoginOptions): Transport {
   const given = Object.entries({ tls, fetch, dispatcher }).filter(([, value]) => value !== undefined);
   if (given.length > 1) {
     throw new ConfigError(`ServerLogin: ${given.map(([name]) => name).join(" and ")} exclude each other`);
-  }
-  if (tls !== undefined && new URL(authUrl).protocol === "http:") {
-    throw new ConfigError("ServerLogin: tls has no use with an http authUrl: make it https, or leave tls out");
   }
   const material = tls === undefined ? undefined : parseTlsOptions(tls);
   const app = appInfo === undefined ? undefined : parseAppInfo(appInfo, "ServerLogin: ");
   return openTransport({ fetch, dispatcher, connections: 64, connectTimeoutMs: 10_000, tls: material, appInfo: app });
 }
 
-function isClaims(value: unknown): value is UserClaims {
-  return typeof value === "object" && value !== null && typeof Reflect.get(value, "sub") === "string";
-}
-
 function assertText(name: string, value: unknown): string {
-  if (typeof value === "string" && value !== "") return value;
+  if (isText(value)) return String(value);
   throw new InvalidArgumentError(
     `ServerLogin: ${name} is ${describeValue(value)}; wanted: the text as it was given out`,
   );

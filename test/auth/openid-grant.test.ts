@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
 import { inspect } from "node:util";
 import { expect, it } from "vitest";
-import { endpointAddress } from "../../src/auth/auth-options.js";
 import { beginLogin, type LoginCallback } from "../../src/auth/openid-grant.js";
 import { TokenEndpoint } from "../../src/auth/token-endpoint.js";
-import { FakeTokenEndpoint, granted, maybeSent, type Reply, responded } from "./fake-token-endpoint.js";
+import { FakeTokenEndpoint, granted, type Reply, responded } from "./fake-token-endpoint.js";
 import { secrets } from "./manager-fixture.js";
 
 const auth = {
@@ -46,12 +45,7 @@ async function redeem(reply: Reply) {
 }
 
 it("sends a user to the login page with a challenge that only the verifier answers", async () => {
-  const begun = await beginLogin({
-    endpoint: endpointAddress(auth, "auth"),
-    clientId: auth.clientId,
-    redirectUri,
-    scope: "openid email",
-  });
+  const begun = await beginLogin(auth, redirectUri, "openid email");
   const { origin, pathname, searchParams } = new URL(begun.url);
   expect(origin + pathname).toBe(`${issuer}/protocol/openid-connect/auth`);
   expect(Object.fromEntries(searchParams)).toEqual({
@@ -89,7 +83,7 @@ it("exchanges the code of a callback for the tokens and the claims of its user",
   ]);
 });
 
-it.each(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"])(
+it.each(["RS256", "PS512", "ES384", "EdDSA", "Ed25519"])(
   "takes an ID token of a realm that signs with %s",
   async (alg) => {
     const { result } = await redeem(granted("t", { id_token: idToken({}, { alg }) }));
@@ -100,6 +94,7 @@ it.each(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384",
 it.each([
   ["of another login", idToken({ nonce: "another" }), "nonce"],
   ["of another client", idToken({ aud: "another" }), "aud"],
+  ["for another party", idToken({ azp: "another" }), "azp"],
   ["of another client among several", idToken({ aud: [auth.clientId, "another"], azp: "another" }), "azp"],
   ["of another issuer", idToken({ iss: "https://another.example" }), "iss"],
   ["of an hour ago", idToken({ iat: nowSeconds() - 3900, exp: nowSeconds() - 3600 }), "exp"],
@@ -111,8 +106,9 @@ it.each([
   ["that is none", "canary.canary", "ID_TOKEN"],
   ["that is missing", undefined, "ID_TOKEN"],
 ])("refuses tokens with an ID token %s, and says which claim is wrong", async (_, id_token, reason) => {
-  const { result } = await redeem(granted(`access-${checks.state}`, { id_token }));
+  const { result } = await redeem(granted("canary-access", { id_token }));
   expect(result).toEqual({ failure: { class: "unverified", reason } });
+  expect(inspect(result, { showHidden: true, depth: 9 })).not.toMatch(/canary|eyJ/);
 });
 
 it("shows no part of a login that a refusal repeats", async () => {
@@ -127,14 +123,4 @@ it("shows no part of a login that a refusal repeats", async () => {
       serviceMessage: `Not valid: ${Array(5).fill("[redacted]").join(" ")}`,
     },
   });
-});
-
-it("tells a login page's token endpoint that is away from tokens that are wrong", async () => {
-  const { result } = await redeem(maybeSent());
-  expect(result).toEqual({ failure: { class: "maybe-sent", reason: "ECONNRESET" } });
-});
-
-it("takes nothing over from an ID token that is refused", async () => {
-  const { result } = await redeem(granted("canary-access", { id_token: idToken({ nonce: "canary", sub: "canary" }) }));
-  expect(inspect(result, { showHidden: true, depth: 9 })).not.toMatch(/canary|eyJ/);
 });

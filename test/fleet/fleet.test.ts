@@ -19,8 +19,9 @@ function optionsOf({ origin }: IdentityServer, storeUrl: string): WorkerOptions 
   return { baseUrl: origin, auth, storeUrl, encryptionKey: randomBytes(32).toString("base64") };
 }
 
+/** `CBP_FLEET_SIZE=1000` makes it a fleet of a thousand. */
 it.each([
-  ["Redis", redisUrl, 50],
+  ["Redis", redisUrl, Number(process.env.CBP_FLEET_SIZE ?? 50)],
   ["PostgreSQL", postgresUrl, 10],
 ])("logs in once over %s, for processes that start cold", async (_, storeUrl, size) => {
   await using server = await startIdentityServer();

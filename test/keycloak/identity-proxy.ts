@@ -16,8 +16,8 @@ export interface SeenTokenRequest {
   body?: string;
 }
 
-/** What the proxy does: pass on, fail by itself, not respond, lose the response, or pass on when it no longer holds. */
-export type ProxyMode = "pass" | "fail" | "hang" | "lose" | "hold";
+/** What the proxy does: pass on, fail by itself, lose the response, or pass on when it no longer holds. */
+export type ProxyMode = "pass" | "fail" | "lose" | "hold";
 
 /** A proxy before Keycloak that sees what the client really sends, and fails on demand. */
 export interface IdentityProxy extends AsyncDisposable {
@@ -52,7 +52,6 @@ export async function startProxy(): Promise<IdentityProxy> {
       inFlight -= 1;
     });
     const { mode } = proxy;
-    if (mode === "hang") return;
     if (mode === "fail") {
       entry.status = 503;
       response.writeHead(503, { "content-type": "text/html" }).end("<html>Service Unavailable</html>");

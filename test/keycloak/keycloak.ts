@@ -79,7 +79,7 @@ export async function createRealm({ realm, client, user, within }: RealmOptions 
       passwordPolicy: "hashAlgorithm(pbkdf2-sha256) and hashIterations(1)",
       clients: [gateway, service],
       users: [person],
-      components: { [keyProviderType]: keysOf("gateway") },
+      components: { "org.keycloak.keys.KeyProvider": keysOfRealm() },
       ...realm,
     });
   const [foundClient] = (await admin("GET", `/clients?clientId=${clientId}`)) as readonly { readonly id: string }[];
@@ -100,13 +100,11 @@ export async function createRealm({ realm, client, user, within }: RealmOptions 
   };
 }
 
-export const keyProviderType = "org.keycloak.keys.KeyProvider";
-
 /** Keys of a realm, with an RSA key that is made here: Keycloak takes seconds to make one, most of what a realm takes. */
-export function keysOf(owner: Parameters<typeof signingKeysOf>[0]): readonly object[] {
+function keysOfRealm(): readonly object[] {
   const priority = ["100"];
   return [
-    { name: "rsa", providerId: "rsa", config: { priority, privateKey: [signingKeysOf(owner).privateKey] } },
+    { name: "rsa", providerId: "rsa", config: { priority, privateKey: [signingKeysOf("gateway").privateKey] } },
     { name: "hmac", providerId: "hmac-generated", config: { priority, algorithm: ["HS512"] } },
     { name: "aes", providerId: "aes-generated", config: { priority } },
   ];

@@ -106,26 +106,6 @@ describe.runIf(isKeycloakRunning).concurrent("users", () => {
     expect(await codeOf(callOnce(fixture.client({ auth: elsewhere.resume(saved) })))).toBe("session_ended");
   });
 
-  it("refuses a code that comes again", async () => {
-    await using users = await openUsers();
-    const { login, person } = users;
-    const { url, pending } = await login.begin();
-    const callback = await new UserAgent().logIn(url, person);
-    expect((await login.finish(callback, pending)).claims.sub).toBe(users.fixture.realm.userId);
-    expect(await codeOf(login.finish(callback, pending))).toBe("login_code_refused");
-    await callOnce(users.fixture.client({ auth: await logIn(users) }));
-  });
-
-  it("logs in without the form while the identity provider remembers the user", async () => {
-    await using users = await openUsers();
-    const agent = new UserAgent();
-    await logIn(users, agent);
-    const { url, pending } = await users.login.begin();
-    const { location } = await agent.open(url);
-    expect((await users.login.finish(location ?? "", pending)).claims.sub).toBe(users.fixture.realm.userId);
-    expect(await users.fixture.realm.sessions()).toBe(1);
-  });
-
   it("tells of a refused consent", async () => {
     await using users = await openUsers({}, { consentRequired: true });
     const { login, person } = users;

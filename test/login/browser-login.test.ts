@@ -1,9 +1,6 @@
 import { inspect } from "node:util";
-import { BrowserLogin, ConfigError, CrossBorderClient, type LoginOptions } from "cross-border-payments";
-import { createSandbox, mswHandlers } from "cross-border-payments/sandbox";
-import { http } from "msw";
-import { setupServer } from "msw/node";
-import { afterEach, expect, it, onTestFinished, vi } from "vitest";
+import { BrowserLogin, ConfigError, type CrossBorderClient, type LoginOptions } from "cross-border-payments";
+import { afterEach, expect, it, vi } from "vitest";
 import { eventually } from "../support/eventually.js";
 import { withOneTokenKey } from "../support/one-token-key.js";
 import { closedGate, failureOf, type LoginFixture, openLogin, pressButton } from "./login-fixture.js";
@@ -63,58 +60,6 @@ it("goes to the login page and comes back with a user, whose tokens are in memor
   expect(inspect(login, { depth: 9, showHidden: true }) + JSON.stringify(login)).not.toMatch(/[\w-]{40}/);
 });
 
-it("keeps the rest of the address", async () => {
-  const { page } = await openApp();
-  const tab = new Tab(appUrl);
-  const { login } = await goAndComeBack(tab, page);
-  tab.href += "&session_state=s&theme=dark#rates";
-  await login.resume();
-  expect(tab.href).toBe(`${appUrl}?theme=dark#rates`);
-});
-
-it("ends a login once, however often it is asked to at the same time", async () => {
-  const { page, grants } = await openApp();
-  const { login } = await goAndComeBack(new Tab(appUrl), page);
-  expect(await Promise.all([login.resume(), login.resume(), login.resume()])).toEqual([true, true, true]);
-  expect(grants()).toEqual(["authorization_code"]);
-});
-
-it("logs in again after a reload, since nothing was stored", async () => {
-  const { page } = await openApp();
-  const tab = new Tab(appUrl);
-  await logIn(tab, page);
-  const reloaded = new BrowserLogin(page);
-  expect(await reloaded.resume()).toBe(false);
-  expect((await logIn(tab, page)).claims?.sub).toBe("gateway");
-});
-
-it("keeps two tabs apart, each with its own chain of refresh tokens", async () => {
-  const { server, page, client, grants } = await openApp({ rotateRefreshTokens: true });
-  const [one, other] = [new Tab(appUrl), new Tab(appUrl)];
-  const logins: BrowserLogin[] = [];
-  for (const tab of [one, other]) {
-    tab.show();
-    logins.push(await logIn(tab, page));
-  }
-  const clients = logins.map((login) => client(login));
-  for (let renewal = 0; renewal < 3; renewal++) {
-    server.sandbox.revokeTokens();
-    await Promise.all(clients.map(payments));
-  }
-  expect(grants().filter((grant) => grant === "refresh_token")).toHaveLength(6);
-  expect(server.sandbox.requests.filter(({ operation, status }) => operation === "token" && status !== 200)).toEqual(
-    [],
-  );
-});
-
-it("says that a login is needed before there was one", async () => {
-  const { page, client, server } = await openApp();
-  new Tab(appUrl);
-  const error = await failureOf(client(new BrowserLogin(page)).payments.list().then());
-  expect(error).toMatchObject({ code: "login_required", effect: "none" });
-  expect(server.sandbox.requests).toEqual([]);
-});
-
 it("logs out, and a new login works with the same client", async () => {
   const { server, page, client } = await openApp();
   const tab = new Tab(appUrl);
@@ -171,36 +116,6 @@ it.each([
   expect(await failureOf(login.logout())).toMatchObject({ code });
   expect([await resumed, login.claims, await login.resume()]).toEqual([false, undefined, false]);
   expect(server.sandbox.tokenRequests).toHaveLength(1);
-});
-
-it("leaves a login alone that begins while an earlier session is being ended", async () => {
-  const leaving = closedGate();
-  const { server, page } = await openApp({
-    onRequest: ({ path }) => (path.endsWith("/logout") ? leaving.opened : undefined),
-  });
-  const tab = new Tab(appUrl);
-  const login = await logIn(tab, page);
-  const ended = login.logout();
-  await eventually(() => expect(server.sandbox.requests.at(-1)?.path).toMatch(/logout$/));
-  await goAndComeBack(tab, page);
-  expect(await login.resume()).toBe(true);
-  leaving.open();
-  await ended;
-  expect([await login.resume(), login.claims?.sub]).toEqual([true, "gateway"]);
-});
-
-it("keeps two applications of one origin apart", async () => {
-  const { page, options } = await openApp();
-  const tab = new Tab(appUrl);
-  const leaving = tab.leaves();
-  void new BrowserLogin(page).redirect();
-  const callback = await pressButton(await leaving);
-  const issuer = `${options.authUrl}/auth/realms/${options.realm}`;
-  expect([...tab.stored.keys()]).toEqual([`cross-border-payments.login ${issuer} ${options.clientId}`]);
-  const other = new BrowserLogin({ ...page, clientId: "another" });
-  expect(await other.resume()).toBe(false);
-  tab.href = callback.href;
-  expect(await new BrowserLogin(page).resume()).toBe(true);
 });
 
 it("does not leave the page for the login page before the session is ended", async () => {
@@ -272,18 +187,6 @@ it("refuses a callback that comes again, or that nobody in this tab waits for", 
   expect(grants()).toEqual(["authorization_code"]);
 });
 
-it("takes its own callback where a server has sent the user on, and leaves those of others alone", async () => {
-  const { page, grants } = await openApp();
-  const tab = new Tab(appUrl);
-  const { callback, login } = await goAndComeBack(tab, page);
-  tab.href = `${appUrl}/${callback.search}`;
-  expect([await login.resume(), tab.href]).toEqual([true, `${appUrl}/`]);
-  const others = `https://bank.test/other${callback.search}`;
-  tab.href = others;
-  expect([await new BrowserLogin(page).resume(), tab.href]).toEqual([false, others]);
-  expect(grants()).toEqual(["authorization_code"]);
-});
-
 it("forgets a login that was left, and begins anew where the browser shows the page as it was", async () => {
   const { page } = await openApp();
   const tab = new Tab(appUrl);
@@ -305,31 +208,6 @@ it("says where it can't run", async () => {
   await expect(login.redirect()).rejects.toThrow("only if it was loaded over https");
   vi.stubGlobal("crypto", undefined);
   await expect(login.redirect()).rejects.toThrow("only if it was loaded over https");
-  vi.unstubAllGlobals();
-  new Tab(appUrl);
-  const full = () => {
-    throw new Error("QuotaExceededError");
-  };
-  vi.stubGlobal("sessionStorage", { getItem: () => null, removeItem: () => {}, setItem: full });
-  await expect(login.redirect()).rejects.toThrow("sessionStorage takes nothing more");
-  Object.defineProperty(globalThis, "sessionStorage", { get: full, configurable: true });
-  await expect(login.redirect()).rejects.toThrow("may not use sessionStorage");
-});
-
-it("sends its requests by the page's fetch, which MSW answers", async () => {
-  const sandbox = createSandbox();
-  const { realm, clientId } = sandbox.credentials;
-  const [baseUrl, authUrl] = ["https://service.test", "https://id.test"];
-  const mocks = setupServer(...mswHandlers(sandbox, { http, baseUrl, authUrl }));
-  mocks.listen({ onUnhandledRequest: "error" });
-  onTestFinished(() => mocks.close());
-  const tab = new Tab(appUrl);
-  const page = { authUrl, realm, clientId, redirectUri: appUrl };
-  const login = await logIn(tab, page);
-  await using client = new CrossBorderClient({ baseUrl, auth: login, fetch: (url, init) => fetch(url, init) });
-  expect(await payments(client)).toBe(0);
-  await login.logout();
-  expect(sandbox.requests.at(-1)).toMatchObject({ path: sandbox.logoutPath, status: 204 });
 });
 
 const options = { authUrl: "https://id.test", realm: "r", clientId: "c", redirectUri: appUrl };

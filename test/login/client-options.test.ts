@@ -1,71 +1,15 @@
-import { type ClientOptions, ConfigError, CrossBorderClient, type Logger, ServerLogin } from "cross-border-payments";
+import { type ClientOptions, ConfigError, CrossBorderClient, type Logger } from "cross-border-payments";
 import { type SandboxRequest, startSandbox } from "cross-border-payments/sandbox";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { clientOptions } from "../../src/client-options.js";
-import { browserLoginOptions } from "../../src/login/browser-login.js";
-import { serverLoginOptions } from "../../src/login/server-login.js";
-import { namesReadIn } from "../support/names-read.js";
 import { logIn, openLogin } from "./login-fixture.js";
 
-const names = Object.keys(clientOptions) as (keyof ClientOptions)[];
 const appInfo = { name: "school-fees", version: "2.4.1" };
 const userAgent = expect.stringMatching(/^school-fees\/2\.4\.1 cross-border-payments\/\d+\.\d+\.\d+$/);
 
-/** The options of the client that count for token requests too: of its own login, and of those of users. */
-const counting = {
-  client: [
-    "allowInsecureHttp",
-    "appInfo",
-    "auth",
-    "dispatcher",
-    "fetch",
-    "logger",
-    "maxSockets",
-    "on",
-    "telemetry",
-    "timeoutMs",
-    "tls",
-    "tokenLeewayMs",
-    "tokenStore",
-  ],
-  ServerLogin: [
-    "allowInsecureHttp",
-    "appInfo",
-    "dispatcher",
-    "fetch",
-    "timeoutMs",
-    "tls",
-    "tokenLeewayMs",
-    "tokenStore",
-  ],
-  BrowserLogin: ["allowInsecureHttp", "timeoutMs"],
-};
-
-it("says of each of the client's options whether a ServerLogin and a BrowserLogin have it too", () => {
-  const of = (table: object) => names.filter((name) => Object.hasOwn(table, name)).sort();
-  expect(counting.ServerLogin).toEqual(of(serverLoginOptions));
-  expect(counting.BrowserLogin).toEqual(of(browserLoginOptions));
-});
-
-it.each([
-  ["ServerLogin", serverLoginOptions, "src/login/server-login.ts"],
-  ["BrowserLogin", browserLoginOptions, "src/login/browser-login.ts"],
-])("uses each option that a %s takes", (_, table, file) => {
-  const shared = ["src/login/login-options.ts", "src/auth/auth-options.ts"];
-  const read = new Set([file, ...shared].flatMap((each) => [...namesReadIn(each)]));
-  expect(Object.keys(table).filter((name) => !read.has(name))).toEqual([]);
-});
-
-it("says of each of the client's options whether token requests go by it", () => {
-  const read = namesReadIn("src/client.ts", ["createTransport", "createTokens", "reporterOf"]);
-  // It is needed where the credentials are checked, before there are any requests.
-  const used = names.filter((name) => read.has(name) || name === "allowInsecureHttp");
-  expect(counting.client).toEqual(used.sort());
-});
-
 async function openClient(options: Partial<ClientOptions>) {
   const seen: SandboxRequest[] = [];
-  const server = await startSandbox({ onRequest: (request) => void seen.push(request) });
+  const note = (request: SandboxRequest) => void seen.push(request);
+  const server = await startSandbox({ onRequest: note });
   const { baseUrl, auth } = server.clientOptions;
   const client = new CrossBorderClient({ baseUrl, auth: { ...auth, endSessionOnClose: true }, ...options });
   onTestFinished(async () => {
@@ -74,36 +18,20 @@ async function openClient(options: Partial<ClientOptions>) {
   });
   const headers = (name: string) =>
     seen.map(({ path, headers }) => [path.slice(path.lastIndexOf("/") + 1), headers.get(name)]);
-  return { client, headers };
+  return { client, note, headers };
 }
 
-it.each<[string, Partial<ClientOptions>]>([
+it.each<[string, Pick<ClientOptions, "fetch">]>([
   ["undici", {}],
   ["fetch", { fetch: (url, init) => fetch(url, init) }],
 ])("names the program in the User-Agent of calls, token requests and the session's end, by %s", async (_, options) => {
-  const { client, headers } = await openClient({ appInfo, ...options });
+  const { client, note, headers } = await openClient({ appInfo, ...options });
   await client.payments.list();
   await client.close();
-  expect(headers("user-agent")).toEqual([
-    ["token", userAgent],
-    ["payments", userAgent],
-    ["logout", userAgent],
-  ]);
-});
-
-it("names the program in the User-Agent of a ServerLogin's token requests and session's end", async () => {
-  const seen: [string, string | null][] = [];
-  const onRequest = ({ path, headers }: SandboxRequest) => {
-    seen.push([path.slice(path.lastIndexOf("/") + 1), headers.get("user-agent")]);
-    return undefined;
-  };
-  const { login } = await openLogin({ onRequest }, { appInfo });
-  const session = await logIn(login);
-  await session.logout();
-  expect(seen.filter(([path]) => path !== "auth")).toEqual([
-    ["token", userAgent],
-    ["logout", userAgent],
-  ]);
+  const { login } = await openLogin({ onRequest: note }, { appInfo, ...options });
+  await (await logIn(login)).logout();
+  const asked = headers("user-agent").filter(([path]) => path !== "auth");
+  expect(asked).toEqual(["token", "payments", "logout", "token", "logout"].map((path) => [path, userAgent]));
 });
 
 it("sends the client's headers with every call, and none of them with token requests", async () => {
@@ -116,17 +44,6 @@ it("sends the client's headers with every call, and none of them with token requ
     ["payments", "north"],
     ["payments", "south"],
     ["payment-gateways", "north"],
-  ]);
-});
-
-it("takes a copy of the client's headers, and lets a User-Agent of the caller's own stand", async () => {
-  const given: Record<string, string> = { "user-agent": "mine" };
-  const { client, headers } = await openClient({ headers: given, appInfo });
-  given["user-agent"] = "changed";
-  await client.payments.list();
-  expect(headers("user-agent")).toEqual([
-    ["token", userAgent],
-    ["payments", "mine"],
   ]);
 });
 
@@ -163,22 +80,4 @@ it.each<[Partial<ClientOptions>, string]>([
   const build = () => new CrossBorderClient({ baseUrl: "https://service.test", auth, ...options });
   expect(build).toThrow(ConfigError);
   expect(build).toThrow(message);
-});
-
-it("reads the program and the certificates of instances of a class, as it does all options", () => {
-  class Program {
-    readonly name = "school-fees";
-    get version(): string {
-      return "2.4.1";
-    }
-  }
-  class Certificates {
-    readonly servername = "id.internal";
-  }
-  const login = { authUrl: "https://id.test", realm: "r", clientId: "c", redirectUri: "https://bank.test/callback" };
-  const build = [
-    () => new CrossBorderClient({ baseUrl: login.authUrl, auth: { accessToken: () => "t" }, appInfo: new Program() }),
-    () => new ServerLogin({ ...login, appInfo: new Program(), tls: new Certificates() }),
-  ];
-  for (const one of build) expect(one).not.toThrow();
 });

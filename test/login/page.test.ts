@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { callbackOf, currentPage, reloadWhenShownAgain } from "../../src/login/page.js";
+import { callbackOf, currentPage } from "../../src/login/page.js";
 import { Tab } from "./tab.js";
 
 afterEach(() => void vi.unstubAllGlobals());
@@ -31,10 +31,4 @@ describe("the callback in a page's address", () => {
     expect(at("https://bank.test/other?state=s&code=c", "t")).toBeUndefined();
     expect(at("https://other.test/app?state=s&code=c")).toBeUndefined();
   });
-});
-
-it("needs no events to leave", () => {
-  new Tab("https://bank.test/app");
-  vi.stubGlobal("addEventListener", undefined);
-  expect(() => reloadWhenShownAgain(currentPage())).not.toThrow();
 });

@@ -1,4 +1,3 @@
-import { EventEmitter, once } from "node:events";
 import {
   ConfigError,
   type CrossBorderClient,
@@ -9,8 +8,7 @@ import {
   type TokenEvent,
 } from "cross-border-payments";
 import { createSandbox, type SandboxServer } from "cross-border-payments/sandbox";
-import { expect, it, vi } from "vitest";
-import { eventually } from "../support/eventually.js";
+import { expect, it } from "vitest";
 import { withOneTokenKey } from "../support/one-token-key.js";
 import { failureOf, logIn, openLogin, pressButton, redirectUri, secretsOf, withStore } from "./login-fixture.js";
 
@@ -38,26 +36,11 @@ it("logs a user in by PKCE, and gives a client their tokens", async () => {
     state: expect.stringMatching(/^[\w-]{43}$/),
     nonce: expect.stringMatching(/^[\w-]{43}$/),
   });
-  const session = await login.finish(await pressButton(url), pending);
+  const { pathname: callbackPath, search } = await pressButton(url);
+  const session = await login.finish(callbackPath + search, pending);
   expect(session.claims).toMatchObject({ sub: "gateway", iss: `${server.authUrl}/auth/realms/sandbox` });
   expect(await payments(client(session))).toBe(0);
   expect(grants()).toEqual(["authorization_code"]);
-});
-
-it("takes the callback as an address, as text, and as path and query", async () => {
-  const { login } = await openLogin();
-  for (const form of [(url: URL) => url, (url: URL) => url.href, ({ pathname, search }: URL) => pathname + search]) {
-    const { url, pending } = await login.begin();
-    expect((await login.finish(form(await pressButton(url)), pending)).claims.sub).toBe("gateway");
-  }
-});
-
-it("begins each login with another state, nonce and verifier, and sends nothing for it", async () => {
-  const { server, login } = await openLogin();
-  const begun = await Promise.all([login.begin(), login.begin()]);
-  const parts = begun.flatMap(({ pending }) => secretsOf(pending));
-  expect(new Set(parts).size).toBe(6);
-  expect(server.sandbox.requests).toEqual([]);
 });
 
 it.each(["post", "basic"] as const)("authenticates a confidential client: %s", async (clientAuthentication) => {
@@ -81,27 +64,14 @@ it("renews once for all clients of a session, whatever they do at the same time"
   await Promise.all(clients.flatMap((one) => Array.from({ length: 20 }, () => one.payments.list())));
   expect(grants()).toEqual(["authorization_code", "refresh_token"]);
   expect(events).toEqual([{ grant: "refresh_token", expiresInMs: 300_000 }]);
-});
-
-it("ends nothing but itself where a client of a session is closed", async () => {
-  const { login, client } = await openLogin();
-  const session = await logIn(login);
-  await client(session).close();
+  // A client that is closed ends nothing but itself.
+  await clients[0]?.close();
   expect(await payments(client(session))).toBe(0);
-});
-
-it("keeps the users of one login apart", async () => {
-  const { server, login, client } = await openLogin({ rotateRefreshTokens: true });
-  const [one, other] = [await logIn(login), await logIn(login)];
-  await one.logout();
-  server.sandbox.revokeTokens();
-  expect(await payments(client(other))).toBe(0);
-  expect(await failureOf(client(one).payments.list().then())).toMatchObject({ code: "login_required" });
 });
 
 it("ends the session at the identity provider, and gives no token afterwards", async () => {
   const { server, login, client, grants } = await openLogin();
-  const session = await logIn(login);
+  const [session, other] = [await logIn(login), await logIn(login)];
   const gateway = client(session);
   await gateway.payments.list();
   await session.logout();
@@ -109,8 +79,8 @@ it("ends the session at the identity provider, and gives no token afterwards", a
   expect(await failureOf(gateway.payments.list().then())).toMatchObject({ code: "login_required", effect: "none" });
   const logouts = server.sandbox.requests.filter(({ path }) => path === server.sandbox.logoutPath);
   expect(logouts.map(({ status }) => status)).toEqual([204]);
-  expect(grants()).toEqual(["authorization_code"]);
-  expect((await logIn(login)).claims.sub).toBe("gateway");
+  expect(grants()).toEqual(["authorization_code", "authorization_code"]);
+  expect(await payments(client(other))).toBe(0);
 });
 
 it("ends a session again that may have gone on, says so each time until it has ended, and gives no token", async () => {
@@ -128,13 +98,6 @@ it("ends a session again that may have gone on, says so each time until it has e
   expect(await failureOf(client(session).payments.list().then())).toMatchObject({ code: "login_required" });
   await Promise.all([session.logout(), session.logout()]);
   expect(liveRefreshTokens(server)).toBe(0);
-});
-
-it("ends quietly what has ended already", async () => {
-  const { server, login } = await openLogin();
-  const session = await logIn(login);
-  server.sandbox.revokeTokens("all");
-  await session.logout();
 });
 
 it("does not take the client's refusal for the end of the user's session", async () => {
@@ -187,65 +150,6 @@ it("ends a saved session for every process", async () => {
   expect(grants()).toEqual(["authorization_code", "refresh_token"]);
 });
 
-it("waits for a process that is renewing the session that is to end", async () => {
-  const steps = new EventEmitter();
-  const isRenewing = once(steps, "renewing");
-  const isLoggingOut = once(steps, "logging out");
-  const tokenStore = new MemoryTokenStore();
-  const { server, login, client, grants } = await openLogin(
-    {
-      rotateRefreshTokens: true,
-      onResponse: async ({ operation }) => {
-        if (operation !== "token" || grants().at(-1) !== "refresh_token") return undefined;
-        steps.emit("renewing");
-        await isLoggingOut;
-        return undefined;
-      },
-    },
-    { tokenStore },
-  );
-  const saved = (await logIn(login)).save();
-  const other = client(login.resume(saved));
-  await other.payments.list();
-  server.sandbox.revokeTokens();
-  const renewed = other.payments.list().then(
-    () => undefined,
-    () => undefined,
-  );
-  await isRenewing;
-  const session = login.resume(saved);
-  const locks = vi.spyOn(tokenStore, "lock");
-  const ended = session.logout();
-  await eventually(() => expect(locks.mock.calls.length).toBeGreaterThan(2));
-  steps.emit("logging out");
-  await Promise.all([ended, renewed]);
-  const logouts = server.sandbox.requests.filter(({ path }) => path === server.sandbox.logoutPath);
-  expect(logouts.map(({ status }) => status)).toEqual([204]);
-  expect(await failureOf(client(login.resume(saved)).payments.list().then())).toMatchObject({ code: "session_ended" });
-});
-
-it("does not end quietly where the response to a renewal was lost, and sends no refresh token twice", async () => {
-  let isLost = false;
-  const { server, login, client, grants } = await openLogin(
-    {
-      rotateRefreshTokens: true,
-      onResponse: ({ operation }) => (isLost && operation === "token" ? Response.error() : undefined),
-    },
-    withStore(),
-  );
-  const saved = (await logIn(login)).save();
-  server.sandbox.revokeTokens();
-  isLost = true;
-  const gateway = client(login.resume(saved));
-  await failureOf(gateway.payments.list({}, { timeoutMs: 2000 }).then());
-  isLost = false;
-  expect(await failureOf(gateway.payments.list().then())).toMatchObject({ code: "session_ended" });
-  expect(grants()).toEqual(["authorization_code", "refresh_token"]);
-  const error = await failureOf(login.resume(saved).logout());
-  expect(error).toMatchObject({ code: "logout_unconfirmed", effect: "none" });
-  expect(liveRefreshTokens(server)).toBe(1);
-});
-
 it("saves nothing without a store, and resumes nothing that was not saved", async () => {
   const { login } = await openLogin();
   const session = await logIn(login);
@@ -253,10 +157,7 @@ it("saves nothing without a store, and resumes nothing that was not saved", asyn
   expect(() => session.save()).toThrow("ServerLogin: save needs a tokenStore; for one process, a MemoryTokenStore");
   expect(() => login.resume("{}")).toThrow("ServerLogin: resume needs a tokenStore");
   const { login: storing } = await openLogin({}, withStore());
-  const claims = { sub: "s" };
-  const tokenless = [{}, { refreshToken: "", claims }, { refreshToken: 7, claims }, { refreshToken: "r" }];
-  const claimless = [null, "text", 7, {}, { sub: 7 }].map((other) => ({ refreshToken: "r", claims: other }));
-  for (const saved of [...tokenless, ...claimless]) {
+  for (const saved of [{}, { refreshToken: "", claims: { sub: "s" } }, { refreshToken: "r", claims: { sub: 7 } }]) {
     expect(() => storing.resume(JSON.stringify(saved))).toThrow(
       new InvalidArgumentError("ServerLogin: saved is not a text of ServerSession.save"),
     );
@@ -302,8 +203,8 @@ it("says that a code was used before, and a new login works", async () => {
   expect((await logIn(login)).claims.sub).toBe("gateway");
 });
 
-it("refuses a callback of another issuer, and an ID token of another one", async () => {
-  const { login, options, grants } = await openLogin();
+it("refuses a callback of another issuer, and does not show its name", async () => {
+  const { login, grants } = await openLogin();
   const { url, pending } = await login.begin();
   const callback = await pressButton(url);
   const forged = new URL(callback);
@@ -312,15 +213,6 @@ it("refuses a callback of another issuer, and an ID token of another one", async
   expect(error).toMatchObject({ code: "login_issuer_mismatch" });
   expect(error.message).not.toContain("evil");
   expect(grants()).toEqual([]);
-  // Without `iss`, which older servers don't send, the ID token tells.
-  await using misled = new ServerLogin({ ...options, issuer: "https://evil.test/auth/realms/sandbox" });
-  const begun = await misled.begin();
-  const silent = await pressButton(begun.url);
-  silent.searchParams.delete("iss");
-  expect(await failureOf(misled.finish(silent, begun.pending), secretsOf(begun.pending, silent))).toMatchObject({
-    code: "login_issuer_mismatch",
-    message: expect.stringContaining("the ID token names another issuer"),
-  });
 });
 
 it("takes the issuer that it is told: the identity provider has another name inside", async () => {
@@ -340,25 +232,6 @@ it("takes the issuer that it is told: the identity provider has another name ins
   }
 });
 
-it("tells what the login page said where it gave no code, and requests nothing for it", async () => {
-  const { login, grants } = await openLogin();
-  const { pending } = await login.begin();
-  const said = { state: JSON.parse(pending).state, error: "invalid_scope", error_description: "Invalid scopes" };
-  const error = await failureOf(login.finish(`/callback?${new URLSearchParams(said)}`, pending), secretsOf(pending));
-  expect(error).toMatchObject({ code: "login_failed", serviceCode: "invalid_scope", serviceMessage: "Invalid scopes" });
-  expect(Object.keys(error)).not.toContain("serviceMessage");
-  expect(grants()).toEqual([]);
-});
-
-it("shows no part of a login that an error of the login page repeats", async () => {
-  const { login } = await openLogin();
-  const { pending } = await login.begin();
-  const { state, verifier } = JSON.parse(pending);
-  const parameters = new URLSearchParams({ state, error: "server_error", error_description: `it was ${verifier}` });
-  const error = await failureOf(login.finish(`/callback?${parameters}`, pending), secretsOf(pending));
-  expect(error.serviceMessage ?? "").not.toContain(verifier);
-});
-
 it("says that a session was ended by the administrator, requests no more, and a new login works", async () => {
   const { server, login, client, grants } = await openLogin({ rotateRefreshTokens: true });
   const session = await logIn(login);
@@ -369,50 +242,6 @@ it("says that a session was ended by the administrator, requests no more, and a 
   expect(await failureOf(gateway.payments.list().then())).toMatchObject({ code: "session_ended" });
   expect(grants()).toEqual(["authorization_code", "refresh_token"]);
   expect(await payments(client(await logIn(login)))).toBe(0);
-});
-
-it.each([
-  ["another party", (claims: Claims) => ({ ...claims, azp: "another" })],
-  ["a party that is none", (claims: Claims) => ({ ...claims, azp: "" })],
-  ["several clients and another party", (claims: Claims) => ({ ...claims, aud: [claims.aud, "b"], azp: "b" })],
-  ["several clients and no party", ({ azp, ...claims }: Claims) => ({ ...claims, aud: [claims.aud, "b"] })],
-  ["nobody", (claims: Claims) => ({ ...claims, sub: "" })],
-  ["no text as its user", (claims: Claims) => ({ ...claims, sub: 7 })],
-])("refuses an ID token of %s", async (_, change) => {
-  const { login } = await openLogin({ onResponse: withIdToken(change) });
-  const { url, pending } = await login.begin();
-  const callback = await pressButton(url);
-  const error = await failureOf(login.finish(callback, pending), secretsOf(pending, callback));
-  expect(error).toMatchObject({ code: "login_unverified" });
-});
-
-interface Claims {
-  readonly iat: number;
-  readonly exp: number;
-  readonly [name: string]: unknown;
-}
-
-function withIdToken(change: (claims: Claims) => object) {
-  return async ({ operation }: { readonly operation: unknown }, response: Response) => {
-    if (operation !== "token") return undefined;
-    const body = (await response.json()) as Record<string, string>;
-    const [header, claims = "", signature] = (body.id_token ?? "").split(".");
-    const changed = change(JSON.parse(Buffer.from(claims, "base64url").toString()) as Claims);
-    const encoded = Buffer.from(JSON.stringify(changed)).toString("base64url");
-    return Response.json({ ...body, id_token: [header, encoded, signature].join(".") });
-  };
-}
-
-it.each(["id_token", "refresh_token", "access_token"])("refuses tokens without %s", async (name) => {
-  const { login } = await openLogin({
-    onResponse: async (_, response) => {
-      if (!response.headers.get("content-type")?.includes("json")) return undefined;
-      const { [name]: __, ...others } = (await response.json()) as Record<string, string>;
-      return Response.json(others);
-    },
-  });
-  const code = name === "id_token" ? "login_unverified" : "token_response_unreadable";
-  expect(await failureOf(logIn(login))).toMatchObject({ code });
 });
 
 it("says that the client is wrong, and that the identity provider is away", async () => {
@@ -436,27 +265,16 @@ const options = { authUrl: "https://id.test", realm: "r", clientId: "c", redirec
 
 it.each([
   [undefined, "ServerLogin: the options must be an object; got undefined"],
-  [{}, "ServerLogin: authUrl must be an address"],
-  [
-    { ...options, authUrl: "http://id.test" },
-    "ServerLogin: authUrl is an http address of a host other than this machine",
-  ],
-  [{ ...options, redirectUri: undefined }, "ServerLogin: redirectUri must be an address"],
   [{ ...options, redirectUri: "https://bank.test/?a=b" }, "ServerLogin: redirectUri is an address with a query"],
   [{ ...options, redirectUri: "http://bank.test/" }, "ServerLogin: redirectUri is an http address"],
   [{ ...options, scope: "email" }, "ServerLogin: scope must be scopes separated by spaces"],
   [{ ...options, issuer: "" }, "ServerLogin: issuer is an empty string. Is the environment variable set?"],
-  [{ ...options, clientSecret: 7 }, "ServerLogin: clientSecret must be a string"],
   [{ ...options, clientAuthentication: "basic" }, 'ServerLogin: clientAuthentication is "basic", which needs'],
   [{ ...options, tokenStore: {} }, "ServerLogin: tokenStore must be a token store"],
   [{ ...options, tokenLeewayMs: -1 }, "ServerLogin: tokenLeewayMs must be a number of milliseconds"],
-  [{ ...options, fetch: {} }, "ServerLogin: fetch must be a function"],
   [{ ...options, dispatcher: {} }, "ServerLogin: dispatcher must be an undici dispatcher"],
-  [{ ...options, allowInsecureHttp: "yes" }, "ServerLogin: allowInsecureHttp must be true or false"],
-  [{ ...options, tls: { ca: 7 } }, "tls: ca must be"],
   [{ ...options, appInfo: { name: "a program" } }, "ServerLogin: appInfo: name must be up to 100 letters"],
   [{ ...options, fetch, tls: { ca: "" } }, "ServerLogin: tls and fetch exclude each other"],
-  [{ ...options, authUrl: "http://127.0.0.1", tls: { ca: "" } }, "ServerLogin: tls has no use with an http authUrl"],
   [{ ...options, username: "canary" }, 'ServerLogin: unknown option "username"'],
 ])("refuses the options of case %#", (given, message) => {
   const build = () => new ServerLogin(given as never);
@@ -482,22 +300,12 @@ it("sends nothing once it is closed, and can be closed again", async () => {
   expect(grants()).toEqual(["authorization_code"]);
 });
 
-it("is closed where its scope ends", async () => {
-  const login = new ServerLogin(options);
-  const closed = vi.spyOn(login, "close");
-  await login[Symbol.asyncDispose]();
-  expect(closed).toHaveBeenCalledOnce();
-});
-
 it("refuses a callback that is no address", async () => {
   const { login } = await openLogin();
   for (const callback of [undefined, 7, "http://["]) {
-    const finished = login.finish(callback as never, "pending");
-    await expect(finished).rejects.toThrow(InvalidArgumentError);
-    await expect(finished).rejects.toThrow(/^ServerLogin: callbackUrl is .*; wanted: the address of the callback, or/);
+    await expect(login.finish(callback as never, "pending")).rejects.toThrow(InvalidArgumentError);
   }
   await expect(login.finish("/callback", "")).rejects.toThrow("pending is an empty string");
-  await expect(login.finish("/callback", 7 as never)).rejects.toThrow("pending is a number");
 });
 
 it("refuses options of a client that belong to the login", async () => {
@@ -505,14 +313,4 @@ it("refuses options of a client that belong to the login", async () => {
   const session = await logIn(login);
   expect(() => client(session, { tokenLeewayMs: 1 })).toThrow("give it to the ServerLogin");
   expect(() => client(session, withStore())).toThrow("give it to the ServerLogin");
-});
-
-it("sends its requests by the fetch that it is given", async () => {
-  const sandbox = createSandbox();
-  const { clientId, realm } = sandbox.credentials;
-  const given = { authUrl: "https://id.test", realm, clientId, redirectUri, fetch: sandbox.fetch };
-  await using login = new ServerLogin(given);
-  const { url, pending } = await login.begin();
-  const { headers } = await sandbox.fetch(url, { method: "POST" });
-  expect((await login.finish(headers.get("location") ?? "", pending)).claims.sub).toBe("gateway");
 });

@@ -16,44 +16,6 @@ const options = {
 const manager = TokenManager.prototype;
 const source = (tokens: UserTokens, onToken: (event: TokenEvent) => void = () => {}) => tokens.source(onToken);
 
-it("has no token before a login, and says so whatever is asked", async () => {
-  const { current, renew, ...rest } = source(new UserTokens());
-  for (const asked of [current(deadline, 0), renew("used", deadline, 0)]) {
-    await expect(asked).rejects.toMatchObject({ code: "login_required" });
-  }
-  rest.refused?.("token");
-  rest.accepted?.("token");
-  expect(rest.hold?.()).toBeUndefined();
-  expect(await new UserTokens().end()).toBeUndefined();
-});
-
-it("hands everything on to the session's tokens, and a token that is there at once", async () => {
-  const hold = { untilMs: 1 } as never;
-  const spies = {
-    current: vi.spyOn(manager, "current").mockReturnValue("token"),
-    renew: vi.spyOn(manager, "renew").mockResolvedValue("renewed"),
-    refused: vi.spyOn(manager, "refused").mockReturnValue(),
-    accepted: vi.spyOn(manager, "accepted").mockReturnValue(),
-    hold: vi.spyOn(manager, "hold").mockReturnValue(hold),
-  };
-  const tokens = new UserTokens();
-  expect(tokens.isOpen).toBe(false);
-  tokens.open(options);
-  expect(tokens.isOpen).toBe(true);
-  const opened = source(tokens);
-  expect(opened.current(deadline, 2)).toBe("token");
-  spies.current.mockReturnValue(Promise.resolve("later"));
-  expect(await opened.current(deadline, 2)).toBe("later");
-  expect(await opened.renew("used", deadline, 4)).toBe("renewed");
-  opened.refused?.("bad");
-  opened.accepted?.("good");
-  expect(opened.hold?.()).toBe(hold);
-  expect(spies.current).toHaveBeenCalledWith(deadline, 2);
-  expect(spies.renew).toHaveBeenCalledWith("used", deadline, 4);
-  expect(spies.refused).toHaveBeenCalledWith("bad");
-  expect(spies.accepted).toHaveBeenCalledWith("good");
-});
-
 it("takes a session for ended only where its refresh token was refused", async () => {
   const tokens = new UserTokens();
   tokens.open(options);

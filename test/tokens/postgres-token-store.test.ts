@@ -6,7 +6,7 @@ import {
   type TokenSchemaOptions,
 } from "cross-border-payments/tokens/postgres";
 import pg from "pg";
-import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";
 const skipped = url === "" ? " (skipped: CBP_POSTGRES_URL is not set, see test/support/postgres.sh)" : "";
@@ -32,31 +32,6 @@ it("refuses a role that could not stand in SQL", () => {
   expect(() => PostgresTokenStore.schema({ role: 'a"b' })).toThrow("PostgresTokenStore: role must be");
   const text = "payments" as TokenSchemaOptions;
   expect(() => PostgresTokenStore.schema(text)).toThrow("PostgresTokenStore: the options must be");
-});
-
-describe("with a pool that is asked", () => {
-  /** A table that is there, and what `answer` says to each statement after that. */
-  const asked = (answer: (text: string) => unknown[]) => {
-    const texts: string[] = [];
-    const pool = {
-      query: async (text: string) => {
-        if (text.includes("pg_class")) return { rows: [1] };
-        texts.push(text.trim().split(/\s/)[0] ?? "");
-        return { rows: answer(text) };
-      },
-    };
-    return { store: new PostgresTokenStore({ pool, encryptionKey }), texts };
-  };
-  it("looks for it once an hour, since it reads the whole table", async () => {
-    vi.useFakeTimers({ toFake: ["performance"] });
-    onTestFinished(() => void vi.useRealTimers());
-    const { store, texts } = asked(() => [1]);
-    for (const passed of [0, 1000, 3_598_999, 1]) {
-      vi.advanceTimersByTime(passed);
-      await store.write("key", "value", 1000, undefined);
-    }
-    expect(texts).toEqual(["INSERT", "DELETE", "INSERT", "INSERT", "INSERT", "DELETE"]);
-  });
 });
 
 describe.skipIf(url === "")(`with a server${skipped}`, () => {

@@ -1,0 +1,694 @@
+import { describe, expect, it, vi } from "vitest";
+import { now } from "../../src/core/clock.js";
+import { TokenError } from "../../src/core/errors.js";
+import {
+  FakeTokenEndpoint,
+  granted,
+  maybeSent,
+  notSent,
+  type Reply,
+  refusal,
+  responded,
+} from "./fake-token-endpoint.js";
+import { type Fleet, fleetOf, givenFleet, type Member, type StoreFault } from "./fleet-fixture.js";
+import {
+  auth,
+  type CallOptions,
+  client,
+  handled,
+  managerFixture,
+  outcomeOf,
+  pass,
+  secrets,
+  session,
+  settle,
+  withFakeTime,
+} from "./manager-fixture.js";
+import type { IdentityFault } from "./rotating-identity.js";
+
+withFakeTime();
+
+const lifetimeMs = 300_000;
+/** The tokens of a login that a user has just made. */
+const login = (more: { refreshToken?: string; lifetimeMs?: number } = {}) => ({
+  ...{ accessToken: "a", refreshToken: "refresh-of-a", lifetimeMs, refreshLifetimeMs: undefined, sentAt: now() },
+  ...more,
+});
+
+/** Calls of all members at once, and the time that they need. */
+async function callAll(members: readonly Member[], ms = 1000): Promise<string[]> {
+  const calls = members.map((member) => handled(member.call()));
+  await pass(ms);
+  return Promise.all(calls);
+}
+
+/** A call that the test does not wait for yet. */
+function callOf(member: Member | undefined, options?: CallOptions): Promise<string> {
+  if (member === undefined) throw new Error("nobody is there to do it");
+  return handled(member.call(options));
+}
+
+const callNow = (member: Member | undefined, ms = 100) => outcomeOf(member?.call(), ms);
+const end = (member: Member | undefined, ms = 0) => outcomeOf(member?.manager.endSession(), ms);
+/** The password that a fleet begins with. Nothing of it is drawn: one of 256 other passwords would have the same mark. */
+const withPassword = (password: string | (() => string)) => ({ ...auth, clientSecret: "client", password });
+const grantsOf = ({ identity }: Fleet) => identity.requests.map(({ grant }) => grant);
+
+/** Lets the access token expire, and another second pass. */
+const expire = () => pass(lifetimeMs + 1000);
+
+/** A fleet whose first access token has expired. */
+async function expiredFleet(size: number): Promise<Fleet> {
+  const fleet = fleetOf(size);
+  await callAll(fleet.members);
+  await expire();
+  return fleet;
+}
+
+describe("a fleet", () => {
+  it("logs in once, however many processes start at once", async () => {
+    const fleet = fleetOf(20);
+    fleet.identity.latencyMs = () => 200;
+    expect(new Set(await callAll(fleet.members)).size).toBe(1);
+    expect(await callAll([fleet.join(), ...fleet.members.slice(0, 1)])).toEqual(["access-1-2", "access-1-2"]);
+    expect(grantsOf(fleet)).toEqual(["password"]);
+  });
+
+  it("continues with the old token while one process renews it", async () => {
+    const fleet = fleetOf(3);
+    const [old] = await callAll(fleet.members);
+    await pass(296_000);
+    fleet.identity.latencyMs = () => 1500;
+    expect(await callAll(fleet.members, 0)).toEqual([old, old, old]);
+    await pass(2500);
+    expect(await callAll(fleet.members)).not.toContain(old);
+    expect(grantsOf(fleet)).toEqual(["password", "refresh_token"]);
+  });
+
+  it.each([
+    ["a token that need not be renewed yet", 293_000, "access-1-2", ["read"]],
+    ["a token that is due", 295_000, "access-1-4", ["read", "lock", "read", "mark", "read", "write", "unlock"]],
+  ])("asks the store for no more than it needs: %s", async (_, atMs, token, asked) => {
+    const fleet = fleetOf(1);
+    await callAll(fleet.members, 0);
+    await pass(atMs);
+    fleet.store.log.length = 0;
+    expect(await callAll([fleet.join()], 0)).toEqual([token]);
+    expect(fleet.store.log).toEqual(asked);
+  });
+
+  it("marks the refresh token in the store before it is sent, and doesn't send it if that fails", async () => {
+    const fleet = await expiredFleet(1);
+    fleet.store.log.length = 0;
+    fleet.identity.latencyMs = () => 100;
+    callOf(fleet.members[0]);
+    await pass(10);
+    expect(fleet.store.log).toEqual(["read", "lock", "read", "mark"]);
+    expect(fleet.identity.refreshes).toBe(1);
+    await pass(lifetimeMs);
+    const { write } = fleet.store;
+    fleet.store.write = async (key, value, ...rest) => {
+      if (value.includes("spentBy")) throw new Error("disk full");
+      return write.call(fleet.store, key, value, ...rest);
+    };
+    await callAll(fleet.members);
+    expect(grantsOf(fleet)).toEqual(["password", "refresh_token", "password"]);
+  });
+
+  it("keeps no token in its events, and says which tokens are shared", async () => {
+    const fleet = await expiredFleet(2);
+    await callAll(fleet.members);
+    expect(fleet.members.flatMap(({ events }) => events)).toEqual([
+      { grant: "password", expiresInMs: lifetimeMs, shared: true },
+      { grant: "refresh_token", expiresInMs: lifetimeMs, shared: true },
+    ]);
+  });
+
+  it("never ends the session that it shares", async () => {
+    const fleet = fleetOf(2, { auth: { ...auth, endSessionOnClose: true } });
+    await callAll(fleet.members);
+    for (const { manager } of fleet.members) await manager.close();
+    expect(fleet.identity.loggedOut).toEqual([]);
+  });
+
+  it("waits in close for the token that this process requests for the others, and for no other one", async () => {
+    const fleet = await expiredFleet(2);
+    fleet.identity.latencyMs = () => 500;
+    const [first, second] = fleet.members;
+    callOf(first);
+    await pass(100);
+    handled(callOf(second));
+    await pass(100);
+    const closed = vi.fn();
+    void second?.manager.close().then(() => closed("second"));
+    void first?.manager.close().then(() => closed("first"));
+    await settle();
+    expect(closed.mock.calls).toEqual([["second"]]);
+    await pass(1000);
+    expect(closed).toHaveBeenLastCalledWith("first");
+    expect(await callNow(fleet.join())).toBe("access-1-4");
+    fleet.store.log.length = 0;
+    await pass(5000);
+    expect(fleet.store.log).toEqual([]);
+  });
+
+  it("takes a newer token from the store after a 401, and renews once if there is none", async () => {
+    const fleet = fleetOf(5);
+    const [old = ""] = await callAll(fleet.members);
+    fleet.identity.endSessions();
+    const renewals = fleet.members.map((member) => handled(member.renew(old)));
+    await pass(3000);
+    const renewed = new Set(await Promise.all(renewals));
+    expect(renewed.size).toBe(1);
+    expect(renewed).not.toContain(old);
+    expect(grantsOf(fleet)).toEqual(["password", "refresh_token", "password"]);
+  });
+
+  it("logs in if the refresh token has expired, without sending it", async () => {
+    const fleet = fleetOf(2);
+    fleet.identity.refreshLifetime = 400;
+    await callAll(fleet.members);
+    await pass(500_000);
+    await callAll(fleet.members);
+    expect(grantsOf(fleet)).toEqual(["password", "password"]);
+  });
+
+  it.each([
+    [0, 50],
+    [0.5, 275],
+    [1, 500],
+  ])("asks for the lock again after a time that each process draws: %d", async (drawn, gapMs) => {
+    const fleet = fleetOf(2, { random: () => drawn });
+    fleet.identity.latencyMs = () => 9000;
+    callOf(fleet.members[0]);
+    await pass(10);
+    const lock = vi.spyOn(fleet.store, "lock");
+    callOf(fleet.members[1]);
+    await pass(3000);
+    expect(Math.abs(lock.mock.calls.length - 3000 / gapMs)).toBeLessThanOrEqual(1);
+  });
+
+  it("takes the lock again for the login after a refresh that was refused", async () => {
+    const fleet = await expiredFleet(4);
+    fleet.identity.endSessions();
+    fleet.identity.latencyMs = () => 9000;
+    const calls = fleet.members.map((member) => handled(member.call()));
+    await pass(19_000);
+    expect(new Set(await Promise.all(calls)).size).toBe(1);
+    expect(fleet.identity.logins).toBe(2);
+  });
+
+  it("waits for the lock of a process that was killed, and logs in once", async () => {
+    const fleet = await expiredFleet(5);
+    fleet.identity.latencyMs = () => 300;
+    const [holder, ...others] = fleet.members;
+    callOf(holder);
+    await pass(10);
+    holder?.stop();
+    expect(new Set(await callAll(others, 16_500)).size).toBe(1);
+    expect(grantsOf(fleet)).toEqual(["password", "refresh_token", "password"]);
+    expect(fleet.identity.reused).toEqual([]);
+  });
+
+  it("keeps the newer token in the store when a process continues long after its lock", async () => {
+    const fleet = await expiredFleet(2);
+    const [holder, other] = fleet.members;
+    fleet.identity.latencyMs = () => 100;
+    const late = callOf(holder, { timeoutMs: 120_000 });
+    await pass(20);
+    holder?.stop();
+    await pass(17_000);
+    const newer = await callNow(other, 1000);
+    holder?.resume();
+    await pass(1000);
+    await late.catch(() => {});
+    expect(holder?.events.at(-1)).toMatchObject({ grant: "refresh_token", shared: false });
+    expect(await callNow(fleet.join())).toBe(newer);
+  });
+
+  it.each<[IdentityFault, string[]]>([
+    ["lost", ["password", "refresh_token", "password"]],
+    ["lost-before", ["password", "refresh_token", "password"]],
+    ["bad-gateway", ["password", "refresh_token", "password"]],
+    ["failing", ["password", "refresh_token", "refresh_token"]],
+    ["throttled", ["password", "refresh_token", "refresh_token"]],
+    ["unsent", ["password", "refresh_token"]],
+  ])("makes no more requests after a refresh that was %s than it needs", async (fault, grants) => {
+    const fleet = await expiredFleet(3);
+    fleet.identity.faults.push(fault);
+    expect(new Set(await callAll(fleet.members, 6000)).size).toBe(1);
+    expect(grantsOf(fleet)).toEqual(grants);
+    expect(fleet.identity.reused).toEqual([]);
+  });
+});
+
+describe("a password that is refused to a fleet", () => {
+  const refusedTo = (members: readonly Member[]) =>
+    Promise.all(
+      members.map((member) => expect(callNow(member, 5000)).rejects.toMatchObject({ code: "login_refused" })),
+    );
+
+  /** A fleet whose password is refused. */
+  async function refusedFleet(size: number): Promise<Fleet> {
+    const fleet = fleetOf(size, { auth: withPassword("old") });
+    fleet.identity.refusesLogins = true;
+    await refusedTo(fleet.members);
+    expect(fleet.identity.logins).toBe(1);
+    return fleet;
+  }
+
+  it("is tried by one process of those that start with it, and by one a minute later", async () => {
+    const fleet = await refusedFleet(20);
+    await refusedTo([fleet.join(), fleet.join()]);
+    expect(fleet.identity.logins).toBe(1);
+    await pass(60_000);
+    await refusedTo([...fleet.members, fleet.join()]);
+    expect(fleet.identity.logins).toBe(2);
+  });
+
+  it("keeps no process from logging in with another one, which ends the wait of all", async () => {
+    const fleet = await refusedFleet(3);
+    let password = "old";
+    const other = fleet.join({ auth: withPassword(() => password) });
+    await refusedTo([other]);
+    fleet.identity.refusesLogins = false;
+    password = "new";
+    const token = await callNow(other);
+    expect(await callAll(fleet.members)).toEqual([token, token, token]);
+    expect(fleet.identity.logins).toBe(2);
+  });
+
+  it("is told by eight bits of what it is, and by nothing else", async () => {
+    const fleet = await refusedFleet(1);
+    const [stored = "{}"] = fleet.store.values.values();
+    expect(JSON.parse(stored)).toEqual({
+      v: 1,
+      retryNotBefore: { atMs: Date.now() - 5000 + 60_000, mark: expect.stringMatching(/^[\da-f]{2}$/), status: 400 },
+    });
+  });
+
+  it.each<IdentityFault>(["failing", "throttled", "lost"])("isn't one that failed otherwise: %s", async (fault) => {
+    const fleet = fleetOf(1, { auth: withPassword("old") });
+    fleet.identity.faults.push(fault);
+    callOf(fleet.members[0], { timeoutMs: 500 });
+    await pass(1000);
+    expect(await callNow(fleet.join(), 5000)).toMatch(/^access-/);
+  });
+});
+
+describe("a store", () => {
+  it("that is away costs a process with a live token nothing", async () => {
+    const fleet = fleetOf(3, { random: () => 0.9 });
+    const [old] = await callAll(fleet.members);
+    fleet.store.fault = "refuses";
+    await pass(296_000);
+    expect(new Set(await callAll(fleet.members, 100))).toEqual(new Set([old]));
+    expect(grantsOf(fleet)).toEqual(["password"]);
+  });
+
+  it.each<StoreFault>(["refuses", "hangs", "loses-responses"])(
+    "that is away lets processes log in on their own, spread over 30 s: %s",
+    async (fault) => {
+      const size = 12;
+      let drawn = 0;
+      const fleet = fleetOf(size, { random: () => (drawn++ % size) / size });
+      fleet.store.fault = fault;
+      const calls = fleet.members.map((member) => handled(member.call({ timeoutMs: 60_000, maxRetries: 0 })));
+      await pass(45_000);
+      expect(new Set(await Promise.all(calls)).size).toBe(size);
+      const times = fleet.identity.requests.map(({ atMs }) => atMs).sort((one, other) => one - other);
+      expect(times).toHaveLength(size);
+      expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(15_000);
+      expect(fleet.members.flatMap(({ events }) => events).every(({ shared }) => shared === false)).toBe(true);
+    },
+  );
+
+  it("that is away says so to a call whose time is up", async () => {
+    const fleet = fleetOf(1, { random: () => 0.9 });
+    fleet.store.fault = "refuses";
+    const error = await outcomeOf(
+      callOf(fleet.members[0], { timeoutMs: 5000 }).catch((thrown: unknown) => thrown),
+      6000,
+    );
+    expect(error).toBeInstanceOf(TokenError);
+    expect(error).toMatchObject({ code: "token_store_failed", message: expect.stringContaining("(ECONNREFUSED)") });
+  });
+
+  it("that is back is used again, with the session of before", async () => {
+    const fleet = fleetOf(3, { auth: { ...auth, endSessionOnClose: true } });
+    await callAll(fleet.members);
+    fleet.store.fault = "refuses";
+    for (let lifetime = 0; lifetime < 2; lifetime++) {
+      await expire();
+      expect(new Set(await callAll(fleet.members, 3000)).size).toBe(3);
+    }
+    expect([fleet.identity.logins, fleet.identity.refreshes]).toEqual([4, 3]);
+    fleet.store.fault = undefined;
+    await expire();
+    expect(new Set(await callAll(fleet.members, 3000)).size).toBe(1);
+    expect([fleet.identity.logins, fleet.identity.refreshes, fleet.identity.reused]).toEqual([4, 4, []]);
+    // What a process began without the store is its own.
+    for (const { manager } of fleet.members) await manager.close();
+    expect(fleet.identity.loggedOut).toHaveLength(3);
+  });
+
+  it.each<[string, (fleet: Fleet) => unknown]>([
+    ["wiped", ({ store }) => store.wipe()],
+    ...["", "rubbish", "null", "[]", '{"v":2}'].map((text): [string, (fleet: Fleet) => unknown] => [
+      `filled with ${JSON.stringify(text)}`,
+      ({ store }) => store.fill(text),
+    ]),
+  ])("that is %s costs one login", async (_, spoil) => {
+    const fleet = fleetOf(5);
+    await callAll(fleet.members);
+    await spoil(fleet);
+    await expire();
+    expect(new Set(await callAll([...fleet.members, fleet.join()])).size).toBe(1);
+    expect(grantsOf(fleet)).toEqual(["password", "password"]);
+  });
+
+  it.each([
+    ["as long as its refresh token lives", { refresh_expires_in: 1800 }, 1_800_000],
+    ["30 days if nothing says how long that is", {}, 30 * 86_400_000],
+    ["30 days at most", { refresh_expires_in: 9_999_999 }, 30 * 86_400_000],
+    ["as long as its access token lives, without a refresh token", { refresh_token: undefined }, lifetimeMs],
+  ])("keeps a session %s, and no secret of its owner", async (_, fields, ms) => {
+    const fleet = fleetOf(0);
+    const member = fleet.join({ transport: new FakeTokenEndpoint(granted("a", fields)) });
+    const write = vi.spyOn(fleet.store, "write");
+    await callNow(member, 0);
+    expect(write.mock.calls.map(([, , ttlMs]) => ttlMs)).toEqual([ms]);
+    for (const secret of Object.values(secrets)) expect(JSON.stringify(write.mock.calls)).not.toContain(secret);
+  });
+});
+
+describe("a session that was given by its refresh token", () => {
+  it("is continued by all processes, and by those that start later with the same refresh token", async () => {
+    const fleet = givenFleet(5);
+    expect(new Set(await callAll(fleet.members)).size).toBe(1);
+    await expire();
+    await callAll([...fleet.members, fleet.join()]);
+    expect(grantsOf(fleet)).toEqual(["refresh_token", "refresh_token"]);
+    expect(fleet.identity.reused).toEqual([]);
+  });
+
+  it("is over if a process was killed after it had marked the refresh token", async () => {
+    const fleet = givenFleet(2);
+    fleet.identity.latencyMs = () => 300;
+    const [holder, other] = fleet.members;
+    callOf(holder);
+    await pass(10);
+    holder?.stop();
+    await expect(callNow(other, 17_000)).rejects.toMatchObject({ code: "login_refused" });
+    expect(fleet.identity.requests).toHaveLength(1);
+  });
+
+  it.each<[IdentityFault, boolean]>([
+    ["lost", false],
+    ["lost-before", false],
+    ["bad-gateway", false],
+    ["failing", true],
+    ["throttled", true],
+    ["unsent", true],
+  ])("never sends a refresh token twice that may have been used: %s", async (fault, isGood) => {
+    const fleet = givenFleet(2);
+    fleet.identity.faults.push(fault);
+    await Promise.allSettled(fleet.members.map((member) => callNow(member, 20_000)));
+    expect([fleet.identity.reused, fleet.identity.isEnded]).toEqual([[], false]);
+    if (isGood) expect(new Set(await callAll(fleet.members)).size).toBe(1);
+    else expect(fleet.identity.refreshes).toBe(1);
+  });
+
+  it("is told from one of another realm whose refresh token has the same text", async () => {
+    const [one, other] = [fleetOf(0), fleetOf(0)];
+    const [refreshToken, same] = [one.identity.begin(), other.identity.begin()];
+    await callAll([one.join({ auth: { ...client, refreshToken } })]);
+    await callAll([other.join({ auth: { ...client, realm: "other", refreshToken: same }, store: one.store })]);
+    expect([same, other.identity.requests[0]?.refreshToken]).toEqual([refreshToken, refreshToken]);
+  });
+
+  it("sends a refresh token whose mark was stored, although the store's client tells of a second write that was refused", async () => {
+    const fleet = givenFleet(1);
+    fleet.store.fault = "repeats";
+    await callAll(fleet.members);
+    expect([fleet.identity.refreshes, fleet.identity.reused]).toEqual([1, []]);
+  });
+
+  it("waits for a store that is away, and sends nothing without it", async () => {
+    const fleet = givenFleet(2);
+    fleet.store.fault = "refuses";
+    const calls = fleet.members.map((member) => handled(member.call()));
+    await pass(10_000);
+    expect(fleet.identity.requests).toEqual([]);
+    fleet.store.fault = undefined;
+    await pass(5000);
+    expect(new Set(await Promise.all(calls)).size).toBe(1);
+    expect(fleet.identity.refreshes).toBe(1);
+  });
+
+  it("says in every process that it has ended, after one request", async () => {
+    const fleet = givenFleet(1);
+    await callAll(fleet.members);
+    await expire();
+    fleet.identity.endSessions();
+    for (const member of [...fleet.members, fleet.join()]) {
+      await expect(callNow(member)).rejects.toMatchObject({
+        code: "login_refused",
+        message: expect.not.stringContaining("Next attempt"),
+      });
+    }
+    expect(fleet.identity.requests).toHaveLength(2);
+  });
+
+  it.each<[string, (fleet: Fleet) => unknown]>([
+    ["LOCKED", ({ store }) => store.block(1e9)],
+    ["CLOSED", ({ members }) => members[0]?.manager.close()],
+  ])("says why the store can't be used: %s", async (reason, spoil) => {
+    const fleet = givenFleet(1);
+    await callAll(fleet.members);
+    await fleet.store.block(1e9);
+    await expire();
+    await spoil(fleet);
+    const call = outcomeOf(fleet.members[0]?.call({ timeoutMs: 60_000 }), 60_000);
+    await expect(call).rejects.toMatchObject({ code: "token_store_failed", message: expect.stringContaining(reason) });
+  });
+});
+
+describe("a login that has just been made", () => {
+  it("brings the first token, and the refresh token for the next one", async () => {
+    const { call, manager, fake } = managerFixture([granted("b")], { auth: session });
+    await manager.begin(login());
+    expect(await call()).toBe("a");
+    await pass(lifetimeMs);
+    expect(await call()).toBe("b");
+    expect(fake.forms).toMatchObject([{ refresh_token: "refresh-of-a" }]);
+  });
+
+  it("is shared with all processes, and its refresh token is theirs too", async () => {
+    const fleet = fleetOf(3);
+    const [first, ...others] = fleet.members;
+    await first?.manager.begin(login({ refreshToken: fleet.identity.begin() }));
+    expect(await callAll(others)).toEqual(["a", "a"]);
+    await expire();
+    await callAll(fleet.members);
+    expect(grantsOf(fleet)).toEqual(["refresh_token"]);
+  });
+});
+
+describe("the end of a session of one client", () => {
+  it.each<[string, object | undefined, Reply[], (string | undefined)[]]>([
+    ["before its first request", undefined, [], ["given"]],
+    ["after a login", {}, [], ["refresh-of-a"]],
+    ["after a renewal", { lifetimeMs: 0 }, [granted("b")], ["refresh-of-a", "refresh-of-b"]],
+    ["although it has ended", { lifetimeMs: 0 }, [refusal(400)], ["refresh-of-a"]],
+  ])("goes by the refresh token that it has: %s", async (_, begun, replies, sent) => {
+    const { call, manager, fake } = managerFixture([...replies, responded(204, "")], { auth: session });
+    if (begun !== undefined) {
+      await manager.begin(login(begun));
+      await call().catch(() => {});
+    }
+    expect(await manager.endSession()).toBeUndefined();
+    expect(fake.forms.map(({ refresh_token }) => refresh_token)).toEqual(sent);
+    await settle();
+    expect(vi.getTimerCount()).toBe(0);
+    await pass(lifetimeMs);
+    await expect(call({ maxRetries: 0 })).rejects.toMatchObject({ effect: "none" });
+    expect(fake.requests).toHaveLength(sent.length);
+  });
+
+  const unconfirmed = { class: "unconfirmed" };
+
+  it.each<[string, Reply[], object | undefined]>([
+    ["its response was lost", [maybeSent()], unconfirmed],
+    ["a proxy answered it", [responded(502, "bad gateway")], unconfirmed],
+    ["it was not sent", [notSent()], undefined],
+    ["the server was starting", [responded(503)], undefined],
+    ["its response was lost, and the next one came", [maybeSent(), granted("b")], undefined],
+    ["its response was lost, and the next one refused", [maybeSent(), refusal(400)], unconfirmed],
+    ["the client was refused, and not the token", [responded(401, { error: "invalid_client" })], undefined],
+  ])(
+    "is known by the word on its newest refresh token alone: after a renewal of which %s",
+    async (_, replies, outcome) => {
+      const { call, manager, fake } = managerFixture(replies, { auth: session });
+      for (let made = 0; made < replies.length; made++) {
+        await call({ maxRetries: 0 }).catch(() => {});
+        await pass(1000);
+      }
+      fake.expect(refusal(400));
+      expect(await outcomeOf(manager.endSession(), 10)).toEqual(outcome);
+      expect(fake.requests.at(-1)?.path).toMatch(/\/logout$/);
+    },
+  );
+
+  it("is asked for again if that failed, and does nothing without a session", async () => {
+    const { manager, fake } = managerFixture([notSent(), responded(204, "")], { auth: session });
+    expect(await manager.endSession()).toMatchObject({ class: "unsent" });
+    expect(await manager.endSession()).toBeUndefined();
+    expect(fake.forms.map(({ refresh_token }) => refresh_token)).toEqual(["given", "given"]);
+    expect(await managerFixture([]).manager.endSession()).toBeUndefined();
+  });
+
+  it("waits for a renewal that is under way", async () => {
+    const { call, manager, fake } = managerFixture([], { auth: session });
+    const called = handled(call());
+    await settle();
+    const ended = manager.endSession();
+    fake.expect(responded(204, ""));
+    fake.reply(granted("b"));
+    await Promise.all([called, ended]);
+    expect(fake.forms.map(({ refresh_token }) => refresh_token)).toEqual(["given", "refresh-of-b"]);
+  });
+
+  it("isn't known after 10 s without a response", async () => {
+    const { manager } = managerFixture([], { auth: session });
+    expect(await outcomeOf(manager.endSession(), 10_000)).toMatchObject({ class: "ended", reason: "DEADLINE" });
+  });
+});
+
+describe("the end of a session of many processes", () => {
+  const unconfirmed = { class: "unconfirmed" };
+
+  /** No process gets a token, or sends a refresh token. */
+  async function expectEnded(fleet: Fleet): Promise<void> {
+    const { length } = fleet.identity.requests;
+    await expect(callNow(fleet.join())).rejects.toMatchObject({ code: "login_refused" });
+    expect(fleet.identity.requests).toHaveLength(length);
+    expect(fleet.identity.reused).toEqual([]);
+  }
+
+  it.each([true, false])(
+    "comes at once, by the newest refresh token (rotated: %s), and a second time",
+    async (rotates) => {
+      const fleet = givenFleet(2);
+      fleet.identity.rotates = rotates;
+      const [first, second] = fleet.members;
+      const token = await callNow(first);
+      fleet.store.log.length = 0;
+      expect(await end(second)).toBeUndefined();
+      expect(fleet.store.log).toEqual(["lock", "read", "mark", "unlock"]);
+      expect(await end(fleet.join())).toBeUndefined();
+      const { newestRefreshToken, isEnded } = fleet.identity;
+      expect([fleet.identity.loggedOut, isEnded]).toEqual([[newestRefreshToken, newestRefreshToken], true]);
+      // It costs the token of no process that still has one.
+      expect(await callNow(first)).toBe(token);
+      await expectEnded(fleet);
+    },
+  );
+
+  it.each<[string, StoreFault | undefined, number]>([
+    ["if none of the processes has used it", undefined, 0],
+    ["if the store refuses", "refuses", 0],
+    ["if the store hangs", "hangs", 2000],
+  ])("goes by the refresh token that it was given %s, which proves nothing", async (_, fault, ms) => {
+    const fleet = givenFleet(1);
+    fleet.store.fault = fault;
+    expect(await end(fleet.members[0], ms)).toEqual(unconfirmed);
+    expect(fleet.identity.loggedOut).toEqual([fleet.given]);
+  });
+
+  it.each<StoreFault | undefined>([undefined, "refuses"])(
+    "does nothing if nobody has logged in (store: %s)",
+    async (fault) => {
+      const fleet = fleetOf(1);
+      fleet.store.fault = fault;
+      expect(await end(fleet.members[0])).toBeUndefined();
+      expect([fleet.identity.loggedOut, fleet.store.written]).toEqual([[], []]);
+    },
+  );
+
+  it.each([
+    [1800, 1_800_000],
+    [undefined, 30 * 86_400_000],
+  ])("is stored for as long as its refresh token would have lived: %j s", async (refreshLifetime, keptMs) => {
+    const fleet = givenFleet(1);
+    fleet.identity.refreshLifetime = refreshLifetime;
+    await callNow(fleet.members[0], 0);
+    const write = vi.spyOn(fleet.store, "write");
+    await end(fleet.members[0]);
+    expect(write.mock.calls.map(([, , ttlMs]) => ttlMs)).toEqual([keptMs]);
+  });
+
+  it("waits for the refresh token that another process is requesting", async () => {
+    const fleet = givenFleet(2);
+    fleet.identity.latencyMs = () => 9000;
+    const [first, second] = fleet.members;
+    callOf(first);
+    await pass(100);
+    expect(await end(second, 9000)).toBeUndefined();
+    expect(fleet.identity.loggedOut).toEqual([fleet.identity.newestRefreshToken]);
+    await expectEnded(fleet);
+  });
+
+  it("waits until the lock of a process ends that was killed while it renewed, and takes no word for its token", async () => {
+    const fleet = givenFleet(2);
+    const [first, second] = fleet.members;
+    fleet.identity.latencyMs = () => 1000;
+    callOf(first);
+    await pass(500);
+    first?.stop();
+    await pass(500);
+    const ended = handled(second?.manager.endSession() ?? Promise.reject());
+    await pass(13_900);
+    expect(fleet.identity.loggedOut).toEqual([]);
+    await pass(200);
+    expect(await ended).toEqual(unconfirmed);
+    expect([fleet.identity.loggedOut, fleet.identity.isEnded]).toEqual([[fleet.given], false]);
+    await expect(callNow(fleet.join(), 20_000)).rejects.toMatchObject({ code: "login_refused" });
+  });
+
+  it.each<[IdentityFault, boolean]>([
+    ["lost", false],
+    ["lost-before", true],
+  ])("isn't known if a renewal got no response: %s", async (fault, isEnded) => {
+    const fleet = givenFleet(2);
+    const [first, second] = fleet.members;
+    await callNow(first);
+    await expire();
+    fleet.identity.faults.push(fault);
+    await callNow(first, 5000).catch(() => {});
+    expect(await end(second)).toEqual(unconfirmed);
+    expect(fleet.identity.isEnded).toBe(isEnded);
+  });
+
+  it("isn't known if a store took nothing, or if another process has a token that it could not store", async () => {
+    const fleet = givenFleet(3);
+    const { write } = fleet.store;
+    fleet.store.write = async (key, value, ...more) =>
+      value.includes("spentBy") && write.call(fleet.store, key, value, ...more);
+    await callNow(fleet.members[0]);
+    fleet.store.write = write;
+    expect(await end(fleet.members[1])).toEqual(unconfirmed);
+    fleet.store.write = async () => false;
+    expect(await end(fleet.members[2], 15_000)).toEqual(unconfirmed);
+  });
+
+  it("has come if the identity provider has refused its newest refresh token, and nothing is sent", async () => {
+    const fleet = givenFleet(2);
+    await callNow(fleet.members[0]);
+    await expire();
+    fleet.identity.endSessions();
+    await callNow(fleet.members[0]).catch(() => {});
+    expect(await end(fleet.members[1])).toBeUndefined();
+    expect(fleet.identity.loggedOut).toEqual([]);
+  });
+});
