@@ -188,23 +188,6 @@ describe("the sandbox's console", () => {
     await client.payments.list();
   });
 
-  it("revokes tokens", async () => {
-    const { page, client, server } = await visit();
-    const logins = () => server.sandbox.tokenRequests.map(({ grantType }) => grantType);
-    await page.click("button.revoke[value=access]");
-    await shows(page, "#message", "The access tokens are revoked.");
-    await expect(client.payments.list()).rejects.toMatchObject({ status: 401 });
-    await client.payments.list();
-    expect(logins()).toEqual(["password", "refresh_token"]);
-    await page.click("button.revoke[value=all]");
-    await shows(page, "#message", "All tokens are revoked.");
-    await expect(client.payments.list()).rejects.toMatchObject({ status: 401 });
-    await client.payments.list();
-    expect(logins().slice(2)).toContain("password");
-    await shows(page, "#tokens h3", "gateway, access revoked");
-    await shows(page, "#tokens h3", "gateway, access valid");
-  });
-
   it("tells why a signature is wrong, and says it aloud", async () => {
     const { page, alpha, server } = await visit();
     const accessToken = await sendWronglySigned(server, alpha.privateKey);
@@ -212,35 +195,6 @@ describe("the sandbox's console", () => {
     await shows(page, ".findings .remedy", "base path included");
     await shows(page, "#message", "The signature of POST /gateway/v1/payments is wrong");
     expect(await page.evaluate("document.documentElement.outerHTML")).not.toContain(accessToken);
-  });
-
-  it("makes a key for a gateway when it is told to", async () => {
-    const { page, server } = await visit();
-    await page.evaluate(`(() => {
-      for (const [name, value] of [["senderGatewayId", "beta-mobile"], ["receiverGatewayId", "alpha-bank"]]) {
-        const select = document.querySelector("[name=" + name + "]");
-        select.value = value;
-        select.dispatchEvent(new Event("change"));
-      }
-    })()`);
-    await page.click("#intent-form [type=submit]");
-    await page.waitForSelector("#keyless:not([hidden])");
-    await page.click("#payment-form [type=submit]");
-    await shows(page, "#message", "no signing key");
-    await page.click("#replace-key");
-    await until(page, "document.querySelector('#keyless').hidden");
-    // A user who presses twice pays once.
-    await page.evaluate(
-      "for (let time = 0; time < 2; time += 1) document.querySelector('#payment-form [type=submit]').click()",
-    );
-    await shows(page, "#result-title", "The payment is made");
-    await page.click("#pay-twice");
-    await shows(page, "#result-title", "A second payment is made");
-    await until(page, "document.querySelectorAll('#payments li').length === 2");
-    expect(server.sandbox.payments.map(({ senderGatewayId }) => senderGatewayId)).toEqual([
-      "beta-mobile",
-      "beta-mobile",
-    ]);
   });
 
   it("shows the same in two tabs, and after a reload", async () => {
@@ -261,21 +215,6 @@ describe("the sandbox's console", () => {
     await other.click("#payment-form [type=submit]");
     await shows(page, "#payments h3", "EUR");
     expect(server.sandbox.payments).toHaveLength(1);
-  });
-
-  it("says when the sandbox is gone, and goes on with one that takes its place", async () => {
-    const { page, server } = await visit();
-    await server.close();
-    await shows(page, "#connection", "does not respond");
-    await shows(page, "#message", "The sandbox does not respond.");
-    await page.click("button.revoke[value=all]");
-    await shows(page, "#message", "The sandbox does not respond.");
-
-    await using next = await startSandbox({ console: true, port: Number(new URL(server.url).port) });
-    await shows(page, "#message", "The sandbox responds again.");
-    await until(page, "document.querySelectorAll('#gateways li').length === 0");
-    await until(page, "!document.querySelector('#no-gateways').hidden");
-    expect(next.sandbox.requests).toEqual([]);
   });
 
   it.each(["light", "dark"] as const)(
