@@ -62,11 +62,9 @@ export interface OperatorDeskOptions {
   readonly on?: DeskEvents | undefined;
 }
 
-const deskMethods = ["held", "counts", "details", "resolve", "propose", "approve", "refuse"];
-
 const options: CheckTable<OperatorDeskOptions> = {
   flow: {
-    accepts: (value) => deskMethods.every((name) => isFunction(Reflect.get(Object(value), name))),
+    accepts: (value) => isFunction(Reflect.get(Object(value), "propose")),
     wanted: "a PaymentFlow",
     isRequired: true,
   },
@@ -90,17 +88,10 @@ function isOrigin(value: unknown): boolean {
   return typeof value === "string" && /^https?:/.test(value) && URL.canParse(value) && new URL(value).origin === value;
 }
 
-export interface CheckedDeskOptions {
-  readonly flow: DeskFlow;
-  readonly authenticate: OperatorDeskOptions["authenticate"];
-  /** Absent if any host is accepted. */
-  readonly origins: readonly string[] | undefined;
-  readonly csrfSecret: string;
-  readonly on: DeskEvents;
-}
+export type CheckedDeskOptions = ReturnType<typeof readDeskOptions>;
 
 /** @throws {ConfigError} that names the option, what was found, and what is wanted. */
-export function readDeskOptions(given: OperatorDeskOptions): CheckedDeskOptions {
+export function readDeskOptions(given: OperatorDeskOptions) {
   const refuse = (message: string) => new ConfigError(`operatorDesk: ${message}`);
   const read = parseOptions(options, given, "the options", refuse) as unknown as OperatorDeskOptions;
   const { flow, authenticate, origin, csrfSecret = crypto.randomUUID() + crypto.randomUUID(), on = {} } = read;

@@ -1,4 +1,3 @@
-import { HTTPException } from "hono/http-exception";
 import { isSamePerson } from "../flows/core/owner.js";
 import { maxWhy } from "../flows/operate.js";
 import type { Claim, FlowDecision, ResolveAction } from "../flows/outcome.js";
@@ -6,7 +5,7 @@ import type { FlowDetails } from "../flows/status.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import { decisionsOf, instant, proposalOf } from "./history-texts.js";
 import { hidden, maskedJson } from "./masked.js";
-import { age, chip, duration, fact, type Html, html, phaseNames, time } from "./page.js";
+import { chip, duration, fact, type Html, html, phaseNames, time } from "./page.js";
 
 /** What the pages of one flow are made of. */
 export interface FlowFacts {
@@ -33,7 +32,7 @@ export function flowContent(facts: FlowFacts): Html {
 <h1><bdi>${key}</bdi> ${chip(phase, phaseNames[phase])}</h1>
 ${said && html`<p class="note good" role="status">${said}</p>`}
 <p class="reason">${reason ?? outcomeText(flow)}</p>
-${paymentFacts(facts, { do: "show" }, fact("Started", html`${time(createdAtMs)} (${age(nowMs - createdAtMs)} ago)`))}
+${paymentFacts(facts, { do: "show" }, fact("Started", html`${time(createdAtMs)} (${duration(nowMs - createdAtMs)} ago)`))}
 ${match && html`<section><h2>A possible match</h2><p>This listed payment has the same gateway and transaction, but differs otherwise. Compare it before you decide.</p><pre>${maskedJson(match, isShown)}</pre></section>`}
 ${decisionForms(facts)}
 ${claim && evidence(flow, claim)}
@@ -163,14 +162,7 @@ function titleOf(action: ResolveAction, intent: PaymentIntent | undefined): stri
   return actionTexts[action].title.replace("AMOUNT", amountText(intent));
 }
 
-const actions: readonly ResolveAction[] = ["found", "release", "resend"];
-
-/** @throws {HTTPException} if a form names another one. */
-export function actionOf(name: string | undefined): ResolveAction {
-  const action = actions.find((one) => one === name);
-  if (action === undefined) throw new HTTPException(400, { message: "Not done: choose one of the actions." });
-  return action;
-}
+export const actions: readonly ResolveAction[] = ["found", "release", "resend"];
 
 /** Repeats what is about to happen, before it does. */
 export function confirmContent(facts: FlowFacts, action: ResolveAction, why: string): Html {

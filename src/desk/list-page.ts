@@ -1,7 +1,7 @@
 import type { FlowCounts } from "../flows/status.js";
 import { amountOf, type Decimal, divide, plus } from "../money.js";
 import type { DeskFlow } from "./desk-options.js";
-import { age, chip, fact, type Html, html, phaseNames } from "./page.js";
+import { chip, duration, fact, type Html, html, phaseNames } from "./page.js";
 
 export type Waiting = ReturnType<DeskFlow["held"]> extends AsyncIterable<infer Item> ? Item : never;
 
@@ -35,7 +35,7 @@ export function listContent(facts: WaitingFlows): Html {
   const link = (to: number, text: string) =>
     html`<a href="?${new URLSearchParams({ q, status, sort, page: String(to) }).toString()}">${text}</a>`;
   return html`<h1>Needs review</h1>
-<dl class="tiles">${fact("Payments", String(found.length))}${fact("At risk", totals(found) || "Nothing")}${fact("Oldest", found.length === 0 ? "–" : age(nowMs - oldest))}</dl>
+<dl class="tiles">${fact("Payments", String(found.length))}${fact("At risk", totals(found) || "Nothing")}${fact("Oldest", found.length === 0 ? "–" : duration(nowMs - oldest))}</dl>
 <form class="filters" method="get"><label>Key or transaction id <input type="search" name="q" value="${q}" autocomplete="off"></label>
 ${select("Status", "status", { "": "All", ...statuses }, status)}${select("Sort", "sort", { "": "Oldest first", newest: "Newest first" }, sort)}<button class="plain">Apply</button></form>
 ${unread.map((problem) => html`<p class="note bad">${problem}</p>`)}
@@ -45,11 +45,9 @@ ${pages > 1 && html`<nav aria-label="Pages">${current > 1 && link(current - 1, "
 }
 
 function emptyState(all: number, sought: string): Html {
-  if (all === 0 && sought === "") {
-    return html`<div class="empty"><p><b>Nothing needs review.</b></p><p class="soft">A payment appears here if the service's answer was lost and the payment can't be found.</p></div>`;
-  }
-  return html`<div class="empty"><p><b>No payment that needs review matches.</b></p>
-<p>${sought !== "" && html`<a href="?${new URLSearchParams({ flow: sought }).toString()}">Look up the key “${sought}” among all payments</a> or `}<a href="?">clear the filters</a>.</p></div>`;
+  return html`<div class="empty"><p><b>${all === 0 ? "Nothing needs review." : "No payment that needs review matches."}</b></p>
+<p class="soft">A payment appears here if the service's answer was lost and the payment can't be found.</p>
+${sought && html`<p><a href="?${new URLSearchParams({ flow: sought }).toString()}">Look up the key “${sought}” among all payments</a></p>`}</div>`;
 }
 
 function table(shown: readonly Waiting[], facts: WaitingFlows): Html {
@@ -58,7 +56,7 @@ function table(shown: readonly Waiting[], facts: WaitingFlows): Html {
     const { key, intent, createdAtMs, reason, proposal } = flow;
     const status = statusOf(flow);
     return html`<tr><td data-label="Key"><a href="?${new URLSearchParams({ flow: key }).toString()}"><bdi>${key}</bdi></a></td>
-<td data-label="Amount" class="amount">${intent.senderAmount} ${intent.senderCurrency}</td><td data-label="Age" class="age">${age(facts.nowMs - createdAtMs)}</td>
+<td data-label="Amount" class="amount">${intent.senderAmount} ${intent.senderCurrency}</td><td data-label="Age" class="age">${duration(facts.nowMs - createdAtMs)}</td>
 <td data-label="Reason">${reason}</td><td data-label="Status">${chip(status, statuses[status])}${proposal && html`<div class="soft">by ${proposal.by}</div>`}</td></tr>`;
   })}</tbody></table>`;
 }

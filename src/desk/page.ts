@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { counted } from "../core/describe.js";
+import ms from "ms";
 import type { FlowPhase } from "../events/events.js";
 import { instant } from "./history-texts.js";
 import { pageStyle } from "./page-assets.js";
@@ -36,20 +36,13 @@ export function fact(name: string, value: Html | string | undefined): Html | und
 }
 
 /** A script shows it in the reader's zone. */
-export function time(ms: number): Html {
-  return html`<time datetime="${instant(ms)}">${instant(ms).slice(0, 19).replace("T", " ")} UTC</time>`;
+export function time(atMs: number): Html {
+  return html`<time datetime="${instant(atMs)}">${instant(atMs).slice(0, 19).replace("T", " ")} UTC</time>`;
 }
 
-export function age(ms: number): string {
-  const minutes = Math.max(0, Math.floor(ms / 60_000));
-  if (minutes < 120) return counted(minutes, "minute");
-  const hours = Math.floor(minutes / 60);
-  return hours < 48 ? counted(hours, "hour") : counted(Math.floor(hours / 24), "day");
-}
-
-export function duration(ms: number): string {
-  if (ms < 1000) return `${Math.max(0, ms)} ms`;
-  return ms < 120_000 ? counted(Math.round(ms / 1000), "second") : age(ms);
+/** Such as "3 hours". */
+export function duration(durationMs: number): string {
+  return ms(Math.max(0, durationMs), { long: true });
 }
 
 export function chip(kind: string, text: string): Html {

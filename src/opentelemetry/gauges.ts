@@ -1,91 +1,149 @@
-import type { TokenHold } from "../api/api-client.js";
-import type { FlowGauges, StoredGauges } from "../flows/status.js";
+import type { BatchObservableResult } from "@opentelemetry/api";
+import { apiClientOf } from "../api/api-client.js";
+import { describeValue } from "../core/describe.js";
+import { ConfigError } from "../core/errors.js";
+import { type CheckTable, isPlainObject, parseOptions } from "../core/parse.js";
+import type { FlowClient } from "../flows/options.js";
+import type { PaymentFlow } from "../flows/payment-flow.js";
+import type { FlowGauges } from "../flows/status.js";
+import { meterOf, type OpenTelemetryApi, withMethods } from "./open-telemetry.js";
 
-/** What is read for one collection. Without a flow, only the client is known. */
-export interface Reading {
-  readonly flow?: FlowGauges;
-  readonly tokenHold?: TokenHold | undefined;
+/** A `PaymentFlow`, or a `CrossBorderClient` if there is no flow. */
+export type GaugeSource = Pick<PaymentFlow, "gauges"> | FlowClient;
+
+/** Options of `observeGauges`. */
+export interface GaugeOptions {
+  /** Makes the instruments. Default: the meter `cross-border-payments` of the global provider. */
+  readonly meter?: ObservableMeter | undefined;
+  /** Attributes of every gauge, which distinguish the flows of one process, such as `{ "cross_border.gateway": "alpha-bank" }`. */
+  readonly attributes?: Readonly<Record<string, string>> | undefined;
 }
 
-export interface Gauge {
+/** What `observeGauges` needs of a meter. */
+export interface ObservableMeter {
+  createObservableGauge(name: string): object;
+  addBatchObservableCallback(callback: never, observables: never): void;
+  removeBatchObservableCallback(callback: never, observables: never): void;
+}
+
+/** Gauges that are exported until they are stopped. */
+export interface ObservedGauges {
+  /** Stops the export. Call it before you close the flow, its journal, or the client. */
+  stop(): void;
+}
+
+/**
+ * Exports `flow.gauges()` as gauges: flows by phase, flows that need an operator, the age of the oldest, the work, the circuit breaker,
+ * and the tokens. For a client, only the tokens. Start the SDK first.
+ *
+ * Each collection reads once, for at most 5 seconds. If the journal can't be read, `cross_border.journal.readable` is 0.
+ *
+ * @example
+ * const gauges = observeGauges(api, flow);
+ * // when the process ends
+ * gauges.stop();
+ * await flow.close();
+ * @throws {ConfigError} if `api`, the flow, or an option is something else.
+ */
+export function observeGauges(api: OpenTelemetryApi, of: GaugeSource, options: GaugeOptions = {}): ObservedGauges {
+  const refuse = (message: string) => new ConfigError(`observeGauges: ${message}`);
+  const { meter: given, attributes }: GaugeOptions = parseOptions(gaugeOptions, options, "the options", refuse);
+  const meter = meterOf(api, given, refuse);
+  const read = readerOf(of, refuse);
+  const observables = gauges.map(({ name, unit, description }) =>
+    meter.createObservableGauge(name, { description, ...(unit !== undefined && { unit }) }),
+  );
+  const observe = async (result: BatchObservableResult): Promise<void> => {
+    const reading = await read();
+    for (const [index, instrument] of observables.entries()) {
+      const { by = "", value } = gauges[index] ?? {};
+      const values = value?.(reading);
+      if (typeof values === "number") result.observe(instrument, values, { ...attributes });
+      else
+        for (const [name, one] of Object.entries(values ?? {}))
+          result.observe(instrument, one, { ...attributes, [by]: name });
+    }
+  };
+  meter.addBatchObservableCallback(observe, observables);
+  return { stop: () => meter.removeBatchObservableCallback(observe, observables) };
+}
+
+const gaugeOptions: CheckTable<GaugeOptions> = {
+  meter: withMethods("createObservableGauge", "addBatchObservableCallback", "removeBatchObservableCallback"),
+  attributes: {
+    accepts: (value) => isPlainObject(value) && Object.values(value).every((each) => typeof each === "string"),
+    wanted: "an object of strings",
+  },
+};
+
+/** Without a flow, only the tokens are known. */
+type Reading = Partial<FlowGauges>;
+
+function readerOf(of: GaugeSource, refuse: (message: string) => Error): () => Promise<Reading> {
+  if ("gauges" in Object(of)) return () => (of as Pick<PaymentFlow, "gauges">).gauges();
+  const client = apiClientOf(of as FlowClient);
+  if (client === undefined) throw refuse(`pass a PaymentFlow or a CrossBorderClient; got ${describeValue(of)}`);
+  return async () => ({ ...(client.tokenHold && { tokenHold: client.tokenHold }) });
+}
+
+interface Gauge {
   readonly name: string;
-  /** Absent of what is 0 or 1: some exporters make a suffix of a unit of 1. */
+  /** Absent if the value is 0 or 1, because some exporters make a suffix of a unit of 1. */
   readonly unit?: string;
   readonly description: string;
-  /** What is known of it now, if anything is. */
-  readonly points: (reading: Reading) => readonly Point[];
+  /** The attribute that distinguishes several values. */
+  readonly by?: string;
+  /** Nothing if it isn't known now. */
+  readonly value: (reading: Reading) => number | Readonly<Record<string, number>> | undefined;
 }
 
-interface Point {
-  readonly value: number;
-  readonly attributes?: Readonly<Record<string, string>>;
-}
+const byPhase = { by: "cross_border.flow.phase" };
 
 export const gauges: readonly Gauge[] = [
   {
-    name: "cross_border.flow.count",
-    unit: "{flow}",
+    ...{ name: "cross_border.flow.count", unit: "{flow}", ...byPhase },
     description: "Flows in each phase, of all processes",
-    points: ofJournal(({ phases }) => pointsOf("cross_border.flow.phase", phases)),
+    value: ({ stored }) => stored?.phases,
   },
   {
-    name: "cross_border.flow.oldest.age",
-    unit: "s",
-    description: "Time since the oldest flow that is in a phase was begun, of phases in which it waits for something",
-    points: ofJournal(({ oldestMs }) =>
-      pointsOf("cross_border.flow.phase", oldestMs).map((point) => ({ ...point, value: point.value / 1000 })),
-    ),
+    ...{ name: "cross_border.flow.oldest.age", unit: "s", ...byPhase },
+    description: "Age of the oldest flow in each phase in which it waits",
+    value: ({ stored }) =>
+      Object.fromEntries(Object.entries(stored?.oldestMs ?? {}).map(([phase, ageMs]) => [phase, ageMs / 1000])),
   },
   {
-    name: "cross_border.flow.attention",
-    unit: "{flow}",
+    ...{ name: "cross_border.flow.attention", unit: "{flow}", by: "cross_border.flow.reason" },
     description: "Flows that wait for an operator, by the reason",
-    points: ofJournal(({ phases: { held }, elsewhere }) => pointsOf("cross_border.flow.reason", { held, elsewhere })),
+    value: ({ stored }) => stored && { held: stored.phases.held, elsewhere: stored.elsewhere },
   },
   {
-    name: "cross_border.flow.unowned",
-    unit: "{flow}",
-    description: "Open flows that no process has, and that work of some process is to take over",
-    points: ofJournal(({ unowned }) => [{ value: unowned }]),
+    ...{ name: "cross_border.flow.unowned", unit: "{flow}" },
+    description: "Open flows without an owner, which work of some process takes over",
+    value: ({ stored }) => stored?.unowned,
   },
   {
-    name: "cross_border.work.flows",
-    unit: "{flow}",
+    ...{ name: "cross_border.work.flows", unit: "{flow}" },
     description: "Flows that this process has taken over and that have not ended",
-    points: ofProcess(({ work }) => work.flows),
+    value: ({ work }) => work?.flows,
   },
   {
-    name: "cross_border.work.queued",
-    unit: "{flow}",
-    description: "Flows that this process has taken over and that wait for a place to go on",
-    points: ofProcess(({ work }) => work.queued),
+    ...{ name: "cross_border.work.queued", unit: "{flow}" },
+    description: "Flows that this process has taken over and that wait for a place",
+    value: ({ work }) => work?.queued,
   },
   {
     name: "cross_border.circuit_breaker.open",
-    description: "1 while this process takes no money, since one payment after the other ended unknown",
-    points: ofProcess(({ isCircuitOpen }) => Number(isCircuitOpen)),
+    description: "1 while this process takes no money, because several payments in a row ended unknown",
+    value: ({ isCircuitOpen }) => (isCircuitOpen === undefined ? undefined : Number(isCircuitOpen)),
   },
   {
     name: "cross_border.journal.readable",
-    description: "0 where the journal could not be read for these metrics: what it said before may be exported on",
-    points: ofProcess(({ stored }) => Number(stored !== undefined)),
+    description: "0 if the journal could not be read for these metrics",
+    value: ({ work, stored }) => work && Number(stored !== undefined),
   },
   {
     name: "cross_border.token.held",
-    description: "1 while the client requests no token, because of what the last request for one came to",
-    points: ({ tokenHold }) => [{ value: Number(tokenHold !== undefined) }],
+    description: "1 while the client requests no token, because of the last response",
+    value: ({ tokenHold }) => Number(tokenHold !== undefined),
   },
 ];
-
-/** Nothing, where the journal could not be read. */
-function ofJournal(points: (stored: StoredGauges) => readonly Point[]): Gauge["points"] {
-  return ({ flow }) => (flow?.stored === undefined ? [] : points(flow.stored));
-}
-
-function ofProcess(value: (flow: FlowGauges) => number): Gauge["points"] {
-  return ({ flow }) => (flow === undefined ? [] : [{ value: value(flow) }]);
-}
-
-function pointsOf(attribute: string, values: Readonly<Record<string, number>>): readonly Point[] {
-  return Object.entries(values).map(([name, value]) => ({ value, attributes: { [attribute]: name } }));
-}

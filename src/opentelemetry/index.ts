@@ -5,5 +5,5 @@ export {
   type ObservableMeter,
   type ObservedGauges,
   observeGauges,
-} from "./observe-gauges.js";
+} from "./gauges.js";
 export { type OpenTelemetryApi, type OpenTelemetryOptions, openTelemetry } from "./open-telemetry.js";

@@ -1,9 +1,15 @@
-import type { Meter } from "@opentelemetry/api";
-import { ConfigError } from "../core/errors.js";
-import { type CheckTable, isFunction, parseOptions } from "../core/parse.js";
-import type { Telemetry, TelemetryParts } from "../events/reporter.js";
-import { meteringListener } from "./metering-listener.js";
-import { type Api, spanTracing } from "./span-tracing.js";
+import type { Histogram, Meter, Tracer } from "@opentelemetry/api";
+import { ConfigError, CrossBorderError } from "../core/errors.js";
+import { type Check, type CheckTable, isFunction, parseOptions } from "../core/parse.js";
+import {
+  type Attributes,
+  follow,
+  type Listener,
+  type Telemetry,
+  type TelemetryParts,
+  type Tracing,
+  traceHeaders,
+} from "../events/reporter.js";
 import { version } from "./version.js";
 
 /** The package `@opentelemetry/api`, 1.3 or newer: `import * as api from "@opentelemetry/api"`. */
@@ -15,64 +21,149 @@ export interface OpenTelemetryApi {
 }
 
 export interface OpenTelemetryOptions {
-  /** Where spans come from. Default: the tracer `cross-border-payments` of the global provider. */
+  /** Makes the spans. Default: the tracer `cross-border-payments` of the global provider. */
   readonly tracer?: { startSpan(name: string): object } | undefined;
-  /** Where instruments come from. Default: the meter `cross-border-payments` of the global provider. */
+  /** Makes the instruments. Default: the meter `cross-border-payments` of the global provider. */
   readonly meter?: { createCounter(name: string): object; createHistogram(name: string): object } | undefined;
 }
 
 /**
- * The option `telemetry` of a client: spans of calls, attempts, token requests, signatures and flows, `traceparent` on the wire, and
- * metrics. Start the SDK first: instruments that were made before it measure nothing. No span contains a secret, a body or
- * an id of a record; that of a flow has the flow's key, which is your own.
+ * Makes the option `telemetry` of a client: spans of calls, attempts, token requests, signatures, and flows, `traceparent` on the wire,
+ * and metrics. Start the SDK first, because instruments that were made before it measure nothing. Spans contain no secret, body, or id
+ * of a record. A flow's span has its key, which is your own.
  *
  * @example
  * import * as api from "@opentelemetry/api";
  * const client = new CrossBorderClient({ ...options, telemetry: openTelemetry(api) });
- * @throws {ConfigError} when `api` is something else.
+ * @throws {ConfigError} if `api` or an option is something else.
  */
 export function openTelemetry(api: OpenTelemetryApi, options: OpenTelemetryOptions = {}): Telemetry {
-  assertApi(api, "openTelemetry");
   const refuse = (message: string) => new ConfigError(`openTelemetry: ${message}`);
   const given: OpenTelemetryOptions = parseOptions(telemetryOptions, options, "the options", refuse);
-  const tracer = (given.tracer ?? api.trace.getTracer(name, version)) as ReturnType<Api["trace"]["getTracer"]>;
-  const meter = meterOf(api, given.meter, "openTelemetry");
-  // Instruments that were made without an SDK measure nothing, ever: events need not be made for them.
-  const listener = isNoop(api, meter) ? {} : meteringListener(meter);
-  const telemetry: TelemetryParts = { kind: "opentelemetry", listener, tracing: spanTracing(api, tracer) };
+  const meter = meterOf(api, given.meter, refuse);
+  const tracer = given.tracer ?? api.trace.getTracer(name, version);
+  const parts = { listener: meteringListener(meter), tracing: spanTracing(api as Api, tracer as Tracer) };
+  const telemetry: TelemetryParts = { kind: "opentelemetry", ...parts };
   return telemetry;
 }
 
-/** The meter that is given, or that of the global provider. @throws {ConfigError} when `api` is something else. */
-export function meterOf(api: OpenTelemetryApi, given: object | undefined, caller: string): Meter {
-  assertApi(api, caller);
-  return (given ?? api.metrics.getMeter(name, version)) as Meter;
-}
+/** `@opentelemetry/api`, which the caller brings. */
+type Api = typeof import("@opentelemetry/api");
 
 const name = "cross-border-payments";
 
+/** The meter that is given, or that of the global provider. */
+export function meterOf(api: OpenTelemetryApi, given: object | undefined, refuse: (message: string) => Error): Meter {
+  if (!isFunction(api?.metrics?.getMeter)) throw refuse('pass the package: import * as api from "@opentelemetry/api"');
+  return (given ?? api.metrics.getMeter(name, version)) as Meter;
+}
+
+export function withMethods(...names: readonly string[]): Check {
+  return {
+    accepts: (value) => names.every((method) => isFunction(Reflect.get(Object(value), method))),
+    wanted: `an object with the methods ${names.join(", ")}`,
+  };
+}
+
 const telemetryOptions: CheckTable<OpenTelemetryOptions> = {
-  tracer: {
-    accepts: (value) => isFunction(Reflect.get(Object(value), "startSpan")),
-    wanted: "a tracer, with a method startSpan",
-  },
-  meter: {
-    accepts: (value) =>
-      ["createCounter", "createHistogram"].every((method) => isFunction(Reflect.get(Object(value), method))),
-    wanted: "a meter, with the methods createCounter and createHistogram",
-  },
+  tracer: withMethods("startSpan"),
+  meter: withMethods("createCounter", "createHistogram"),
 };
 
-function isNoop({ createNoopMeter }: Partial<Api>, meter: object): boolean {
-  return createNoopMeter !== undefined && meter === createNoopMeter();
+/** Follows work by spans. What a sampler, a processor, or a propagator throws costs the span, never the result of the work. */
+function spanTracing(api: Api, tracer: Tracer): Tracing {
+  const { context, isSpanContextValid, propagation, SpanKind, SpanStatusCode, trace } = api;
+  return {
+    follow(part, work) {
+      const kind = part.kind === "client" ? SpanKind.CLIENT : SpanKind.INTERNAL;
+      const span = attempt(() => tracer.startSpan(part.name, { kind, attributes: { ...part.attributes } }));
+      if (span === undefined) return follow(undefined, () => part, work);
+      const note = (attributes: Attributes): void => {
+        attempt(() => span.setAttributes({ ...attributes }));
+        if (attributes["error.type"] !== undefined) attempt(() => span.setStatus({ code: SpanStatusCode.ERROR }));
+      };
+      const followed = {
+        // Without an SDK no request can name the span.
+        isSeen: isSpanContextValid(span.spanContext()),
+        get headers() {
+          const injected: Record<string, unknown> = {};
+          attempt(() => propagation.inject(context.active(), injected));
+          return traceHeaders(injected);
+        },
+        note,
+      };
+      return context.with(trace.setSpan(context.active(), span), async () => {
+        try {
+          return await work(followed);
+        } catch (error) {
+          // Messages and stacks are for the log.
+          const isOwn = error instanceof CrossBorderError;
+          note({ "error.type": isOwn ? error.code : "_OTHER", ...(isOwn && { "cross_border.effect": error.effect }) });
+          throw error;
+        } finally {
+          attempt(() => span.end());
+        }
+      });
+    },
+  };
 }
 
-function assertApi(given: unknown, caller: string): asserts given is Api {
-  for (const part of ["context", "metrics", "propagation", "trace"]) {
-    const found: unknown = Reflect.get(Object(given), part);
-    if (typeof found === "object" && found !== null) continue;
-    throw new ConfigError(
-      `${caller} wants the package @opentelemetry/api (import * as api); its ${part} is ${found === null ? "null" : typeof found}`,
-    );
+function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
   }
 }
+
+/** Measures what a client reports. */
+function meteringListener(meter: Meter): Listener {
+  const histogram = (of: string, description: string, explicitBucketBoundaries: number[]): Histogram =>
+    meter.createHistogram(of, { unit: "s", description, advice: { explicitBucketBoundaries } });
+  const counter = (of: string, description: string) => meter.createCounter(`cross_border.${of}`, { description });
+  const requests = histogram(
+    "http.client.request.duration",
+    "Duration of each request that got a response",
+    httpSeconds,
+  );
+  const calls = histogram(
+    "cross_border.call.duration",
+    "Duration of each call: token, signature, attempts, and waits",
+    httpSeconds,
+  );
+  const journalName = "cross_border.journal.operation.duration";
+  const journal = histogram(journalName, "Duration of each operation of a flow's journal", journalSeconds);
+  const retries = counter("retries", "Attempts that repeat a failed one");
+  const tokens = counter("tokens", "Access tokens that were obtained");
+  const unknown = counter("unknown_outcomes", "Calls that may have been done although no response says so");
+  const steps = counter("flow.steps", "Steps of flows, by the phase that they led to");
+  const operationName = "cross_border.operation";
+  return {
+    journal({ operation, durationMs, code }) {
+      const failed = code !== undefined && { "error.type": code };
+      journal.record(durationMs / 1000, { "cross_border.journal.operation": operation, ...failed });
+    },
+    response: ({ operation, method, path, status, durationMs }) =>
+      requests.record(durationMs / 1000, {
+        [operationName]: operation,
+        "http.request.method": method,
+        "url.template": path,
+        "http.response.status_code": status,
+      }),
+    success: ({ operation, durationMs }) => calls.record(durationMs / 1000, { [operationName]: operation }),
+    failure({ operation, code, effect, durationMs }) {
+      const attributes = { [operationName]: operation, "error.type": code, "cross_border.effect": effect };
+      calls.record(durationMs / 1000, attributes);
+      if (effect === "possible") unknown.add(1, { [operationName]: operation });
+    },
+    retry: ({ operation, reason }) => retries.add(1, { [operationName]: operation, "error.type": reason }),
+    token: ({ grant }) => tokens.add(1, { "cross_border.grant": grant }),
+    flow({ from, to }) {
+      if (from !== to) steps.add(1, { "cross_border.flow.to": to });
+    },
+  };
+}
+
+/** The boundaries that OpenTelemetry advises for HTTP, and those for databases. */
+const httpSeconds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+const journalSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];

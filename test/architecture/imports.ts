@@ -82,7 +82,7 @@ export const importTable: ImportTable = {
     hono: ["desk", "sandbox/server.ts", "sandbox/console"],
     "@hono/node-server": ["desk/node-listener.ts", "sandbox/server.ts", "sandbox/console"],
     "csv-stringify": ["cli/lists/formats.ts"],
-    ms: ["cli/values.ts"],
+    ms: ["desk/page.ts", "cli/values.ts"],
     "cloudflare:workers": ["platform/workerd.ts", "platform/cloudflare-workers.d.ts"],
     "openid-client": ["core/libraries.ts", "auth/openid-grant.ts"],
     pg: ["journals/postgres-journal.ts"],

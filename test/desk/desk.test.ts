@@ -12,16 +12,16 @@ const accounts = [request.senderAccount, request.receiverAccount];
 
 describe("the queue", () => {
   it.each([
-    ["", 50, "k-119", "119 hours"],
+    ["", 50, "k-119", "5 days"],
     ["?page=3", 20, "k-19", "19 hours"],
     ["?page=99", 20, "k-19", "19 hours"],
-    ["?page=x", 50, "k-119", "119 hours"],
-    ["?sort=newest", 50, "k-0", "0 minutes"],
-    ["?q=K-42", 1, "k-42", "42 hours"],
-    ["?q=tx-1", 50, "k-119", "119 hours"],
+    ["?page=x", 50, "k-119", "5 days"],
+    ["?sort=newest", 50, "k-0", " ms"],
+    ["?q=K-42", 1, "k-42", "2 days"],
+    ["?q=tx-1", 50, "k-119", "5 days"],
     ["?status=approval", 1, "k-7", "7 hours"],
     ["?q=nothing", 0, "", ""],
-  ])("shows of 120 flows by %j: %i", async (query, count, first, firstAge) => {
+  ])("shows of 120 flows by %j: %i", async (query, count, first, age) => {
     const { flow, ask } = await deskFixture();
     for await (const held of flow.held()) {
       const flows = Array.from({ length: 120 }, (_, hours) => ({
@@ -33,8 +33,7 @@ describe("the queue", () => {
     const { body } = await ask("s-olga", `/${query}`);
     const rows = body.match(/<tr><td.*?<\/tr>/gs) ?? [];
     expect(rows).toHaveLength(count);
-    for (const shown of [first, firstAge.startsWith("119") ? "4 days" : firstAge])
-      expect(rows[0] ?? "").toContain(shown);
+    for (const shown of [first, age]) expect(rows[0] ?? "").toContain(shown);
     expect(body).toContain("18000.00 EUR");
   });
 
@@ -351,13 +350,11 @@ describe("an attack comes to nothing", () => {
 });
 
 it("shows nothing of what failed", async () => {
-  const { flow, ask, target, errors } = await deskFixture();
+  const { flow, ask, errors } = await deskFixture();
   Reflect.set(flow, "counts", () => Promise.reject(new Error("secret-4711")));
   const { status, body } = await ask("s-olga", "/");
   expect([status, errors]).toEqual([500, [expect.objectContaining({ message: "secret-4711" })]]);
   expect(body).not.toContain("secret-4711");
-  const broken = await deskFixture({ authenticate: () => ({ name: " " }) });
-  expect(await broken.ask("s-olga", target)).toMatchObject({ status: 500 });
 });
 
 it.each([

@@ -3,8 +3,8 @@ import * as api from "@opentelemetry/api";
 import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
 import { ConfigError, CrossBorderClient } from "cross-border-payments";
-import { MemoryJournal, type PaymentFlow } from "cross-border-payments/flow";
-import { type GaugeSource, observeGauges, openTelemetry } from "cross-border-payments/opentelemetry";
+import { MemoryJournal } from "cross-border-payments/flow";
+import { observeGauges, openTelemetry } from "cross-border-payments/opentelemetry";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { gauges } from "../../src/opentelemetry/gauges.js";
 import { closed, flowFixture, isPayment, request } from "../flows/flow-fixture.js";
@@ -135,30 +135,22 @@ it("waits for a journal that hangs no longer than 5 seconds", async () => {
   expect(await collect()).toMatchObject({ "cross_border.journal.readable": { all: 1 } });
 });
 
-it("tells flows of one process apart by attributes", async () => {
+it("adds attributes that distinguish the flows of a process, and asks no more once it is stopped", async () => {
   const fixture = await flowFixture();
   const { meter, collect } = collectors();
-  for (const gateway of ["alpha-bank", "beta-mobile"]) {
-    observeGauges(api, fixture.flow({ gatewayId: gateway }), {
-      meter,
-      attributes: { "cross_border.gateway": gateway },
-    });
-  }
+  const observed = ["alpha-bank", "beta-mobile"].map((gatewayId) => {
+    const flow = fixture.flow({ gatewayId });
+    const gauges = vi.fn(() => flow.gauges());
+    const attributes = { "cross_border.gateway": gatewayId };
+    return { gauges, ...observeGauges(api, { gauges }, { meter, attributes }) };
+  });
   expect(await collect()).toMatchObject({
     "cross_border.flow.unowned": { "alpha-bank": 0, "beta-mobile": 0 },
     "cross_border.token.held": { "alpha-bank": 0, "beta-mobile": 0 },
   });
-});
-
-it("exports nothing more once it is stopped", async () => {
-  const fixture = await flowFixture();
-  const { meter, collect } = collectors();
-  const flow = fixture.flow();
-  const observed = observeGauges(api, flow, { meter });
-  observed.stop();
-  const list = vi.spyOn(fixture.journal, "list");
-  expect(await collect()).toEqual({});
-  expect(list).not.toHaveBeenCalled();
+  for (const one of observed) one.stop();
+  await collect();
+  for (const { gauges } of observed) expect(gauges).toHaveBeenCalledTimes(1);
 });
 
 it("says of a client whether it requests no token, as after a login that was refused", async () => {
@@ -191,18 +183,14 @@ it("measures how long the journal takes, and what failed", async () => {
   expect(durations.begin).toMatchObject({ count: 1 });
 });
 
-it.each<[string, GaugeSource]>([
-  ["nothing", undefined as never],
-  ["a journal", new MemoryJournal() as never],
-])("refuses %s in place of a flow", (_, source) => {
-  expect(() => observeGauges(api, source)).toThrow(ConfigError);
-});
-
-it("refuses what is no meter, and attributes that are no texts", async () => {
-  const flow: PaymentFlow = (await flowFixture()).flow();
-  expect(() => observeGauges(api, flow, { meter: {} as never })).toThrow(/createObservableGauge/);
-  expect(() => observeGauges(api, flow, { attributes: { a: 1 } as never })).toThrow(/attributes must be/);
-  expect(() => observeGauges({} as never, flow)).toThrow(/observeGauges wants/);
+it.each([
+  ["nothing", api, undefined, {}],
+  ["a journal", api, new MemoryJournal(), {}],
+  ["something else than a meter", api, { gauges: away }, { meter: {} }],
+  ["attributes that are numbers", api, { gauges: away }, { attributes: { a: 1 } }],
+  ["something else than the package", {}, { gauges: away }, {}],
+] as const)("refuses %s", (_, wrongApi, source, options) => {
+  expect(() => observeGauges(wrongApi as never, source as never, options as never)).toThrow(ConfigError);
 });
 
 it("has a row in the guide for each gauge", () => {
