@@ -40,9 +40,7 @@ export const parts: readonly Part[] = [
   {
     name: "cli/lists",
     sources: sources("cli/lists/*"),
-    tests: ["list-options", "formats", "follow-list", "show", "period", "lists", "follow"].map(
-      (name) => `test/cli/${name}.test.ts`,
-    ),
+    tests: ["formats", "period", "lists", "follow"].map((name) => `test/cli/${name}.test.ts`),
     hasPrograms: true,
   },
 ];
