@@ -1,4 +1,4 @@
-import { open, rm, stat } from "node:fs/promises";
+import { rm, stat, writeFile } from "node:fs/promises";
 import type { Command } from "commander";
 import {
   generateSigningKeyPair,
@@ -46,9 +46,10 @@ async function generateKeys(
 ): Promise<void> {
   const [privateFile, publicFile] = [`${out}.pem`, `${out}.public.pem`];
   const { privateKey, publicKey, publicKeyBase64: rsaPublicKeyBase64 } = await generateSigningKeyPair();
-  await write(privateFile, privateKey, 0o600);
+  // Both fail if the file exists.
+  await writeFile(privateFile, privateKey, { flag: "wx", mode: 0o600 });
   try {
-    await write(publicFile, publicKey, 0o644);
+    await writeFile(publicFile, publicKey, { flag: "wx" });
   } catch (error) {
     await rm(privateFile);
     throw error;
@@ -91,20 +92,4 @@ function showPublic(
 ): void {
   print(terminal, styled(terminal, "bold", "rsaPublicKeyBase64, to send at onboarding:"), rsaPublicKeyBase64, "");
   print(terminal, styled(terminal, "bold", "fingerprint, SHA-256 of the public key's DER form:"), fingerprint);
-}
-
-/** Fails if the file exists. */
-async function write(file: string, text: string, mode: number): Promise<void> {
-  const handle = await open(file, "wx", mode);
-  try {
-    // Whatever the umask is.
-    await handle.chmod(mode);
-    await handle.writeFile(text);
-    await handle.sync();
-  } catch (error) {
-    await rm(file);
-    throw error;
-  } finally {
-    await handle.close();
-  }
 }

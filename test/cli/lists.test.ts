@@ -1,325 +1,172 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { sources } from "../../src/cli/lists/sources.js";
 import type { Payment } from "../../src/index.js";
+import { operations } from "../../src/resources/catalogue.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
 import { until } from "../support/eventually.js";
 import { originInTest } from "../support/origin-of.js";
 import { command } from "../support/program.js";
-import { registeredClient, requestOf } from "./gateway-fixture.js";
-import { run } from "./run.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
+import { environmentOf, registeredClient, requestOf } from "./gateway-fixture.js";
+import { recordsIn, run } from "./run.js";
 
-const count = 45;
-let folder: string;
+const folder = temporaryFolder();
+const secret = "a secret of the gateway";
+const oddMemo = 'two\r\nlines, "quoted"';
 let server: SandboxServer;
-let providerId: string;
 let payments: Payment[];
 let env: Record<string, string>;
 const file = (name: string) => join(folder, name);
+const list = (...line: readonly string[]) => run(["payments", "list", ...line], { env });
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "cross-border-lists-"));
   server = await startSandbox();
-  await using client = await registeredClient(server, (institutionId) => ({
-    name: `${institutionId}, "the" bank`,
-    accountVerificationBearerToken: "a secret of the gateway",
-  }));
-  providerId = (await client.liquidityProviders.create({ firstName: "L", lastName: "Q", email: "l@example.com" })).id;
-  for (let index = 1; index <= count; index += 1) {
-    const request = requestOf(`${index}.00`, index === 1 ? 'two\r\nlines, "quoted"' : "");
+  env = environmentOf(server);
+  await using client = await registeredClient(server, () => ({ accountVerificationBearerToken: secret }));
+  for (let index = 1; index <= 45; index += 1) {
+    const request = requestOf(`${index}.00`, index === 1 ? oddMemo : "");
     await client.pay(request, () => ({ senderGatewayTransactionId: `TX-${index}` }));
   }
   payments = await client.payments.list().toArray({ max: 1000 });
-  const { baseUrl, auth } = server.clientOptions;
-  writeFileSync(file("config.json"), JSON.stringify({ baseUrl, ...pick(auth) }));
-  env = { CROSS_BORDER_CONFIG: file("config.json") };
 });
-afterAll(async () => {
-  await server.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => server.close());
 
-function pick({ authUrl, realm, clientId, username, password }: SandboxServer["clientOptions"]["auth"]) {
-  return { authUrl, realm, clientId, username, password };
+/** The option for a service whose payments have other texts. */
+async function altered(alter: (json: string) => string | undefined): Promise<readonly string[]> {
+  const other = createServer(async ({ url, headers: { authorization = "" } }, response) => {
+    const json = alter(await (await fetch(`${server.url}${url}`, { headers: { authorization } })).text());
+    if (json !== undefined) response.writeHead(200, { "content-type": "application/json" }).end(json);
+  });
+  onTestFinished(() => other.closeAllConnections());
+  return ["--base-url", await originInTest(other)];
 }
 
-/** The service, whose payments have other texts. */
-async function serveAltered(alter: (json: string) => string): Promise<string> {
-  const altered = createServer(async ({ url, headers }, response) => {
-    const { authorization = "" } = headers;
-    const listed = await fetch(`${server.url}${url}`, { headers: { authorization } });
-    const text = alter(await listed.text());
-    response.writeHead(listed.status, { "content-type": "application/json" }).end(text);
-  });
-  return originInTest(altered);
+/** The same, until so many pages were read. */
+async function endingAfter(pages: number, end: string | undefined) {
+  let read = 0;
+  const option = await altered((json) => (++read <= pages ? json : end));
+  return { option, read: () => read };
 }
 
-const list = (...line: readonly string[]) => run(line, { env });
-const records = (ndjson: string) =>
-  ndjson
-    .split("\n")
-    .slice(0, -1)
-    .map((line) => JSON.parse(line));
+it("has every record, one a line", async () => {
+  const { code, stdout, stderr } = await list("--size", "10");
+  expect({ code, stderr, records: recordsIn(stdout) }).toEqual({ code: 0, stderr: "", records: payments });
+});
 
-describe("a list", () => {
-  it("is an error where pages are empty before its end is shown", async () => {
-    let requests = 0;
-    const url = await serveAltered((json) => (++requests === 1 ? json : "[]"));
-    const settings = { ...JSON.parse(readFileSync(file("config.json"), "utf8")), baseUrl: url };
-    writeFileSync(file("lying.json"), JSON.stringify(settings));
-    const { code, stderr } = await run(["payments", "list", "--size", "10"], {
-      env: { CROSS_BORDER_CONFIG: file("lying.json") },
-    });
-    expect([code, stderr]).toEqual([3, expect.stringContaining("no longer shows the last record")]);
-  });
+it.each<[line: string[], from: number, to: number]>([
+  [["--filter", "receiverAmount=7.00"], 6, 7],
+  [["--size", "2", "--limit", "3"], 0, 3],
+])("takes %j", async (line, from, to) => {
+  expect(recordsIn((await list(...line)).stdout)).toEqual(payments.slice(from, to));
+});
 
-  it("has every record, one a line", async () => {
-    const { code, stdout, stderr } = await list("payments", "list", "--size", "10");
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(records(stdout)).toEqual(payments);
-  });
+it("takes an order and a token, and reads no page more than it needs", async () => {
+  const newest = await list("--sort", "pagingToken.desc", "--size", "3", "--limit", "5");
+  expect(recordsIn(newest.stdout)).toEqual(payments.slice(-5).reverse());
+  const behind = await list("--after", payments[40]?.pagingToken ?? "");
+  expect(recordsIn(behind.stdout)).toEqual(payments.slice(41));
+  const { option, read } = await endingAfter(9, "");
+  await list("--size", "3", "--limit", "3", ...option);
+  expect(read()).toBe(1);
+});
 
-  it("takes filters, order, a cursor and a limit", async () => {
-    const filtered = await list("payments", "list", "--filter", "receiverAmount=7.00");
-    expect(records(filtered.stdout)).toEqual([payments[6]]);
-    const newest = await list("payments", "list", "--sort", "pagingToken.desc", "--size", "3", "--limit", "5");
-    expect(records(newest.stdout)).toEqual(payments.slice(-5).reverse());
-    const first = await list("payments", "list", "--size", "2", "--limit", "3");
-    expect(records(first.stdout)).toEqual(payments.slice(0, 3));
-    const behind = await list("payments", "list", "--after", payments[40]?.pagingToken ?? "");
-    expect(records(behind.stdout)).toEqual(payments.slice(41));
-    expect((await list("payments", "list", "--filter", "memo=none", "--format", "csv")).stdout).toBe("");
-    let pages = 0;
-    const baseUrl = await serveAltered((json) => {
-      pages += 1;
-      return json;
-    });
-    await list("payments", "list", "--size", "3", "--limit", "3", "--base-url", baseUrl);
-    expect(pages).toBe(1);
-  });
+it("writes the fields that are asked for, in their order, as they are", async () => {
+  const fields = ["--fields", "memo,id", "--limit", "1"];
+  const [{ id = "" } = {}] = payments;
+  expect((await list(...fields)).stdout).toBe(`${JSON.stringify({ memo: oddMemo, id })}\n`);
+  expect((await list(...fields, "--format", "csv")).stdout).toBe(`memo,id\r\n"two\r\nlines, ""quoted""",${id}\r\n`);
+  expect((await list("--filter", "memo=none", "--format", "csv")).stdout).toBe("");
+});
 
-  it("is CSV that spreadsheets can read, with every field", async () => {
-    const { stdout } = await list("payments", "list", "--format", "csv", "--limit", "2");
-    const [head = "", first = ""] = stdout.split(/\r\n(?=TX|[^,]*,2)/);
-    expect(head.split(",")).toContain("creationRequestSignatureBase64");
-    expect(stdout).toContain('"two\r\nlines, ""quoted"""');
-    expect(stdout.endsWith("\r\n")).toBe(true);
-    expect(first).toContain(payments[0]?.id);
-  });
+it("is a table on a terminal, no wider than that, with whole ids", async () => {
+  const { stdout } = await run(["payments", "list", "--limit", "3"], { env, width: 80 });
+  const [head, ...lines] = stdout.trimEnd().split("\n");
+  expect(head).toMatch(/^id +receiver +received +/);
+  expect(lines).toEqual(
+    payments.slice(0, 3).map(({ id }) => expect.stringMatching(new RegExp(`^${id} +beta-mobile `))),
+  );
+  expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
+});
 
-  it("says which fields a CSV leaves out", async () => {
-    const baseUrl = await serveAltered((json) => json.replaceAll('"memo":', '"surcharge":"1","memo":'));
-    const { stdout, stderr } = await list("payments", "list", "--format", "csv", "--base-url", baseUrl);
-    expect(stdout).not.toContain("surcharge");
-    expect(stderr).toBe("cross-border: the CSV has no columns for surcharge; ndjson has them\n");
-  });
-
-  it("is a table on a terminal, no wider than that", async () => {
-    const { stdout } = await run(["payments", "list", "--limit", "3"], { env, width: 60 });
-    const lines = stdout.trimEnd().split("\n");
-    expect(lines).toHaveLength(4);
-    expect(lines[0]).toMatch(/^id +receiver +/);
-    expect(lines.every((line) => line.length <= 60)).toBe(true);
-    const { stdout: wide } = await run(["payments", "list", "--limit", "1"], { env, width: 300 });
-    expect(wide).toMatch(/\S+ +beta-mobile +1\.00 EUR +pending +\S+Z +alpha-bank +1\.00 EUR\n$/);
-  });
-
-  it("lets no record steer the terminal", async () => {
+it.each(["table", "ndjson", "csv"])(
+  "lets no record steer the terminal, and shows no credential within: %s",
+  async (format) => {
     const steering = "\u001b[2Jred\u009b31m\u007f\u202eevil\u2066\u061c\r";
-    const baseUrl = await serveAltered((json) => json.replaceAll('"alpha-bank"', JSON.stringify(steering)));
-    for (const format of ["table", "ndjson", "csv"]) {
-      const line = ["payments", "list", "--limit", "2", "--format", format, "--base-url", baseUrl];
-      const { code, stdout } = await run(line, { env, width: 200 });
-      expect(code).toBe(0);
-      expect(stdout.replace(/\r?\n/g, "")).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
-      expect(stdout).toContain("evil");
-      if (format === "ndjson") expect(records(stdout)[0]).toMatchObject({ senderGatewayId: steering });
-    }
-    // A file has what the record has.
-    const { stdout } = await list("payments", "list", "--limit", "1", "--format", "csv", "--base-url", baseUrl);
-    expect(stdout).toContain(steering);
-  });
-
-  it("leaves credentials out unless they are asked for", async () => {
-    const { stdout } = await list("payment-gateways", "list");
-    expect(records(stdout)).toHaveLength(2);
-    expect(stdout).not.toContain("a secret of the gateway");
-    expect((await list("payment-gateways", "list", "--with-credentials")).stdout).toContain("a secret of the gateway");
-    for (const format of ["csv", "table"]) {
-      expect((await list("payment-gateways", "list", "--format", format)).stdout).not.toContain("a secret of");
-    }
-    // Of a gateway that stands within another record, too.
-    const gateway = {
-      gateway: { accountVerificationBearerToken: "a secret within" },
-      accountVerificationBearerToken: "b",
-    };
-    const within = `"sender":${JSON.stringify(gateway)},"memo":`;
-    const baseUrl = await serveAltered((json) => json.replaceAll('"memo":', within));
-    for (const format of ["ndjson", "csv", "table"]) {
-      const line = ["payments", "list", "--format", format, "--limit", "1", "--base-url", baseUrl];
-      const { code, stdout: shown } = await run(line, { env, width: 400 });
-      expect(code).toBe(0);
-      expect(shown).not.toMatch(/a secret within|BearerToken/);
-    }
-  });
-
-  it("shows ids and receivers whole where a terminal has 80 columns", async () => {
-    const { stdout } = await run(["payments", "list", "--limit", "3"], { env, width: 80 });
-    for (const { id, receiverGatewayId } of payments.slice(0, 3)) {
-      expect(stdout).toMatch(new RegExp(`^${id} +${receiverGatewayId} `, "m"));
-    }
-    const gateways = (await run(["payment-gateways", "list"], { env, width: 80 })).stdout;
-    for (const { id, institutionId } of records((await list("payment-gateways", "list")).stdout)) {
-      expect(gateways).toMatch(new RegExp(`^${institutionId} +${id} `, "m"));
-    }
-  });
-
-  it("writes the fields that are asked for, in their order, as they are", async () => {
-    const fields = ["--fields", "memo,id", "--limit", "1"];
-    const [{ id = "" } = {}] = payments;
-    const memo = 'two\r\nlines, "quoted"';
-    expect((await list("payments", "list", ...fields)).stdout).toBe(`${JSON.stringify({ memo, id })}\n`);
-    const csv = await list("payments", "list", ...fields, "--format", "csv");
-    expect(csv.stdout).toBe(`memo,id\r\n"two\r\nlines, ""quoted""",${id}\r\n`);
-    expect((await run(["payments", "list", ...fields], { env, width: 80 })).stdout).toMatch(/^memo +id\n/);
-    const unknown = await list("payments", "list", "--fields", "id,reciever");
-    expect({ code: unknown.code, stdout: unknown.stdout }).toEqual({ code: 2, stdout: "" });
-    expect(unknown.stderr).toContain("--fields: payments have no field reciever");
-    for (const name of ["ndjson", "csv", "table"]) {
-      const line = ["payment-gateways", "list", "--fields", "name,accountVerificationBearerToken", "--format", name];
-      expect((await list(...line)).stdout).not.toContain("a secret of");
-      expect((await list(...line, "--with-credentials")).stdout).toContain("a secret of");
-    }
-  });
-
-  it("keeps formulas of others out of spreadsheets, and out of no JSON", async () => {
-    const memo = '=HYPERLINK("https://evil.example")';
-    const baseUrl = await serveAltered((json) => json.replaceAll('"memo":""', `"memo":${JSON.stringify(memo)}`));
-    const line = ["payments", "list", "--after", payments[40]?.pagingToken ?? "", "--base-url", baseUrl];
-    const cell = memo.replaceAll('"', '""');
-    expect((await list(...line, "--format", "csv")).stdout).toContain(`,"'${cell}",`);
-    expect(records((await list(...line)).stdout)[0]).toMatchObject({ memo });
-  });
-
-  it("lets no name that a service makes up steer the terminal, and remembers a few of them", async () => {
-    const steering = [
-      "\u001b]0;owned\u0007",
-      "\u001b[2J",
-      "x\ncross-border: all is well",
-      "\u061cturned",
-      "long".repeat(1e5),
-    ];
-    let count = 0;
-    const baseUrl = await serveAltered((json) =>
-      json.replaceAll('"memo":', () => {
-        count += 1;
-        return `${JSON.stringify(steering[count - 1] ?? `made-up-${count}`)}:"1","memo":`;
-      }),
+    const within = `"sender":{"accountVerificationBearerToken":"a secret within"},"memo":`;
+    const option = await altered((json) =>
+      json.replaceAll('"alpha-bank"', JSON.stringify(steering)).replaceAll('"memo":', within),
     );
-    const { code, stderr } = await list("payments", "list", "--format", "csv", "--base-url", baseUrl);
-    expect(code).toBe(0);
-    expect(stderr.slice(0, -1)).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
-    expect(stderr).toContain("no columns for  ]0;owned , ");
-    expect(stderr.length).toBeLessThan(1000);
-  });
+    const line = ["payments", "list", "--limit", "2", "--format", format, ...option];
+    const { code, stdout } = await run(line, { env, width: 400 });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("evil") });
+    expect(stdout.replace(/\r?\n/g, "")).not.toMatch(/[\p{Cc}\p{Bidi_Control}]|a secret within/u);
+  },
+);
 
-  it.each(["deposits", "withdrawals", "exchange-rates", "transfers"])("can be %s of a provider", async (name) => {
-    const { code, stdout, stderr } = await list(name, "list", "--liquidity-provider", providerId);
-    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "", stderr: "" });
-    const missing = await list(name, "list");
-    expect(missing.code).toBe(2);
-    expect(missing.stderr).toContain("'--liquidity-provider <id>' not specified");
-  });
-
-  it.each<[said: string, line: string[]]>([
-    ["Allowed choices are table, csv, json, ndjson", ["--format", "xml"]],
-    ["Give a whole number from 1", ["--size", "0"]],
-    ["--filter id is not FIELD=VALUE", ["--filter", "id"]],
-    ["a field is there twice", ["--filter", "memo=a", "--filter", "memo=b"]],
-  ])("says: %s", async (said, line) => {
-    const { code, stderr } = await list("payments", "list", ...line);
-    expect(code).toBe(2);
-    expect(stderr).toContain(said);
-  });
-
-  it("shows at a terminal what the service says itself, and nowhere else", async () => {
-    const says = { error: "invalid_query", message: "bogus is not a field\u001b[2J\nof DE-1001" };
-    const refusing = createServer(({ url }, response) => {
-      const status = url?.includes("_size=3") ? 403 : 400;
-      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(says));
+it("shows at a terminal what the service says itself, and its code everywhere", async () => {
+  const says = { error: "invalid_query", message: "bogus is not a field\u001b[2J\nof DE-1001" };
+  const refusing = createServer((_, response) =>
+    response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify(says)),
+  );
+  const line = ["payments", "list", "--base-url", await originInTest(refusing)];
+  for (const [more, isShown] of [
+    [{ showsServiceText: true }, true],
+    [{ showsServiceText: false }, false],
+    [{ showsServiceText: true, hidden: true }, false],
+  ] as const) {
+    const { code, stderr } = await run([...line, ...("hidden" in more ? ["--no-service-text"] : [])], { env, ...more });
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringContaining("payments.list failed: 400 invalid_query for GET "),
     });
-    const line = ["payments", "list", "--base-url", await originInTest(refusing)];
-    const seen = await run(line, { env, showsServiceText: true });
-    expect(seen.code).toBe(3);
-    expect(seen.stderr).toContain("\nThe service says: bogus is not a field [2J of DE-1001\n");
-    for (const other of [
-      await run([...line, "--no-service-text"], { env, showsServiceText: true }),
-      await list(...line),
-    ]) {
-      expect(other.code).toBe(3);
-      expect(other.stderr).toContain("payments.list failed: 400 invalid_query for GET ");
-      expect(other.stderr).not.toMatch(/bogus|DE-1001/);
-    }
-    expect((await list(...line, "--size", "3")).stderr).toMatch(/^cross-border: payments.list failed: 403 /);
-  });
-
-  it("says what is wrong with a query, as the library does", async () => {
-    const { code, stderr } = await list("payments", "list", "--filter", "_size=1");
-    expect(code).toBe(3);
-    expect(stderr).toContain("payments.list: ");
-  });
+    expect(stderr.includes("\nThe service says: bogus is not a field [2J of DE-1001\n")).toBe(isShown);
+    expect(stderr.includes("bogus")).toBe(isShown);
+  }
 });
 
-describe("a list that goes into a file", () => {
-  const into = (name: string, ...more: readonly string[]) => ["payments", "list", "--out", file(name), ...more];
-  const written = (name: string) => records(readFileSync(file(name), "utf8"));
+describe("into a file", () => {
+  const into = (name: string, ...more: readonly string[]) => list("--out", file(name), "--size", "10", ...more);
+  const written = (name: string) => recordsIn(readFileSync(file(name), "utf8"));
   const partsOf = (name: string) => readdirSync(folder).filter((other) => other.startsWith(`${name}.`));
 
   it("is there once it is whole, for its owner alone", async () => {
     writeFileSync(file("whole"), "of yesterday");
-    expect(await list(...into("whole", "--size", "10"))).toEqual({ code: 0, stdout: "", stderr: "" });
+    expect(await into("whole")).toEqual({ code: 0, stdout: "", stderr: "" });
     expect(written("whole")).toEqual(payments);
     expect([statSync(file("whole")).mode & 0o777, partsOf("whole")]).toEqual([0o600, []]);
-    expect((await list(...into("whole", "--filter", "memo=none"))).code).toBe(0);
-    expect(written("whole")).toEqual([]);
   });
 
   it("says how to continue if it fails, and leaves the file as it was", async () => {
     writeFileSync(file("failed"), "of yesterday");
-    let pages = 0;
-    const baseUrl = await serveAltered((json) => (++pages < 3 ? json : "broken"));
-    const { code, stderr } = await list(...into("failed", "--size", "10", "--base-url", baseUrl));
+    const { option } = await endingAfter(2, "broken");
+    const { code, stderr } = await into("failed", ...option);
     const [part = ""] = partsOf("failed");
-    const so = new RegExp(`^cross-border: ${file(part)} has the records so far; continue with --after (\\S+)\n`);
-    expect([code, stderr]).toEqual([3, expect.stringMatching(so)]);
+    const said = new RegExp(`^cross-border: ${file(part)} has the records so far; continue with --after (\\S+)\n`);
+    expect([code, stderr]).toEqual([3, expect.stringMatching(said)]);
     expect(readFileSync(file("failed"), "utf8")).toBe("of yesterday");
-    const [, after = ""] = so.exec(stderr) ?? [];
-    expect((await list(...into("failed", "--after", after))).code).toBe(0);
+    expect((await into("failed", "--after", said.exec(stderr)?.[1] ?? "")).code).toBe(0);
     expect([...written(part), ...written("failed")]).toEqual(payments);
   });
 
-  it.each([
-    ["its records have no tokens", "payment-gateways", []],
-    ["nothing was written", "payments", []],
-    ["it goes downward", "payments", ["--sort", "pagingToken.desc"]],
-  ])("leaves nothing behind if it fails and can't be continued: %s", async (_, name, more) => {
-    let pages = 0;
-    const pagesBefore = more.length > 0 || name !== "payments" ? 1 : 0;
-    const baseUrl = await serveAltered((json) => (++pages <= pagesBefore ? json : "broken"));
-    const line = [name, "list", "--size", "10", "--out", file("none"), ...more, "--base-url", baseUrl];
-    const { code, stderr } = await list(...line);
+  it.each<[why: string, pages: number, more: string[]]>([
+    ["nothing was written", 0, []],
+    ["it goes downward", 1, ["--sort", "pagingToken.desc"]],
+  ])("leaves nothing behind if it fails and can't be continued: %s", async (_, pages, more) => {
+    const { option } = await endingAfter(pages, "broken");
+    const { code, stderr } = await into("none", ...more, ...option);
     expect([code, stderr]).toEqual([3, expect.not.stringContaining("continue with")]);
     expect(partsOf("none")).toEqual([]);
   });
 
-  it.each(["/dev/null", "."])("is refused if something else has its name: %s", async (out) => {
-    const { code, stderr } = await list("payments", "list", "--out", out);
-    expect([code, stderr]).toEqual([2, expect.stringContaining(`--out ${out}: not a file`)]);
+  it("is refused if something else has its name", async () => {
+    const { code, stderr } = await list("--out", "/dev/null");
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--out /dev/null: not a file")]);
   });
 });
 
@@ -327,28 +174,90 @@ it.each([
   ["stdout", []],
   ["a file", ["--out", "ended.ndjson"]],
 ])("says how to continue a list to %s if it is ended, and ends by the signal", async (_, more) => {
-  let pages = 0;
-  const slow = createServer(async ({ url, headers }, response) => {
-    if (++pages > 2) return;
-    const { authorization = "" } = headers;
-    const listed = await fetch(`${server.url}${url}`, { headers: { authorization } });
-    response.writeHead(listed.status, { "content-type": "application/json" }).end(await listed.text());
-  });
-  onTestFinished(() => slow.closeAllConnections());
-  const line = ["payments", "list", "--size", "10", "--base-url", await originInTest(slow), ...more];
-  const child = spawn(process.execPath, [resolve(command), ...line], {
+  const { option, read } = await endingAfter(2, undefined);
+  const child = spawn(process.execPath, [resolve(command), "payments", "list", "--size", "10", ...option, ...more], {
     cwd: folder,
     env: { ...process.env, ...env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const [closed, stdout, stderr] = [once(child, "close"), text(child.stdout), text(child.stderr)];
-  await until(() => pages > 2);
+  await until(() => read() > 2);
   child.kill("SIGTERM");
   expect(await closed).toEqual([null, "SIGTERM"]);
   const said = /^cross-border: (?:(\S+) has the records so far; )?continue with --after (\S+)\n$/;
   const [, part, after = ""] = said.exec(await stderr) ?? [];
   const first = part === undefined ? await stdout : readFileSync(file(part), "utf8");
-  const rest = await list("payments", "list", "--after", after);
-  expect([...records(first), ...records(rest.stdout)]).toEqual(payments);
+  expect([...recordsIn(first), ...recordsIn((await list("--after", after)).stdout)]).toEqual(payments);
   expect(part !== undefined).toBe(more.length > 0);
+});
+
+const day = "2026-03-02";
+it.each<[said: string, line: string[]]>([
+  ["Give a whole number from 1", ["--size", "0"]],
+  ["Give a whole number from 1", ["--limit", "1e3"]],
+  ["Allowed choices are table, csv, json, ndjson", ["--format", "xml"]],
+  ["--filter =1 is not FIELD=VALUE", ["--filter", "=1"]],
+  ["--filter: the service knows one value per field", ["--filter", "memo=a", "--filter", "memo=b"]],
+  ["--filter: payments have no field memos; did you mean memo?", ["--filter", "memos=1"]],
+  ["--filter: payments have no field x; they have id, ", ["--filter", "x=1", "--from", day]],
+  ["--fields: payments have no field memos; did you mean memo?", ["--fields", "id,memos"]],
+  ["--to requires an earlier --from", ["--to", "today"]],
+  ["--to requires an earlier --from", ["--from", day, "--to", day]],
+  ["'--from <time>' cannot be used with option '--after", ["--from", day, "--after", "1"]],
+  ...["x", "2026-02-30", "2026-03-02T10:00:00"].map((time): [string, string[]] => [
+    "Give a day such as",
+    ["--from", time],
+  ]),
+  ...["5", "-1s", "0s", "5 weeks ago"].map((time): [string, string[]] => [
+    "Give a number and a unit",
+    [`--every=${time}`],
+  ]),
+  ["'--follow' cannot be used with option '--out", ["--follow", "--out", "o"]],
+  ["--follow has no end, which --format json needs", ["--follow", "--format", "json"]],
+])("refuses: %s %j", async (said, line) => {
+  const { code, stdout, stderr } = await run(["payments", "list", ...line]);
+  expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: "", stderr: expect.stringContaining(said) });
+});
+
+describe("every resource", () => {
+  const fields = [...operations.values()].flatMap((row) => Object.entries(row.record));
+  /** Every field of every record, each credential with the same value, and something for a terminal. */
+  const record = Object.fromEntries(fields.map(([name, kind]) => [name, kind === "secret" ? secret : "4711\u001b[2J"]));
+  const lines = sources.flatMap(({ name, parents, list: listed, get }) => {
+    const owner = parents.flatMap((parent) => [`--${parent}`, "42"]);
+    return [
+      ...(listed === undefined ? [] : [[name, "list", ...owner]]),
+      ...(get === undefined ? [] : [[name, "show", "4711", ...owner]]),
+    ];
+  });
+
+  it.each(lines.map((line) => [line.join(" "), line] as const))(
+    "%s only reads, and shows no credential",
+    async (_, line) => {
+      const sent: (string | undefined)[] = [];
+      const origin = await originInTest(
+        createServer(({ method, url = "" }, response) => {
+          sent.push(method);
+          const body = url.endsWith("/4711") ? record : [record];
+          response.setHeader("content-type", "application/json").end(JSON.stringify(body));
+        }),
+      );
+      for (const [more, width] of [
+        [[], undefined],
+        [[], 4000],
+        [["--json"], 80],
+      ] as const) {
+        const { stdout, stderr } = await run([...line, ...more, "--base-url", origin], {
+          env,
+          ...(width && { width }),
+        });
+        expect(stdout, stderr).toContain("4711");
+        expect(stdout.replaceAll("\n", "")).not.toMatch(/\p{Cc}|a secret/u);
+      }
+      const asked = await run([...line, "--with-credentials", "--base-url", origin], { env });
+      expect(asked.stdout).toContain(secret);
+      expect(new Set(sent)).toEqual(new Set(["GET"]));
+      if (line.length > 2) expect(await run(line.slice(0, 2), { env })).toMatchObject({ code: 2, stdout: "" });
+    },
+  );
 });

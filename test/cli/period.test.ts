@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { fits } from "../../src/cli/lists/list.js";
 import type { Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
 import { originInTest } from "../support/origin-of.js";
@@ -108,4 +109,13 @@ describe("the payments of a period", () => {
     const { code, stderr } = await run(["payment-gateways", "list", "--from", "today"], { env });
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("unknown option '--from'") });
   });
+});
+
+it("compares filters as the service does: amounts by their value, all else by its text", () => {
+  const record = { receiverAmount: "7.50", memo: "7.50", feeIncluded: true };
+  expect(fits(record, {})).toBe(true);
+  expect(fits(record, { receiverAmount: "7.5", feeIncluded: "true" })).toBe(true);
+  expect(fits(record, { memo: "7.5" })).toBe(false);
+  expect(fits(record, { receiverAmount: "7.5", memo: "other" })).toBe(false);
+  expect(fits({}, { receiverAmount: "7.5" })).toBe(false);
 });

@@ -2,20 +2,19 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import { connect, type Server } from "node:net";
+import { connect, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { PaymentFlow } from "../../src/flows/index.js";
-import { ConnectionError, CrossBorderClient } from "../../src/index.js";
-import { SqliteJournal } from "../../src/journals/sqlite-journal.js";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { CrossBorderClient } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { openProxyDispatcher } from "../../src/settings/connection.js";
 import { readSettings } from "../../src/settings/index.js";
-import { nodeSqlite } from "../journals/sqlite-fixture.js";
 import { signingKeysOf } from "../support/key-pairs.js";
-import { originOf } from "../support/origin-of.js";
+import { originInTest, originOf } from "../support/origin-of.js";
 import { stretched } from "../support/patience.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
+import { openClosedPort } from "../wire/closed-port.js";
 import { settingsOf } from "./gateway-fixture.js";
 import { run } from "./run.js";
 
@@ -29,10 +28,6 @@ let proxy: Server;
 let proxyUrl: string;
 /** What was asked of the proxy since `reset`. */
 let asked: string[] = [];
-/** Whether payments that are sent are lost on the way. */
-let arePaymentsLost = false;
-/** The status with which the proxy refuses; 407 where the password is wrong. */
-let refusal: number | undefined;
 /** Names of the certificates that the bank was shown. */
 let shown: string[] = [];
 const file = (name: string) => join(folder, name);
@@ -60,7 +55,6 @@ beforeAll(async () => {
   await using client = new CrossBorderClient(sandbox.clientOptions);
   await client.paymentGateways.create({
     ...{ institutionId: "alpha-bank", currency: "EUR", rsaPublicKeyBase64: keys.publicKeyBase64 },
-    accountVerificationBearerToken: "a secret of the gateway",
   });
   const read = (name: string) => readFileSync(file(name));
   const mutual = { requestCert: true, rejectUnauthorized: true, ca: read("ca.pem") };
@@ -71,7 +65,6 @@ beforeAll(async () => {
       const body: Buffer[] = [];
       for await (const chunk of request) body.push(chunk);
       const { method = "GET", url } = request;
-      if (arePaymentsLost && method === "POST" && url?.endsWith("/payments")) return void request.socket.destroy();
       const headers = new Headers(
         Object.entries(request.headers).flatMap(([name, value]): [string, string][] =>
           /^(authorization|content-type)$/.test(name) ? [[name, String(value)]] : [],
@@ -86,10 +79,9 @@ beforeAll(async () => {
   proxy = createServer((_, response) => response.writeHead(405).end());
   proxy.on("connect", ({ url = "", headers }, socket) => {
     asked.push(url);
-    const wanted = `Basic ${Buffer.from(proxyUser).toString("base64")}`;
-    const status = headers["proxy-authorization"] === wanted ? refusal : 407;
-    if (status !== undefined) {
-      socket.end(`HTTP/1.1 ${status} Refused\r\nproxy-authenticate: Basic\r\n\r\n`);
+    const expected = `Basic ${Buffer.from(proxyUser).toString("base64")}`;
+    if (headers["proxy-authorization"] !== expected) {
+      socket.end("HTTP/1.1 407 Refused\r\nproxy-authenticate: Basic\r\n\r\n");
       return;
     }
     const onward = connect(Number(bankPort), "127.0.0.1", () => {
@@ -124,153 +116,112 @@ const viaProxy = (...line: readonly string[]) => {
 };
 
 describe("through a proxy, with mutual TLS", () => {
+  const isReached = () => {
+    expect(new Set(asked)).toEqual(new Set([`${service}:443`, `${identity}:443`]));
+    expect(new Set(shown)).toEqual(new Set(["gateway"]));
+  };
+
   it("the doctor finds nothing wrong", async () => {
-    const { code, stdout, stderr } = await viaProxy("doctor", "--json");
+    const { code, stdout } = await viaProxy("doctor", "--json");
     const { findings } = JSON.parse(stdout) as { findings: { check: string; status: string; found: string }[] };
-    expect(findings.filter(({ status }) => status !== "ok")).toEqual([]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(new Set(asked)).toEqual(new Set([`${service}:443`, `${identity}:443`]));
-    expect(new Set(shown)).toEqual(new Set(["gateway"]));
+    expect([code, findings.filter(({ status }) => status !== "ok")]).toEqual([0, []]);
     const way = `through http://${new URL(proxyUrl).host}`;
-    expect(findings[1]).toEqual({ check: "proxy", status: "ok", found: `${service} ${way}, ${identity} ${way}` });
+    expect(findings[2]).toEqual({ check: "proxy", status: "ok", found: `${service} ${way}, ${identity} ${way}` });
     expect(stdout).not.toContain("s3cret");
+    isReached();
   });
 
-  it.each([["payments"], ["payment-gateways"], ["liquidity-providers"]])("%s are listed", async (name) => {
-    const { code, stdout, stderr } = await viaProxy(name, "list");
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout.includes("alpha-bank")).toBe(name === "payment-gateways");
-    expect(new Set(asked)).toEqual(new Set([`${service}:443`, `${identity}:443`]));
-    expect(shown.length).toBeGreaterThan(1);
-  });
-
-  it("records are shown, a provider's records and a period are listed", async () => {
-    await using client = new CrossBorderClient(sandbox.clientOptions);
-    const { id } = await client.liquidityProviders.create({ firstName: "L" });
-    const [gateway] = (await client.paymentGateways.list()).items;
-    for (const line of [
-      ["payment-gateways", "show", gateway?.id ?? ""],
-      ["deposits", "list", "--liquidity-provider", id],
-      ["payments", "list", "--from", "yesterday"],
-    ]) {
-      const { code, stdout, stderr } = await viaProxy(...line);
-      expect({ code, stderr }, line.join(" ")).toEqual({ code: 0, stderr: "" });
-      expect(stdout.includes("alpha-bank")).toBe(line.includes("show"));
-      expect(new Set(asked)).toEqual(new Set([`${service}:443`, `${identity}:443`]));
-      expect(new Set(shown)).toEqual(new Set(["gateway"]));
-    }
-  });
-
-  it.skipIf(nodeSqlite === undefined)("what an operator decided about a flow is stored, after a look", async () => {
-    const path = file("flows.db");
-    const journal = await SqliteJournal.open(path);
-    onTestFinished(() => journal.close());
-    const options = await readSettings({ config: file("settings.json"), env: { CROSS_BORDER_PROXY: proxyUrl } });
-    await using client = new CrossBorderClient({ ...options, maxRetries: 0 });
-    const released: string[] = [];
-    const flow = new PaymentFlow({
-      ...{ client, journal, gatewayId: "alpha-bank", leaseMs: stretched(300), readBackDelayMs: 10 },
-      takeFunds: ({ key }) => ({ senderGatewayTransactionId: `TX ${key}`, replayed: false }),
-      releaseFunds: ({ key }) => void released.push(key),
-    });
-    arePaymentsLost = true;
-    const { status } = await flow.run("order-1", {
-      ...{ senderGatewayId: "alpha-bank", senderCurrency: "EUR", senderAccount: "DE-0001" },
-      ...{ receiverGatewayId: "alpha-bank", receiverAccount: "DE-0002", receiverCurrency: "EUR" },
-      ...{ receiverAmount: "1.00", memo: "" },
-    });
-    arePaymentsLost = false;
-    expect(status).toBe("held");
-    const decision = ["release", "--by", "Olga Operator", "--why", "ticket 4711", "--yes"];
-    const { code, stdout } = await viaProxy("flows", "resolve", "order-1", ...decision, "--journal", path);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^phase +refused$/m) });
-    expect(new Set(asked)).toEqual(new Set([`${service}:443`, `${identity}:443`]));
-    expect(new Set(shown)).toEqual(new Set(["gateway"]));
-  });
+  it.each([["payments"], ["payments", "--from", "yesterday"], ["payment-gateways"]])(
+    "%s are listed",
+    async (...line) => {
+      const [name = "", ...more] = line;
+      const { code, stdout, stderr } = await viaProxy(name, "list", ...more);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(stdout.includes("alpha-bank")).toBe(name === "payment-gateways");
+      isReached();
+    },
+  );
 
   it("a program has the same settings", async () => {
+    [asked, shown] = [[], []];
     const env = { CROSS_BORDER_CONFIG: file("settings.json"), HTTPS_PROXY: proxyUrl };
     await using client = new CrossBorderClient(await readSettings({ env }));
-    asked = [];
-    expect(await client.paymentGateways.list().toArray({ max: 10 })).toHaveLength(1);
-    expect(new Set(asked)).toEqual(new Set([`${service}:443`, `${identity}:443`]));
+    expect((await client.paymentGateways.list()).items).toHaveLength(1);
+    isReached();
   });
 });
 
-it("says what a proxy refuses, and never its password", async () => {
-  const env = { HTTPS_PROXY: proxyUrl.replace("s3cret", "wr0ng") };
-  const doctor = await run(["doctor", "--config", file("settings.json")], { env });
-  expect(doctor).toMatchObject({ code: 1, stdout: expect.stringContaining("made no connection") });
-  expect(doctor.stdout + doctor.stderr).not.toMatch(/wr0ng|s3cret/);
-  const bad = await run(["doctor", "--config", file("settings.json")], { env: { HTTPS_PROXY: "ftp://s3cret@x" } });
-  expect(bad).toMatchObject({ code: 1, stdout: expect.stringContaining("HTTPS_PROXY must be the address of a proxy") });
-  expect(bad.stdout).not.toContain("s3cret");
-  const told = await run(["doctor", "--config", file("settings.json"), "--proxy", proxyUrl]);
-  expect(told).toMatchObject({ code: 2, stderr: expect.stringContaining("Give it in CROSS_BORDER_PROXY") });
-  expect(told.stderr).not.toContain("s3cret");
+it.each<[code: number, said: string, line: string[], env: (url: string) => object]>([
+  [
+    3,
+    `the proxy made no connection to https://${identity}`,
+    ["payments", "list"],
+    (url) => ({ CROSS_BORDER_PROXY: url.replace("s3cret", "wr0ng") }),
+  ],
+  [1, "made no connection", ["doctor"], (url) => ({ HTTPS_PROXY: url.replace("s3cret", "wr0ng") })],
+  [1, "HTTPS_PROXY must be the address of a proxy", ["doctor"], () => ({ HTTPS_PROXY: "ftp://s3cret@x" })],
+  [2, "Give it in CROSS_BORDER_PROXY", ["doctor", "--proxy", "http://teller:s3cret@x"], () => ({})],
+  ...["http://teller:100%25s3cret%@proxy.invalid:3128", "http://te%ller@proxy.invalid"].map(
+    (url): [number, string, string[], () => object] => [
+      3,
+      "proxy has a user or a password with a % that is not written as %25",
+      ["payments", "list"],
+      () => ({ CROSS_BORDER_PROXY: url }),
+    ],
+  ),
+  ...["http:/teller:s3cret@proxy.invalid:3128", "http://proxy.invalid/s3cret.pac"].map(
+    (url): [number, string, string[], () => object] => [
+      3,
+      "proxy must be the address of a proxy, such as http://proxy.example:3128",
+      ["payments", "list"],
+      () => ({ CROSS_BORDER_PROXY: url }),
+    ],
+  ),
+])("ends with %i and says what is wrong, and never the password: %s", async (code, said, line, envOf) => {
+  asked = [];
+  const result = await run([...line, "--config", file("settings.json")], { env: envOf(proxyUrl) });
+  expect([result.code, result.stdout + result.stderr]).toEqual([code, expect.stringContaining(said)]);
+  expect(result.stdout + result.stderr).not.toMatch(/wr0ng|s3cret|teller|te%ller/);
+  // No second try, which a lock of the account could count.
+  if (line[0] === "payments") expect(new Set(asked).size).toBe(asked.length);
 });
 
-describe("a proxy that lets nothing through", () => {
-  const wrong = () => proxyUrl.replace("s3cret", "wr0ng");
-
-  it("ends a list at once, and is named without its password", async () => {
-    asked = [];
-    const list = ["payments", "list", "--config", file("settings.json")];
-    const { code, stdout, stderr } = await run(list, { env: { CROSS_BORDER_PROXY: wrong() } });
-    expect({ code, stdout, stderr }).toEqual({
-      ...{ code: 3, stdout: "" },
-      stderr: expect.stringContaining(`the proxy made no connection to https://${identity}`),
+describe("has sent nothing of a payment if a proxy", () => {
+  /** What becomes of a deposit by this proxy. */
+  async function deposit(url: string): Promise<unknown> {
+    const dispatcher = await openProxyDispatcher({ url: new URL(url), isForHttp: true, exceptions: [] }, {});
+    onTestFinished(() => dispatcher.close());
+    await using client = new CrossBorderClient({
+      ...{ baseUrl: "http://127.0.0.1:9", auth: { accessToken: () => "token" }, maxRetries: 0, dispatcher },
+      ...{ timeoutMs: stretched(500), signingKey: signingKeysOf("gateway").privateKey },
     });
-    expect(stderr).not.toMatch(/wr0ng|s3cret|teller/);
-    // No second try, which a lock of the account could count.
-    expect(asked).toEqual([`${identity}:443`]);
+    const fields = { amount: "1.00", currency: "EUR", paymentGatewayId: "alpha-bank" };
+    return client.liquidityProviders
+      .deposits("1")
+      .create(fields)
+      .catch((error: unknown) => error);
+  }
+
+  it.each<[what: string, answer: (socket: Socket) => void, failure: object]>([
+    ["says 407", (socket) => socket.end("HTTP/1.1 407 No\r\n\r\n"), { code: "proxy_refused", attempts: 1 }],
+    ["says 503", (socket) => socket.end("HTTP/1.1 503 No\r\n\r\n"), { code: "proxy_refused", attempts: 1 }],
+    ["closes the connection", (socket) => socket.destroy(), { code: "timeout" }],
+    ["says nothing", () => {}, { code: "timeout" }],
+  ])("%s in place of an answer to CONNECT", async (_, answer, failure) => {
+    const onSocket = (socket: Socket) => void socket.on("error", () => {}).once("data", () => answer(socket));
+    expect(await deposit(await originInTest(createTcpServer(onSocket)))).toMatchObject({ effect: "none", ...failure });
   });
 
-  it.each([407, 503])("has sent nothing of a payment if it says %i", async (status) => {
-    refusal = status;
-    try {
-      const env = { CROSS_BORDER_CONFIG: file("settings.json"), CROSS_BORDER_PROXY: proxyUrl };
-      const auth = { accessToken: () => "token" };
-      await using client = new CrossBorderClient({ ...(await readSettings({ env })), auth });
-      const fields = { amount: "1.00", currency: "EUR", paymentGatewayId: "alpha-bank" };
-      const failed = await client.liquidityProviders
-        .deposits("1")
-        .create(fields)
-        .catch((error: unknown) => error);
-      expect(failed).toBeInstanceOf(ConnectionError);
-      expect(failed).toMatchObject({ code: "proxy_refused", effect: "none", attempts: 1 });
-      expect(failed).toMatchObject({ cause: { message: expect.stringContaining(String(status)) } });
-    } finally {
-      refusal = undefined;
-    }
+  it("is not at its address", async () => {
+    const { port, close } = await openClosedPort();
+    onTestFinished(close);
+    const failure = { code: "connection_failed", effect: "none" };
+    expect(await deposit(`http://127.0.0.1:${port}`)).toMatchObject(failure);
   });
-});
-
-it.each(["http://teller:100%25safe%@proxy.invalid:3128", "http://te%ller@proxy.invalid"])(
-  "refuses a proxy whose user or password can't be decoded (case %#), and shows neither",
-  async (address) => {
-    const env = { CROSS_BORDER_PROXY: address };
-    const { code, stderr } = await run(["payments", "list", "--config", file("settings.json")], { env });
-    expect(code).toBe(3);
-    expect(stderr).toContain("proxy has a user or a password with a % that is not written as %25");
-    expect(stderr).not.toMatch(/teller|te%ller|safe/);
-  },
-);
-
-it.each([
-  "http:/teller:safe@proxy.invalid:3128",
-  "http://teller:12/safe@proxy.invalid",
-  "http://proxy.invalid/safe.pac",
-])("refuses a proxy whose address has more than a host (case %#), and shows none of it", async (address) => {
-  const env = { CROSS_BORDER_PROXY: address };
-  const { code, stderr } = await run(["payments", "list", "--config", file("settings.json")], { env });
-  expect(code).toBe(3);
-  expect(stderr).toContain("proxy must be the address of a proxy, such as http://proxy.example:3128");
-  expect(stderr).not.toMatch(/teller|safe|undici/);
 });
 
 describe("settings without a name", () => {
-  const home = () => ({ HOME: file("home"), HTTPS_PROXY: proxyUrl });
+  const env = (more: object = {}) => ({ HOME: file("home"), HTTPS_PROXY: proxyUrl, ...more });
   const store = (name: string, more: object = {}, mode = 0o600) => {
     mkdirSync(file("home/.config/cross-border"), { recursive: true });
     const path = file(`home/.config/cross-border/${name}.json`);
@@ -283,72 +234,66 @@ describe("settings without a name", () => {
     store("default");
     store("test", { realm: "elsewhere" });
     const list = ["payment-gateways", "list"];
-    expect((await run(list, { env: home() })).code).toBe(0);
-    const test = await run([...list, "--profile", "test"], { env: home() });
-    expect(test).toMatchObject({ code: 3, stderr: expect.stringContaining("Check authUrl and realm") });
-    expect((await run(list, { env: { ...home(), CROSS_BORDER_PROFILE: "test" } })).code).toBe(3);
-    expect(
-      (await run([...list, "--config", file("settings.json")], { env: { ...home(), CROSS_BORDER_PROFILE: "test" } }))
-        .code,
-    ).toBe(0);
-    await using client = new CrossBorderClient(await readSettings({ env: home() }));
-    expect((await client.paymentGateways.list({ size: 1 })).items).toHaveLength(1);
-    await expect(readSettings({ env: home(), profile: "none" })).rejects.toThrow(/ENOENT.*none\.json/);
-    await expect(readSettings({ env: home(), profile: "../x" })).rejects.toThrow("a profile's name has letters");
-    await expect(readSettings({ env: home(), profile: "a", config: "b" })).rejects.toThrow("exclude each other");
-    expect((await run([...list, "--profile", "a", "--config", "b"], { env: home() })).code).toBe(2);
-  });
-
-  it("are refused where others can read or change them", async () => {
-    for (const mode of [0o640, 0o604, 0o620]) {
-      store("default", {}, mode);
-      const { code, stderr } = await run(["payments", "list"], { env: home() });
-      expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining("chmod 600 ") });
-      await expect(readSettings({ env: home() })).rejects.toThrow("chmod 600 ");
+    const test = { CROSS_BORDER_PROFILE: "test" };
+    expect((await run(list, { env: env() })).code).toBe(0);
+    expect((await run([...list, "--config", file("settings.json")], { env: env(test) })).code).toBe(0);
+    for (const [more, line] of [
+      [test, []],
+      [{}, ["--profile", "test"]],
+    ] as const) {
+      const { code, stderr } = await run([...list, ...line], { env: env(more) });
+      expect([code, stderr]).toEqual([3, expect.stringContaining("Check authUrl and realm")]);
     }
-    store("default");
+    expect(await readSettings({ env: env() })).toMatchObject({ baseUrl: settings().baseUrl });
   });
 
-  it.each<[source: object, said: string]>([
-    [{ profil: "staging" }, 'unknown option "profil". Did you mean "profile"?'],
-    [{ config: "" }, "config must be a text that is not empty; got an empty string"],
-  ])("are not read by %j, which means another file", async (source, said) => {
-    await expect(readSettings({ env: home(), ...source })).rejects.toThrow(said);
+  it.each<[said: string | RegExp, source: object]>([
+    [/ENOENT.*none\.json/, { profile: "none" }],
+    ["a profile's name has letters", { profile: "../x" }],
+    ["exclude each other", { profile: "a", config: "b" }],
+    ['unknown option "profil". Did you mean "profile"?', { profil: "staging" }],
+    ["config must be a text that is not empty; got an empty string", { config: "" }],
+  ])("are refused: %s", async (said, source) => {
+    await expect(readSettings({ env: env(), ...source })).rejects.toThrow(said);
   });
 
-  it("are not there where no folder can hold them", async () => {
-    writeFileSync(file("no-folder"), "");
-    await expect(readSettings({ env: { HOME: file("no-folder") } })).rejects.toThrow("settings are missing: ");
-    // What lies in the working directory is nobody's home.
+  it.each([0o640, 0o604, 0o620])("are refused where others can read or change them: %o", async (mode) => {
+    store("default", {}, mode);
+    await expect(readSettings({ env: env() })).rejects.toThrow("chmod 600 ");
     store("default");
-    const elsewhere = process.cwd();
-    vi.stubEnv("HOME", "");
-    process.chdir(file("home"));
-    try {
-      await expect(readSettings()).rejects.toThrow("settings are missing: ");
-    } finally {
-      process.chdir(elsewhere);
-      vi.unstubAllEnvs();
-    }
-  });
-
-  it.runIf(process.geteuid?.() === 0)("are not there for a user who has no home, or another's", async () => {
-    store("default");
-    chmodSync(file("home"), 0o700);
-    process.seteuid?.(3_999_999);
-    try {
-      await expect(readSettings({ env: { HOME: file("home") } })).rejects.toThrow("settings are missing: ");
-      await expect(readSettings({ env: {} })).rejects.toThrow("settings are missing: ");
-      await expect(readSettings({ env: { HOME: file("home") }, profile: "test" })).rejects.toThrow("EACCES");
-    } finally {
-      process.seteuid?.(0);
-    }
   });
 
   it("name what is missing", async () => {
-    const env = { HOME: file("nobody"), CROSS_BORDER_REALM: "r", CROSS_BORDER_PASSWORD: "s3cret" };
-    await expect(readSettings({ env })).rejects.toThrow(
+    const some = { HOME: file("nobody"), CROSS_BORDER_REALM: "r", CROSS_BORDER_PASSWORD: "s3cret" };
+    await expect(readSettings({ env: some })).rejects.toThrow(
       "settings are missing: baseUrl (CROSS_BORDER_BASE_URL), authUrl (CROSS_BORDER_AUTH_URL), clientId (CROSS_BORDER_CLIENT_ID), username (CROSS_BORDER_USERNAME). Give",
     );
+  });
+});
+
+describe.each(["SIGNING_KEY", "CA", "CERT", "KEY", "CONFIG", "JOURNAL"])("of %s in the place of its file", (name) => {
+  const key = signingKeysOf("gateway").privateKey;
+  const base64 = Buffer.from(key).toString("base64");
+  const password = "p4f1c7a2b9e8d3";
+  const keyLine = key.split("\n")[1] ?? "";
+
+  it.each<[what: string, content: string, secret: string]>([
+    ["a key", key, keyLine],
+    ["a key on one line", key.trim().replaceAll("\n", "\\n"), keyLine],
+    ["a key without its frame", key.trim().split("\n").slice(1, -1).join(""), keyLine],
+    ["the beginning of a key in Base64", base64.slice(0, 200), base64.slice(20, 60)],
+    ["settings", JSON.stringify({ username: "alpha", password }), password],
+    ["an address in quotes", `"postgres://bank:${password}@db/bank"`, password],
+    ["words", `host=db user=bank password=${password}`, password],
+  ])("nothing is shown: %s", async (_, content, secret) => {
+    const env = { CROSS_BORDER_CONFIG: file("settings.json"), [`CROSS_BORDER_${name}`]: content };
+    const { code, stdout, stderr } = await run(name === "JOURNAL" ? ["flows", "list"] : ["doctor"], { env });
+    expect(code).not.toBe(0);
+    expect(stdout + stderr).not.toContain(secret);
+    if (name === "JOURNAL") return;
+    const error = await readSettings({ env }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "invalid_config", message: expect.stringMatching(/ENOENT|ENAMETOOLONG/) });
+    const values = Object.values(Object.getOwnPropertyDescriptors(error)).map(({ value }) => value?.stack ?? value);
+    expect(values.join()).not.toContain(secret);
   });
 });

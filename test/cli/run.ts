@@ -11,7 +11,7 @@ export interface CommandResult {
 }
 
 interface RunOptions {
-  readonly stdin?: string;
+  readonly stdin?: string | Uint8Array;
   readonly env?: object;
   readonly width?: number;
   readonly showsServiceText?: boolean;

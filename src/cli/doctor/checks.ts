@@ -2,82 +2,100 @@ import { readFile } from "node:fs/promises";
 import type { CrossBorderClient } from "../../client.js";
 import { clock } from "../../core/clock.js";
 import { ApiError, TokenError } from "../../core/errors.js";
-import { readConnection } from "../../settings/connection.js";
+import { type Connection, readConnection } from "../../settings/connection.js";
 import { parsePublicKey, parseSigningKey } from "../../signing/keys.js";
 import { sha256Hex } from "../../verification/explain-signature.js";
 import { openClient, type Settings, withPassphrase } from "../settings.js";
-import { Exit, type Terminal } from "../terminal.js";
-import { messageOf } from "../text.js";
-import { checkConnection, checkName, type Result } from "./network.js";
+import type { Terminal } from "../terminal.js";
+import { type Check, failed, ok, type Result, skipped } from "./findings.js";
+import { checkConnection, checkName } from "./network.js";
 
-export interface Finding extends Result {
-  readonly check: string;
-}
-
-const ok = (found: string): Result => ({ status: "ok", found });
-const failed = (found: string, remedy?: string): Result => ({ status: "failed", found, ...(remedy && { remedy }) });
-const skipped = (found: string): Result => ({ status: "skipped", found });
-
-/** Every check, each after those that it needs. What it sends: a login and its logout, and requests of a list. */
-export async function* examine(settings: Settings, terminal: Terminal): AsyncGenerator<Finding, void> {
-  // It may ask for a passphrase, which belongs in front of everything that is shown.
-  const key = settings.signingKey === undefined ? undefined : await readKey(settings.signingKey, terminal);
+/** Every check, after those that it needs. What they send: a login and its logout, and requests of a list. */
+export function checksOf(settings: Settings, terminal: Terminal): readonly Check[] & AsyncDisposable {
+  const { baseUrl, authUrl, realm, username, gatewayId, signingKey } = settings;
   let client: CrossBorderClient;
-  try {
-    client = await openClient(settings, terminal, { maxRetries: 0 });
-  } catch (error) {
-    yield { check: "configuration", ...failed(messageOf(error)) };
-    return yield* examineKeys(settings, key, undefined);
-  }
-  await using _ = client;
-  const { baseUrl, authUrl, realm } = settings;
-  yield { check: "configuration", ...ok(`${baseUrl}, realm ${realm} at ${authUrl}`) };
-  const canReach = yield* examineNetwork(settings, terminal);
-  if (!canReach) yield { check: "login", ...skipped("there is no connection") };
-  const isRead = canReach && (yield* examineSession(settings, client));
-  yield* examineKeys(settings, key, isRead ? client : undefined);
+  let connection: Connection;
+  let spki: Uint8Array;
+  /** The service's first response. */
+  let response: { readonly headers: Readonly<Record<string, string>> } | undefined;
+  let refusal: unknown;
+  const places = Object.entries({ service: baseUrl, "identity provider": authUrl }).filter(
+    ([name, url]) => name === "service" || originOf(url) !== originOf(baseUrl),
+  );
+  const checks: Check[] = [
+    {
+      // Before anything is shown, since it may ask for a passphrase.
+      name: "signing key",
+      async run() {
+        if (signingKey === undefined) return skipped("there is no signingKey");
+        try {
+          const key = await withPassphrase(await readFile(signingKey, "utf8"), signingKey, terminal);
+          spki = parseSigningKey(key).spki();
+        } catch (error) {
+          return failed(error, "generate one with cross-border keys generate, or name another file");
+        }
+        return ok(`${signingKey} has a private RSA key, fingerprint ${sha256Hex(spki)}`);
+      },
+    },
+    {
+      name: "configuration",
+      async run() {
+        client = await openClient(settings, terminal, { maxRetries: 0 });
+        connection = await readConnection(settings, terminal.env);
+        return ok(`${baseUrl}, realm ${realm} at ${authUrl}`);
+      },
+    },
+    {
+      name: "proxy",
+      needs: ["configuration"],
+      async run() {
+        const found = [baseUrl, authUrl].flatMap((text) => {
+          const [url, proxy] = [new URL(text), connection.proxyFor(new URL(text))];
+          return proxy === undefined ? [] : [`${url.host} through ${proxy.protocol}//${proxy.host}`];
+        });
+        return ok(found.join(", ") || "none");
+      },
+    },
+    ...places.flatMap(([name, url]): Check[] => [
+      { name: `${name} DNS`, needs: ["configuration"], run: () => checkName(new URL(url), connection) },
+      { name: `${name} connection`, needs: [`${name} DNS`], run: () => checkConnection(new URL(url), connection) },
+    ]),
+    {
+      name: "login",
+      needs: places.map(([name]) => `${name} connection`),
+      async run() {
+        try {
+          ({ response } = await client.paymentGateways.list({ size: 1 }).withResponse());
+        } catch (error) {
+          if (error instanceof TokenError) throw error;
+          refusal = error;
+          if (error instanceof ApiError) response = error.response;
+        }
+        return ok(`${username} can log in to the realm ${realm}`);
+      },
+    },
+    {
+      name: "read access",
+      needs: ["login"],
+      run: async () => (refusal === undefined ? ok("payment gateways can be listed") : failed(refusal)),
+    },
+    {
+      name: "clock",
+      needs: ["login"],
+      run: async () => (response === undefined ? skipped("there is no response") : checkClock(response.headers.date)),
+    },
+    {
+      name: "registered key",
+      needs: ["signing key", "read access"],
+      run: async () =>
+        gatewayId === undefined ? skipped("there is no gatewayId") : checkRegistered(client, gatewayId, spki),
+    },
+  ];
+  return Object.assign(checks, { [Symbol.asyncDispose]: async () => client?.close() });
 }
 
-async function* examineNetwork(settings: Settings, { env }: Terminal): AsyncGenerator<Finding, boolean> {
-  const connection = await readConnection(settings, env);
-  const [service, identity] = [new URL(settings.baseUrl), new URL(settings.authUrl)];
-  const proxies = [service, identity].flatMap((url) => {
-    const proxy = connection.proxyFor(url);
-    return proxy === undefined ? [] : [`${url.host} through ${proxy.protocol}//${proxy.host}`];
-  });
-  yield { check: "proxy", ...ok(proxies.join(", ") || "none") };
-  let canReach = true;
-  for (const [who, url] of Object.entries({ service, "identity provider": identity })) {
-    if (url === identity && identity.origin === service.origin) continue;
-    const name = await checkName(url, connection);
-    yield { check: `${who} DNS`, ...name };
-    const reached = name.status === "failed" ? skipped("there is no address") : await checkConnection(url, connection);
-    yield { check: `${who} connection`, ...reached };
-    canReach &&= reached.status === "ok" || reached.status === "warning";
-  }
-  return canReach;
-}
-
-/** @returns whether lists can be read. */
-async function* examineSession(
-  { username, realm }: Settings,
-  client: CrossBorderClient,
-): AsyncGenerator<Finding, boolean> {
-  const loggedIn = { check: "login", ...ok(`${username} can log in to the realm ${realm}`) };
-  try {
-    const { data, response } = await client.paymentGateways.list({ size: 1 }).withResponse();
-    yield loggedIn;
-    const none = data.items.length === 0 ? "; there are none yet" : "";
-    yield { check: "read access", ...ok(`payment gateways can be listed${none}`) };
-    yield { check: "clock", ...checkClock(response.headers.date) };
-    return true;
-  } catch (error) {
-    const isLogin = error instanceof TokenError;
-    if (!isLogin) yield loggedIn;
-    yield { check: isLogin ? "login" : "read access", ...failed(messageOf(error)) };
-    if (error instanceof ApiError) yield { check: "clock", ...checkClock(error.response.headers.date) };
-    return false;
-  }
+function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : url;
 }
 
 /** Tokens, certificates, and searches for payments depend on the time. */
@@ -91,49 +109,16 @@ function checkClock(date = ""): Result {
   return { status: seconds > 60 ? "failed" : "warning", found, remedy };
 }
 
-interface ReadKey {
-  readonly result: Result;
-  /** The public half. */
-  readonly spki?: Uint8Array;
-}
-
-async function readKey(file: string, terminal: Terminal): Promise<ReadKey> {
-  try {
-    const spki = parseSigningKey(await withPassphrase(await readFile(file, "utf8"), file, terminal)).spki();
-    return { result: ok(`${file} has a private RSA key, fingerprint ${sha256Hex(spki)}`), spki };
-  } catch (error) {
-    if (error instanceof Exit) throw error;
-    return { result: failed(messageOf(error), "generate one with cross-border keys generate, or name another file") };
-  }
-}
-
-/** @param client absent if the service can't be asked. */
-async function* examineKeys(
-  { gatewayId }: Settings,
-  key: ReadKey | undefined,
-  client: CrossBorderClient | undefined,
-): AsyncGenerator<Finding, void> {
-  yield { check: "signing key", ...(key?.result ?? skipped("there is no signingKey")) };
-  if (key?.spki === undefined) return;
-  const why = gatewayId === undefined ? "there is no gatewayId" : "the gateways can't be listed";
-  const isKnown = gatewayId !== undefined && client !== undefined;
-  yield { check: "registered key", ...(isKnown ? await checkRegistered(client, gatewayId, key.spki) : skipped(why)) };
-}
-
 async function checkRegistered(client: CrossBorderClient, gatewayId: string, spki: Uint8Array): Promise<Result> {
   const register = "register the public half: cross-border keys show prints rsaPublicKeyBase64";
   const listed: string[] = [];
-  try {
-    for await (const { institutionId, rsaPublicKeyBase64 } of client.paymentGateways.list()) {
-      if (listed.length < 5) listed.push(institutionId);
-      if (institutionId !== gatewayId) continue;
-      const registered = parsePublicKey(rsaPublicKeyBase64).spki();
-      if (Buffer.from(registered).equals(spki)) return ok(`the public half is registered for ${gatewayId}`);
-      const other = `another key is registered for ${gatewayId}, fingerprint ${sha256Hex(registered)}`;
-      return failed(other, `${register}; or use the private key that belongs to it`);
-    }
-  } catch (error) {
-    return failed(messageOf(error), register);
+  for await (const { institutionId, rsaPublicKeyBase64 } of client.paymentGateways.list()) {
+    if (listed.length < 5) listed.push(institutionId);
+    if (institutionId !== gatewayId) continue;
+    const registered = parsePublicKey(rsaPublicKeyBase64).spki();
+    if (Buffer.from(registered).equals(spki)) return ok(`the public half is registered for ${gatewayId}`);
+    const other = `another key is registered for ${gatewayId}, fingerprint ${sha256Hex(registered)}`;
+    return failed(other, `${register}; or use the private key that belongs to it`);
   }
   const remedy = "check gatewayId (the institutionId), and whether the user may see it";
   return failed(`no gateway ${gatewayId} is listed. Listed: ${listed.join(", ") || "none"}`, remedy);

@@ -1,17 +1,22 @@
 import { type Command, Option } from "commander";
+import { InvalidArgumentError } from "../../core/errors.js";
+import { readConnection } from "../../settings/connection.js";
+import { parseObject } from "../../wire/response.js";
+import { readText } from "../files.js";
 import { action, examples } from "../help.js";
-import { type ConnectionOptions, readSettings, type Settings } from "../settings.js";
-import { Exit, exitCodes, print, printJson, styled, type Terminal } from "../terminal.js";
-import { printable, wrapped } from "../text.js";
+import { type ConnectionOptions, openClient, readSettings, type Settings } from "../settings.js";
+import { Exit, exitCodes, interruption, print, printJson, styled, type Terminal } from "../terminal.js";
+import { toJson } from "../text.js";
 import { parseDuration } from "../values.js";
-import { examine, type Finding } from "./checks.js";
-import { askService } from "./service.js";
+import { checksOf } from "./checks.js";
+import { examine, type Finding } from "./findings.js";
+import { questionsOf, serviceOf } from "./questions.js";
 
-export interface DoctorOptions extends ConnectionOptions {
+interface DoctorOptions extends ConnectionOptions {
   readonly service?: true;
   readonly wait: number;
   readonly baseline?: string;
-  readonly json?: true;
+  readonly json?: boolean;
 }
 
 export function addDoctor(program: Command, terminal: Terminal): void {
@@ -33,8 +38,8 @@ export function addDoctor(program: Command, terminal: Terminal): void {
     .action(
       action<DoctorOptions>(async (options) => {
         const settings = await readSettings(options, terminal);
-        if (options.service) await askService(settings, options, terminal);
-        else await check(settings, options, terminal);
+        const isWell = await (options.service ? askService : check)(settings, options, terminal);
+        if (!isWell) throw new Exit(exitCodes.checkFailed);
       }),
     );
   examples(
@@ -45,29 +50,55 @@ export function addDoctor(program: Command, terminal: Terminal): void {
   );
 }
 
-async function check(settings: Settings, { json }: DoctorOptions, terminal: Terminal): Promise<void> {
-  const findings: Finding[] = [];
-  for await (const finding of examine(settings, terminal)) {
-    findings.push(finding);
-    if (!json) showFinding(finding, terminal);
-  }
-  const isWell = findings.every(({ status }) => status !== "failed");
+const areWell = (findings: readonly Finding[]) => findings.every(({ status }) => status !== "failed");
+
+async function check(settings: Settings, { json = false }: DoctorOptions, terminal: Terminal): Promise<boolean> {
+  await using checks = checksOf(settings, terminal);
+  const findings = await examine(checks, json, terminal);
+  const isWell = areWell(findings);
   if (json) printJson(terminal, { isWell, findings });
   else if (isWell) print(terminal, "", styled(terminal, "green", "All checks passed."));
   else print(terminal, "", styled(terminal, "red", "Some checks failed: see above."));
-  if (!isWell) throw new Exit(exitCodes.checkFailed);
+  return isWell;
 }
 
-const marks = {
-  ok: ["green", "ok"],
-  warning: ["yellow", "warn"],
-  failed: ["red", "FAIL"],
-  skipped: ["dim", "skip"],
-} as const;
+/** Asks every question, by reading requests only. What was seen is not a promise. */
+async function askService(settings: Settings, options: DoctorOptions, terminal: Terminal): Promise<boolean> {
+  const { wait, baseline, json = false } = options;
+  const earlier = baseline === undefined ? undefined : readBaseline(await readText(baseline, terminal), baseline);
+  const connection = await readConnection(settings, terminal.env);
+  await using client = await openClient(settings, terminal);
+  using stop = interruption();
+  const service = serviceOf(client, settings.baseUrl, connection, wait, stop.signal);
+  // A login that fails is an error, and not the same missing answer ten times.
+  await service.list();
+  const findings = await examine(questionsOf(service), json, terminal);
+  const pasted: Record<string, object> = {};
+  for (const { settings: found = {} } of findings) {
+    for (const [place, values] of Object.entries(found)) pasted[place] = { ...pasted[place], ...values };
+  }
+  const isChanged = ({ check: id, value }: Finding) =>
+    value !== undefined && (earlier?.get(id) ?? toJson(value)) !== toJson(value);
+  const changes = earlier && findings.filter(isChanged).map(({ check: id }) => id);
+  if (json) {
+    const questions = findings.map(({ check: id, found: says, ...rest }) => ({ id, says, ...rest }));
+    printJson(terminal, { baseUrl: settings.baseUrl, questions, settings: pasted, changes });
+  } else showSettings(pasted, changes, terminal);
+  return areWell(findings) && !changes?.length;
+}
 
-function showFinding({ check: name, status, found, remedy }: Finding, terminal: Terminal): void {
-  const [style, mark] = marks[status];
-  const line = `${styled(terminal, style, mark.padEnd(4))}  ${styled(terminal, "bold", `${name}:`)} ${printable(found)}`;
-  print(terminal, wrapped(line, terminal.width));
-  if (remedy !== undefined) print(terminal, wrapped(`      → ${printable(remedy)}`, terminal.width));
+function showSettings(settings: object, changes: readonly string[] | undefined, terminal: Terminal): void {
+  const places = Object.entries(settings);
+  print(terminal, "", places.length === 0 ? "No setting needs to change." : "Settings:");
+  for (const [place, options] of places) print(terminal, `  ${place}: ${toJson(options)}`);
+  print(terminal, "Only the service's operators can promise listedWithinMs, singleUseIntents, and tokensFollowTime.");
+  if (changes === undefined) return;
+  print(terminal, `Changed since the baseline: ${changes.join(", ") || "nothing"}`);
+}
+
+/** The answers of an earlier run as JSON, by question. @throws {InvalidArgumentError} */
+function readBaseline(text: string, file: string): ReadonlyMap<string, string | undefined> {
+  const stored = parseObject(text)?.questions;
+  if (!Array.isArray(stored)) throw new InvalidArgumentError(`${file} is not the output of doctor --service --json`);
+  return new Map(stored.map(Object).map(({ id, value }) => [String(id), value === undefined ? value : toJson(value)]));
 }

@@ -5,16 +5,10 @@ import { clock } from "../../core/clock.js";
 import { counted } from "../../core/describe.js";
 import { addressTimeoutMs } from "../../platform/undici-agent.js";
 import type { Connection } from "../../settings/connection.js";
+import { failed, ok, type Result } from "./findings.js";
 
 /** How the checks reach an address: as the client does. */
 export type Way = Pick<Connection, "proxyFor" | "tls">;
-
-/** What one check found. */
-export interface Result {
-  readonly status: "ok" | "warning" | "failed" | "skipped";
-  readonly found: string;
-  readonly remedy?: string;
-}
 
 /** The host that this machine connects to: the service's, or the proxy's. */
 function placeOf(origin: URL, { proxyFor }: Way) {
@@ -27,13 +21,13 @@ function placeOf(origin: URL, { proxyFor }: Way) {
 export async function checkName(origin: URL, connection: Way): Promise<Result> {
   const { proxy, host } = placeOf(origin, connection);
   const whose = proxy === undefined ? "" : ` (the proxy, which looks up ${origin.hostname})`;
-  if (isIP(host) !== 0) return { status: "ok", found: `${host} is an IP address${whose}` };
+  if (isIP(host) !== 0) return ok(`${host} is an IP address${whose}`);
   try {
     const addresses = await lookup(host, { all: true });
-    return { status: "ok", found: `${host} is ${addresses.map(({ address }) => address).join(", ")}${whose}` };
+    return ok(`${host} is ${addresses.map(({ address }) => address).join(", ")}${whose}`);
   } catch (error) {
     const remedy = "check the spelling, and which name server this machine asks";
-    return { status: "failed", found: `${host} has no address (${codeOf(error)})${whose}`, remedy };
+    return failed(`${host} has no address (${codeOf(error)})${whose}`, remedy);
   }
 }
 
@@ -46,14 +40,10 @@ export async function checkConnection(origin: URL, connection: Way): Promise<Res
     socket.destroy();
     if (judged !== undefined) return judged;
     const how = proxy === undefined ? "http, not encrypted" : `the proxy to ${origin.host}`;
-    return { status: "ok", found: `connected to ${host}:${port} (${how})` };
+    return ok(`connected to ${host}:${port} (${how})`);
   } catch (error) {
-    const found = `no connection to ${host}:${port} (${codeOf(error)})`;
-    return {
-      status: "failed",
-      found,
-      remedy: "check address, port, and firewalls, and whether the other side lets this machine in",
-    };
+    const remedy = "check address, port, and firewalls, and whether the other side lets this machine in";
+    return failed(`no connection to ${host}:${port} (${codeOf(error)})`, remedy);
   }
 }
 
@@ -85,11 +75,11 @@ function judge(socket: TLSSocket): Result {
   if (!socket.authorized) {
     const why = codeOf(socket.authorizationError);
     const remedy = remedies[why] ?? "give the authority that issued it as ca, or find out who is in between";
-    return { status: "failed", found: `the certificate is not trusted (${why}), ${by}`, remedy };
+    return failed(`the certificate is not trusted (${why}), ${by}`, remedy);
   }
   const days = Math.floor((Date.parse(end) - clock.wallMs()) / 86_400_000);
   const found = `${socket.getProtocol()}, certificate ${by}, valid for another ${counted(days, "day")}`;
-  if (days >= 14) return { status: "ok", found };
+  if (days >= 14) return ok(found);
   return { status: "warning", found, remedy: "tell the other side that it ends soon" };
 }
 

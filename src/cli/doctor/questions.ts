@@ -3,16 +3,9 @@ import { clock } from "../../core/clock.js";
 import { Deadline, Ended } from "../../core/deadline.js";
 import { ApiError } from "../../core/errors.js";
 import { isPassingStatus } from "../../wire/response.js";
+import { Exit, exitCodes } from "../terminal.js";
+import { type Check, type Result, skipped } from "./findings.js";
 import { openSocket, type Way } from "./network.js";
-
-export interface Answer {
-  /** For programs, and for the comparison with an earlier run: nothing that changes by itself, such as a latency. */
-  readonly value: string | Readonly<Record<string, string | number>>;
-  /** For people. By default the value. */
-  readonly says?: string;
-  /** Options of the library that follow, by where they go. */
-  readonly settings?: Readonly<Record<string, object>>;
-}
 
 /** Why a question has no answer. */
 export class NoAnswer extends Error {
@@ -27,17 +20,15 @@ export function serviceOf(client: CrossBorderClient, baseUrl: string, way: Way, 
   /** Refusals are answers, too. @throws {CrossBorderError} if there is no answer, or another time or login is needed. */
   const get = async (path: `/${string}`, query: Query = {}) => {
     try {
-      const call = client.request({ method: "GET", path, query }, { signal });
-      const { data, response } = await call.withResponse();
-      const rows: readonly Row[] | undefined = Array.isArray(data) ? data.map((row) => Object(row)) : undefined;
-      return { ...response, rows };
+      const { data, response } = await client.request({ method: "GET", path, query }, { signal }).withResponse();
+      return { ...response, serviceCode: undefined, rows: Array.isArray(data) ? data.map(toRow) : undefined };
     } catch (error) {
       if (!(error instanceof ApiError) || [401, 403].includes(error.status) || isPassingStatus(error.status))
         throw error;
-      const { status, serviceCode, response } = error;
-      return { status, serviceCode, headers: response.headers, rows: undefined };
+      return { ...error.response, status: error.status, serviceCode: error.serviceCode, rows: undefined };
     }
   };
+  /** `undefined` if the query is refused. */
   const taken = async (query: Query) => (await get("/payments", query)).rows;
   const list = async (query: Query = {}): Promise<readonly Row[]> => {
     const rows = await taken(query);
@@ -46,43 +37,38 @@ export function serviceOf(client: CrossBorderClient, baseUrl: string, way: Way, 
   };
   /** The payments after those of a page. */
   const after = async (page: readonly Row[]): Promise<readonly Row[]> => {
-    const ids = new Set(page.map(({ id }) => id));
     const bound = directionOf(valuesOf(page)) === "down" ? "_before" : "_after";
     const next = await taken({ [bound]: valuesOf(page).at(-1) ?? "", _size: "5" });
-    return next?.filter(({ id }) => !ids.has(id)) ?? [];
+    return next?.filter(({ id }) => !page.some((one) => one.id === id)) ?? [];
   };
-  const readPage = async (): Promise<readonly Row[]> => {
-    let rows = (await taken({ _size: "20" })) ?? (await list());
-    for (let pages = 1; pages < 5 && rows.length < 6; pages += 1) rows = [...rows, ...(await after(rows))];
-    return rows;
-  };
-  let page: ReturnType<typeof readPage> | undefined;
+  let page: readonly Row[] | undefined;
   /** Some payments in the service's own order. @throws {NoAnswer} if there are fewer than `least`. */
   const firstPage = async (least: number): Promise<readonly Row[]> => {
-    page ??= readPage();
-    const rows = await page;
-    if (rows.length >= least) return rows;
-    throw new NoAnswer(`it needs ${least} payments, and there are ${rows.length}`);
+    page ??= (await taken({ _size: "20" })) ?? (await list());
+    for (let pages = 1; pages < 5 && page.length < least; pages += 1) page = [...page, ...(await after(page))];
+    if (page.length >= least) return page;
+    throw new NoAnswer(`it needs ${least} payments, and there are ${page.length}`);
   };
   return { get, taken, list, after, firstPage, baseUrl: new URL(baseUrl), way, waitMs, signal };
 }
 
-export type Service = ReturnType<typeof serviceOf>;
+type Service = ReturnType<typeof serviceOf>;
+
+const toRow = (row: unknown): Row => Object(row);
 
 function valuesOf(rows: readonly Row[], field = "pagingToken"): readonly string[] {
   return rows.map((row) => String(row[field] ?? ""));
 }
 
-/** Compares whole numbers by value, and everything else as texts. */
-function compare(one: string, other: string): number {
-  if (/^\d+$/.test(one) && /^\d+$/.test(other)) return Math.sign(Number(BigInt(one) - BigInt(other)));
-  return one < other ? -1 : one > other ? 1 : 0;
-}
-
+/** By whole numbers if all values are some, and otherwise by texts. */
 function directionOf(values: readonly string[]): "up" | "down" | "neither" {
-  const steps = new Set(values.slice(1).map((value, index) => compare(value, values[index] ?? "")));
-  if (steps.has(1) === steps.has(-1)) return "neither";
-  return steps.has(1) ? "up" : "down";
+  const width = values.every((value) => /^\d+$/.test(value)) ? 40 : 0;
+  const padded = values.map((value) => value.padStart(width, "0"));
+  const steps = padded
+    .slice(1)
+    .map((value, index) => value > (padded[index] ?? "") || (value === padded[index] && "same"));
+  if (steps.includes(true) === steps.includes(false)) return "neither";
+  return steps.includes(true) ? "up" : "down";
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -90,8 +76,37 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await deadline.sleep(ms).finally(() => deadline.finish());
 }
 
+interface Answer extends Pick<Result, "settings"> {
+  readonly value: NonNullable<Result["value"]>;
+  /** For people. By default the value. */
+  readonly says?: string;
+}
+
+export function questionsOf(service: Service): readonly Check[] {
+  return Object.entries(questions).map(([name, ask]) => ({
+    name,
+    async run() {
+      try {
+        const { value, says: found = sentence(value), ...rest } = await ask(service);
+        return { status: "ok", found, value, ...rest };
+      } catch (error) {
+        if (service.signal.aborted) throw new Exit(exitCodes.interrupted);
+        if (error instanceof NoAnswer) return skipped(error.message);
+        throw error;
+      }
+    },
+  }));
+}
+
+function sentence(value: Answer["value"]): string {
+  if (typeof value === "string") return value;
+  return Object.entries(value)
+    .map(([name, word]) => `${name}: ${word}`)
+    .join(", ");
+}
+
 /** What each question asks: see docs/command.md. */
-export const questions: Readonly<Record<string, (service: Service) => Promise<Answer>>> = {
+const questions: Readonly<Record<string, (service: Service) => Promise<Answer>>> = {
   async size({ taken, after }) {
     for (const size of [1000, 500, 250, 200, 100, 50, 25, 20, 10]) {
       const rows = await taken({ _size: String(size) });
@@ -107,13 +122,14 @@ export const questions: Readonly<Record<string, (service: Service) => Promise<An
     const page = await firstPage(5);
     const direction = directionOf(valuesOf(page));
     if (direction === "neither") throw new NoAnswer("the tokens of a page are in no order");
-    const rows = direction === "up" ? page : [...page].reverse();
-    const [lowest, low, middle, high, highest] = rows.slice(rows.length / 2 - 2.5);
+    const [lowest, low, middle, high, highest] = direction === "up" ? page : page.slice(0, 5).reverse();
     const query = { _after: String(low?.pagingToken), _before: String(high?.pagingToken), _size: "20" };
     const found = new Set((await list(query)).map(({ id }) => id));
-    const isInside = found.has(middle?.id) ? "exclusive" : "unclear";
-    const word = (outer: Row | undefined, own: Row | undefined) =>
-      found.has(outer?.id) ? "ignored" : found.has(own?.id) ? "inclusive" : isInside;
+    const word = (outer: Row | undefined, own: Row | undefined) => {
+      if (found.has(outer?.id)) return "ignored";
+      if (found.has(own?.id)) return "inclusive";
+      return found.has(middle?.id) ? "exclusive" : "unclear";
+    };
     return { value: { _after: word(lowest, low), _before: word(highest, high) } };
   },
   async tokens({ firstPage }) {
@@ -129,12 +145,9 @@ export const questions: Readonly<Record<string, (service: Service) => Promise<An
     await firstPage(3);
     const value: Record<string, string> = {};
     for (const field of ["pagingToken", "createdAt"]) {
-      const [up, down] = [await taken({ _sort: `${field}.asc` }), await taken({ _sort: `${field}.desc` })];
-      if (up === undefined || down === undefined) value[field] = "refused";
-      else {
-        const found = [up, down].map((rows) => directionOf(valuesOf(rows, field))).join();
-        value[field] = found === "up,down" ? "sorted" : "ignored";
-      }
+      const orders = [await taken({ _sort: `${field}.asc` }), await taken({ _sort: `${field}.desc` })];
+      const found = orders.map((rows) => rows && directionOf(valuesOf(rows, field)));
+      value[field] = found.includes(undefined) ? "refused" : `${found}` === "up,down" ? "sorted" : "ignored";
     }
     return { value };
   },
@@ -160,16 +173,13 @@ export const questions: Readonly<Record<string, (service: Service) => Promise<An
     const says = `${seconds} s ${aheadMs < 0 ? "behind" : "ahead of"} this machine's`;
     // The flow's default is a minute.
     if (seconds <= 30) return { value: "within 30 s", says };
-    return {
-      value: `${Math.ceil(seconds / 60)} min`,
-      says,
-      settings: { PaymentFlow: { clockSkewMs: 2000 * seconds } },
-    };
+    const settings = { PaymentFlow: { clockSkewMs: 2000 * seconds } };
+    return { value: `${Math.ceil(seconds / 60)} min`, says, settings };
   },
   async errors({ get }) {
     const form = async (path: `/${string}`) => {
-      const { status, ...seen } = await get(path, { _size: "x" });
-      return `${status} ${("serviceCode" in seen && seen.serviceCode) || "without a code"}`;
+      const { status, serviceCode = "without a code" } = await get(path, { _size: "x" });
+      return `${status} ${serviceCode}`;
     };
     return { value: { badQuery: await form("/payments"), badPath: await form("/no-such-path") } };
   },
@@ -209,7 +219,7 @@ export const questions: Readonly<Record<string, (service: Service) => Promise<An
   async idle({ baseUrl, way, waitMs, signal }) {
     if (way.proxyFor(baseUrl) !== undefined) throw new NoAnswer("a proxy is in between");
     const socket = await openSocket(baseUrl, way);
-    let lastByteMs = 0;
+    let lastByteMs: number | undefined;
     socket
       .on("error", () => {})
       .on("data", () => {
@@ -221,8 +231,8 @@ export const questions: Readonly<Record<string, (service: Service) => Promise<An
     const deadline = new Deadline({ timeoutMs: waitMs, signal });
     try {
       await deadline.race(closed);
+      if (lastByteMs === undefined) throw new NoAnswer("the connection was closed without a response");
       const ms = clock.monotonicMs() - lastByteMs;
-      if (lastByteMs === 0) throw new NoAnswer("the connection was closed without a response");
       // A quarter less: a request must arrive before the close is sent.
       const keepAliveTimeout = Math.max(100, Math.floor(ms * 0.75));
       return { value: `${Math.round(ms / 1000)} s`, settings: { "undici's Agent": { keepAliveTimeout } } };

@@ -2,14 +2,15 @@ import { type Command, Option } from "commander";
 import { instant } from "../../desk/history-texts.js";
 import { allPhases } from "../../flows/codec.js";
 import type { FlowListItem, FlowPhase, HeldFlow, WaitingSince } from "../../flows/index.js";
-import { countFlows, heldFlows, listFlows } from "../../flows/status.js";
+import { listFlows } from "../../flows/status.js";
 import { action, examples } from "../help.js";
 import { columnsOf, formatOf, type ListedRecord, table } from "../lists/formats.js";
-import { writeOut } from "../lists/list-output.js";
-import { Exit, exitCodes, print, printJson, type Terminal } from "../terminal.js";
-import { printableLines, rows } from "../text.js";
+import { inPages, ListOutput } from "../lists/list-output.js";
+import { Exit, exitCodes, printJson, type Terminal } from "../terminal.js";
+import { printableLines } from "../text.js";
 import { parseCount } from "../values.js";
 import { addJournalOptions, type JournalOptions, openFlows } from "./journal.js";
+import { showLines } from "./show.js";
 
 interface ListOptions extends JournalOptions {
   readonly held?: true;
@@ -44,30 +45,23 @@ export function addList(flows: Command, terminal: Terminal): void {
 type Listed = FlowListItem | (HeldFlow & WaitingSince);
 
 async function list(options: ListOptions, terminal: Terminal): Promise<void> {
-  const { held, phase, after, counts, json } = options;
+  const { held, phase, after, counts, json, limit = Number.POSITIVE_INFINITY } = options;
   await using flows = await openFlows(options, terminal);
-  const { context } = flows;
-  if (counts) return showCounts(await countFlows(context), json === true, terminal);
-  const found: AsyncIterable<Listed> = held ? heldFlows(context) : listFlows(context, { phase, after });
+  const { context, operator } = flows;
   const isTable = terminal.width !== undefined && !json;
-  const format = isTable ? table(held ? heldColumns : columns, terminal.width) : formatOf("ndjson", everything);
-  const toRecord = isTable ? rowOf : (flow: Listed): ListedRecord => ({ ...flow });
-  let page: ListedRecord[] = [];
-  const flush = async (): Promise<void> => {
-    await writeOut(page.length === 0 ? "" : format.write(page), terminal);
-    page = [];
-  };
-  let left = options.limit ?? Number.POSITIVE_INFINITY;
+  if (counts) {
+    const found = await operator.counts();
+    return isTable ? showLines(Object.entries(found), terminal) : printJson(terminal, found);
+  }
+  const found: AsyncIterable<Listed> = held ? operator.held() : listFlows(context, { phase, after });
+  const output = new ListOutput(isTable ? table(held ? heldColumns : columns, terminal.width) : ndjson, terminal, {
+    limit,
+  });
   try {
-    for await (const flow of found) {
-      page.push(toRecord(flow));
-      left -= 1;
-      if (page.length === 100) await flush();
-      if (left === 0) break;
+    for await (const page of inPages(found, Math.min(100, limit))) {
+      if (!(await output.write(page.map(isTable ? rowOf : (flow) => ({ ...flow }))))) break;
     }
-    await flush();
   } catch (error) {
-    await flush();
     if (!(error instanceof AggregateError)) throw error;
     for (const { message } of error.errors as Error[])
       terminal.stderr.write(`cross-border: ${printableLines(message)}\n`);
@@ -75,13 +69,7 @@ async function list(options: ListOptions, terminal: Terminal): Promise<void> {
   }
 }
 
-function showCounts(counts: object, isJson: boolean, terminal: Terminal): void {
-  const pairs = Object.entries(counts).map(([phase, count]): [string, string] => [phase, String(count)]);
-  if (isJson || terminal.width === undefined) printJson(terminal, counts);
-  else print(terminal, rows(pairs, terminal.width));
-}
-
-const everything = { fields: {}, columns: [], chosen: undefined, width: undefined, withCredentials: false };
+const ndjson = formatOf("ndjson", { fields: {}, columns: [] });
 const columns = columnsOf("key phase since amount to note");
 /** An operator reads the reason first. In a narrow window, other columns are cut. */
 const heldColumns = columnsOf("key why=note amount since to").map((one) =>

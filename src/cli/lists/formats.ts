@@ -9,8 +9,6 @@ export interface Format {
   write(records: readonly ListedRecord[]): string;
   /** Text after the last record. */
   end?(): string;
-  /** Names of fields that were not written, for a message. */
-  leftOut?(): string;
 }
 
 export const formatNames = ["table", "csv", "json", "ndjson"] as const;
@@ -38,14 +36,14 @@ export interface FormatOptions {
   /** Columns of a table, unless `chosen` says otherwise. */
   readonly columns: readonly Column[];
   /** The only fields to write, in this order. */
-  readonly chosen: readonly string[] | undefined;
+  readonly chosen?: readonly string[] | undefined;
   /** The terminal's width; `undefined` if records go elsewhere. */
-  readonly width: number | undefined;
-  readonly withCredentials: boolean;
+  readonly width?: number | undefined;
+  readonly withCredentials?: boolean;
 }
 
 export function formatOf(name: FormatName, options: FormatOptions): Format {
-  const { chosen, columns, width, withCredentials } = options;
+  const { chosen, columns, width, withCredentials = false } = options;
   if (name === "csv") return csv(options);
   if (name === "table") {
     const fields = chosen?.filter((field) => isShown(field, withCredentials));
@@ -69,21 +67,16 @@ export function formatOf(name: FormatName, options: FormatOptions): Format {
 }
 
 /** CSV for spreadsheets: memos and names come from other institutions' customers, so what looks like a formula gets an apostrophe. */
-function csv({ fields, chosen, width, withCredentials }: FormatOptions): Format {
+function csv({ fields, chosen, width, withCredentials = false }: FormatOptions): Format {
   const names = chosen ?? Object.keys(fields);
-  const unknown = new Set<string>();
-  const cell = (text: string) => (width === undefined ? text : printable(text));
+  const cellOf = (record: ListedRecord, name: string): string => {
+    const text = isShown(name, withCredentials) ? shown(record[name]) : "";
+    return width === undefined ? text : printable(text);
+  };
   let head: readonly string[][] = [[...names]];
   return {
-    leftOut: () => [...unknown].map((name) => clipped(printable(name), 40)).join(", "),
     write(records) {
-      for (const record of chosen === undefined ? records : []) {
-        for (const name of Object.keys(record))
-          if (!Object.hasOwn(fields, name) && unknown.size < 10) unknown.add(name);
-      }
-      const lines = records.map((record) =>
-        names.map((name) => (isShown(name, withCredentials) ? cell(shown(record[name])) : "")),
-      );
+      const lines = records.map((record) => names.map((name) => cellOf(record, name)));
       const text = stringify([...head, ...lines], csvStyle);
       head = [];
       return text;

@@ -5,9 +5,21 @@ import { type Terminal, UsageError } from "../terminal.js";
 import { asWord } from "../text.js";
 import type { Format, ListedRecord } from "./formats.js";
 
-/** Writes text as fast as it is read. */
-export async function writeOut(text: string, { stdout }: Terminal): Promise<void> {
-  if (!stdout.write(text)) await once(stdout, "drain");
+/** Pages of what comes one by one; before an error, what came before it. */
+export async function* inPages<Item>(items: AsyncIterable<Item>, size: number): AsyncGenerator<readonly Item[]> {
+  let page: Item[] = [];
+  try {
+    for await (const item of items) {
+      page.push(item);
+      if (page.length < size) continue;
+      yield page;
+      page = [];
+    }
+  } catch (error) {
+    yield page;
+    throw error;
+  }
+  yield page;
 }
 
 /** Where the records of a list go: stdout, or a file that gets its name when the list is complete. */
@@ -19,7 +31,14 @@ export class ListOutput {
   #after: string | undefined;
 
   /** @throws {UsageError} if `out` is something else than a file: a rename would replace a device, too. */
-  constructor(format: Format, terminal: Terminal, out: string | undefined, limit = Number.POSITIVE_INFINITY) {
+  constructor(
+    format: Format,
+    terminal: Terminal,
+    {
+      out,
+      limit = Number.POSITIVE_INFINITY,
+    }: { readonly out?: string | undefined; readonly limit?: number | undefined },
+  ) {
     this.#format = format;
     this.#terminal = terminal;
     this.#left = limit;
@@ -35,6 +54,8 @@ export class ListOutput {
    */
   async write(records: readonly ListedRecord[], after?: string): Promise<boolean> {
     const wanted = records.slice(0, this.#left);
+    // If the disk is full, half a record may have been written.
+    this.#after = undefined;
     if (wanted.length > 0) await this.#writeText(this.#format.write(wanted));
     this.#left -= wanted.length;
     this.#after = after;
@@ -42,14 +63,10 @@ export class ListOutput {
   }
 
   async #writeText(text: string): Promise<void> {
-    if (this.#file === undefined) return writeOut(text, this.#terminal);
-    try {
-      writeFileSync(this.#file.handle, text);
-    } catch (error) {
-      // The disk is full, and half a record may have been written.
-      this.#after = undefined;
-      throw error;
-    }
+    const { stdout } = this.#terminal;
+    if (this.#file !== undefined) writeFileSync(this.#file.handle, text);
+    // As fast as it is read.
+    else if (!stdout.write(text)) await once(stdout, "drain");
   }
 
   async finish(): Promise<void> {
@@ -59,9 +76,6 @@ export class ListOutput {
       closeSync(this.#file.handle);
       renameSync(this.#file.partPath, this.#file.path);
     }
-    const names = this.#format.leftOut?.() ?? "";
-    if (names === "") return;
-    this.#terminal.stderr.write(`cross-border: the CSV has no columns for ${names}; ndjson has them\n`);
   }
 
   /** The list was interrupted, or failed: says how to continue it, if that is possible. */

@@ -22,9 +22,11 @@ export function addResource(program: Command, source: RecordSource, terminal: Te
     .helpCommand(false)
     .helpGroup(name === "payments" ? "Payments:" : "Records:")
     .summary(`${[listed && "list", get && "show"].filter(Boolean).join(" or ")} ${title}`);
-  if (listed === undefined) addMissing(group, "list", () => whyNoList(source));
+  const why = (what: string) => `The service has no operation that ${what}. Try: cross-border ${name}`;
+  if (listed === undefined) addMissing(group, "list", () => `${why(`lists ${title}`)} show ID`);
   else addList(group, source, listed, terminal);
-  if (get === undefined) addMissing(group, "show", (id) => whyNoShow(source, id));
+  const one = title.replace(/s\b/, "");
+  if (get === undefined) addMissing(group, "show", (id) => `${why(`reads one ${one}`)} list --filter id=${asWord(id)}`);
   else addShow(group, source, get, terminal);
 }
 
@@ -38,15 +40,6 @@ function addMissing(group: Command, word: string, why: (id: string) => string): 
     .action((id = "ID") => {
       throw new UsageError(why(id));
     });
-}
-
-function whyNoShow({ name, title }: RecordSource, id: string): string {
-  const one = title.replace(/s\b/, "");
-  return `The service has no operation that reads one ${one}. Try: cross-border ${name} list --filter id=${asWord(id)}`;
-}
-
-function whyNoList({ name, title }: RecordSource): string {
-  return `The service has no operation that lists ${title}. Try: cross-border ${name} show ID`;
 }
 
 function addList(group: Command, source: RecordSource, operation: Operation, terminal: Terminal): void {

@@ -1,15 +1,16 @@
 import type { Command } from "commander";
 import { counted } from "../../core/describe.js";
 import { InvalidArgumentError } from "../../core/errors.js";
-import { type SandboxOptions, type SandboxServer, startSandbox } from "../../sandbox/index.js";
+import { type SandboxServer, startSandbox } from "../../sandbox/index.js";
 import { parseObject } from "../../wire/response.js";
 import { readText } from "../files.js";
 import { examples } from "../help.js";
+import type { Settings } from "../settings.js";
 import { print, styled, type Terminal } from "../terminal.js";
 import { asWord, rows, toJson } from "../text.js";
 import { parsePort } from "../values.js";
-import { type Gateways, makeGateways, type Seeded, seed } from "./seed.js";
-import { SettingsFiles } from "./settings-files.js";
+import { type Folder, openFolder } from "./folder.js";
+import { type Gateways, makeGateways, seed } from "./seed.js";
 
 interface Options {
   readonly port: number;
@@ -35,51 +36,43 @@ export function addSandbox(program: Command, terminal: Terminal): void {
 }
 
 async function runSandbox({ port, folder, json, options: file }: Options, terminal: Terminal): Promise<void> {
-  const options = file === undefined ? {} : parseOptionsFile(await readText(file, terminal), file);
+  const options = file === undefined ? {} : parseObject(await readText(file, terminal));
+  if (options === undefined) throw new InvalidArgumentError(`${file} is not a JSON object of the sandbox's options`);
   // From now on Ctrl-C waits until there is something to end.
   const stopped = terminal.untilStopped();
-  await using files = await SettingsFiles.open(folder);
+  using files = await openFolder(folder);
   const clock = { agoMs: 0 };
   const gateways = await makeGateways();
   await using server = await startSandbox({
-    ...{ ...options, port, basePath: "/gateway/v1" },
+    ...{ ...options, port, host: "127.0.0.1", basePath: "/gateway/v1" },
     console: { signingKeys: gateways.map(({ keys }) => keys.privateKey) },
     now: () => Date.now() - clock.agoMs,
   });
-  const seeded = await seed({ server, clock, gateways });
-  const facts = await factsOf(server, gateways, seeded, files);
+  const seeded = await seed(server, gateways, clock);
+  const facts = { ...factsOf(server, gateways, files), ...seeded };
   if (json) print(terminal, toJson(facts));
   else show(facts, terminal);
   await stopped;
 }
 
-/** The sandbox checks each option. @throws {InvalidArgumentError} for another text, and for what the command sets itself. */
-function parseOptionsFile(text: string, file: string): SandboxOptions {
-  const options = parseObject(text);
-  if (options === undefined) throw new InvalidArgumentError(`${file} is not a JSON object of the sandbox's options`);
-  const own = ["port", "host", "basePath", "console"].find((name) => Object.hasOwn(options, name));
-  if (own !== undefined) throw new InvalidArgumentError(`${file}: the command sets ${own} itself`);
-  return options;
-}
-
-async function factsOf(server: SandboxServer, gateways: Gateways, seeded: Seeded, files: SettingsFiles) {
+/** Writes settings and keys for `--config` and `verify`, by gateway. */
+function factsOf({ baseUrl, authUrl, consoleUrl, clientOptions }: SandboxServer, gateways: Gateways, files: Folder) {
+  const { realm, clientId, username, password } = clientOptions.auth;
   const settings: Record<string, string> = {};
-  const keys: Record<string, string> = {};
-  for (const gateway of gateways) {
-    settings[gateway.institutionId] = await files.writeGateway(gateway, server);
-    keys[gateway.institutionId] = gateway.keys.publicKey;
+  const trusted: Record<string, string> = {};
+  for (const { record, keys } of gateways) {
+    const { institutionId: gatewayId } = record;
+    const signingKey = files.write(`${gatewayId}.pem`, keys.privateKey);
+    const own: Settings = { baseUrl, authUrl, realm, clientId, username, password, gatewayId, signingKey };
+    settings[gatewayId] = files.write(`${gatewayId}.json`, own);
+    trusted[gatewayId] = keys.publicKey;
   }
-  const { baseUrl, authUrl, consoleUrl, clientOptions } = server;
-  return {
-    // The process that SIGINT ends; files for --config, by gateway; the file for verify --trusted-keys.
-    ...{ baseUrl, authUrl, consoleUrl, username: clientOptions.auth.username, pid: process.pid, folder: files.folder },
-    settings,
-    trustedKeys: await files.write("trusted-keys.json", `${JSON.stringify(keys, null, 2)}\n`),
-    ...seeded,
-  };
+  const trustedKeys = files.write("trusted-keys.json", trusted);
+  // The process is the one that SIGINT ends.
+  return { baseUrl, authUrl, consoleUrl, username, pid: process.pid, folder: files.path, settings, trustedKeys };
 }
 
-function show(facts: Awaited<ReturnType<typeof factsOf>>, terminal: Terminal): void {
+function show(facts: ReturnType<typeof factsOf> & Awaited<ReturnType<typeof seed>>, terminal: Terminal): void {
   const { settings, liquidityProviderIds, payments } = facts;
   const [config = ""] = Object.values(settings).map(asWord);
   const places: [string, string][] = [

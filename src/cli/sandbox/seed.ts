@@ -3,66 +3,34 @@ import type { PaymentStatus } from "../../resources/payments.js";
 import type { SandboxServer } from "../../sandbox/index.js";
 import { generateSigningKeyPair, type SigningKeyPair } from "../../signing/keys.js";
 
-export interface SeededGateway {
-  readonly institutionId: string;
-  readonly name: string;
-  readonly countryCode: string;
-  readonly currency: string;
-  readonly type: string;
-  readonly keys: SigningKeyPair;
-}
+const alphaBank = {
+  record: { institutionId: "alpha-bank", name: "Alpha Bank", countryCode: "DE", currency: "EUR", type: "bank" },
+  account: { account: "DE-1001", name: "Jörg Müßig" },
+  deposited: "50000.00",
+};
+const betaMobile: typeof alphaBank = {
+  record: { institutionId: "beta-mobile", name: "Beta Mobile", countryCode: "KE", currency: "KES", type: "mobile" },
+  account: { account: "KE-7001", name: "Baraka Otieno" },
+  deposited: "7500000.00",
+};
 
-export interface Seeded {
-  readonly liquidityProviderIds: readonly string[];
-  readonly payments: number;
-}
-
-/** A sandbox to seed, with the clock that it goes by. */
-export interface SeededSandbox {
-  readonly server: SandboxServer;
-  /** How far it is behind the time, in milliseconds: set while payments of earlier days are made. */
-  readonly clock: { agoMs: number };
-  readonly gateways: Gateways;
-}
-
-export type Gateways = readonly [alpha: SeededGateway, beta: SeededGateway];
-
-const [alphaBank, betaMobile] = [
-  { institutionId: "alpha-bank", name: "Alpha Bank", countryCode: "DE", currency: "EUR", type: "bank" },
-  { institutionId: "beta-mobile", name: "Beta Mobile Money", countryCode: "KE", currency: "KES", type: "mobile" },
-] as const;
-
-const accounts = [
-  { gatewayId: "alpha-bank", account: "DE-1001", name: "Ada Albers" },
-  { gatewayId: "alpha-bank", account: "DE-1002", name: "Jörg Müßig" },
-  { gatewayId: "beta-mobile", account: "KE-7001", name: "Baraka Otieno" },
-  { gatewayId: "beta-mobile", account: "KE-7002", name: "Zawadi Njeri" },
-];
+export type Gateway = typeof alphaBank & { readonly keys: SigningKeyPair };
+export type Gateways = readonly [alpha: Gateway, beta: Gateway];
 
 const providers = [
-  {
-    firstName: "Lena",
-    lastName: "Quist",
-    email: "lena@lake-liquidity.example",
-    buyPrice: "151.90",
-    sellPrice: "148.10",
-  },
-  { firstName: "Omar", lastName: "Said", email: "omar@coast-funds.example", buyPrice: "152.40", sellPrice: "147.25" },
+  { firstName: "Lena", lastName: "Quist", email: "lena@lake-liquidity.example", buy: "151.90", sell: "148.10" },
+  { firstName: "Omar", lastName: "Said", email: "omar@coast-funds.example", buy: "152.40", sell: "147.25" },
 ];
-
-const memos = ["school fees", "rent", "invoice 2041", "", "harvest advance", "thank you"];
-
-/** Statuses that payments get in turn: most are honored. */
-const statuses = [
-  ...["processed", "processed", "processed", "error"],
-  ...["processed", "processed", "reverted", "processed"],
-] as readonly PaymentStatus[];
 
 const paymentCount = 24;
 /** So many of the newest payments are pending. */
 const pendingCount = 3;
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
+/** Other statuses than `processed`, of every eight. */
+const statuses = new Map<number, PaymentStatus>([
+  [3, "error"],
+  [6, "reverted"],
+]);
+const hourMs = 3_600_000;
 
 /** The two gateways, each with a key of its own. They are not registered yet. */
 export async function makeGateways(): Promise<Gateways> {
@@ -74,67 +42,55 @@ export async function makeGateways(): Promise<Gateways> {
 }
 
 /**
- * Registers the gateways, and makes two liquidity providers with deposits and rates, and payments of the last two days, the newest of which are pending. All of
- * it is made by requests, as a gateway makes it, so that every signature and every record is genuine.
+ * Registers the gateways, and makes two liquidity providers with deposits and rates, and payments of the last two days. All of it is
+ * made by requests, as a gateway makes it, so every signature and every record is genuine.
+ *
+ * @param clock how far the sandbox's clock is behind, in milliseconds: set while payments of earlier days are made.
  */
-export async function seed({ server, clock, gateways: [alphaGateway, betaGateway] }: SeededSandbox): Promise<Seeded> {
-  await using alpha = new CrossBorderClient({ ...server.clientOptions, signingKey: alphaGateway.keys.privateKey });
-  await using beta = new CrossBorderClient({ ...server.clientOptions, signingKey: betaGateway.keys.privateKey });
-  for (const { keys, ...gateway } of [alphaGateway, betaGateway]) {
-    await alpha.paymentGateways.create({ ...gateway, rsaPublicKeyBase64: keys.publicKeyBase64 });
+export async function seed(
+  { clientOptions, sandbox }: SandboxServer,
+  [alphaGateway, betaGateway]: Gateways,
+  clock: { agoMs: number },
+) {
+  await using alphaClient = new CrossBorderClient({ ...clientOptions, signingKey: alphaGateway.keys.privateKey });
+  await using betaClient = new CrossBorderClient({ ...clientOptions, signingKey: betaGateway.keys.privateKey });
+  const alpha = { ...alphaGateway, client: alphaClient };
+  const beta = { ...betaGateway, client: betaClient };
+  for (const { client, record, account, keys } of [alpha, beta]) {
+    await client.paymentGateways.create({ ...record, rsaPublicKeyBase64: keys.publicKeyBase64 });
+    sandbox.accounts.add({ gatewayId: record.institutionId, ...account });
   }
-  for (const account of accounts) server.sandbox.accounts.add(account);
-  const liquidityProviderIds = await provideLiquidity(alpha, beta);
-  for (let index = 0; index < paymentCount; index += 1) {
-    const agoMs = (paymentCount - index) * 2 * hourMs;
-    clock.agoMs = agoMs;
-    const isForth = index % 3 !== 2;
-    const id = await pay(isForth ? alpha : beta, isForth, index);
-    const status = index < paymentCount - pendingCount ? statuses[index % statuses.length] : undefined;
-    if (id === undefined || status === undefined) continue;
-    clock.agoMs = agoMs - minuteMs;
-    server.sandbox.setReceiverStatus(id, status);
-  }
-  clock.agoMs = 0;
-  return { liquidityProviderIds, payments: paymentCount };
-}
-
-async function provideLiquidity(alpha: CrossBorderClient, beta: CrossBorderClient): Promise<string[]> {
-  const ids: string[] = [];
-  for (const { buyPrice, sellPrice, ...provider } of providers) {
-    const { id } = await alpha.liquidityProviders.create(provider);
-    await alpha.liquidityProviders.deposits(id).create({
-      ...{ paymentGatewayId: "alpha-bank", paymentGatewayTransactionId: `ALPHA-D-${ids.length + 1}` },
-      ...{ amount: "50000.00", currency: "EUR" },
-    });
-    await beta.liquidityProviders.deposits(id).create({
-      ...{ paymentGatewayId: "beta-mobile", paymentGatewayTransactionId: `BETA-D-${ids.length + 1}` },
-      ...{ amount: "7500000.00", currency: "KES" },
-    });
-    await alpha.liquidityProviders.exchangeRates(id).create({
+  const liquidityProviderIds: string[] = [];
+  for (const { buy: buyPrice, sell: sellPrice, ...provider } of providers) {
+    const { id } = await alphaClient.liquidityProviders.create(provider);
+    for (const { client, record, deposited: amount } of [alpha, beta]) {
+      const { institutionId: paymentGatewayId, currency } = record;
+      const paymentGatewayTransactionId = `${paymentGatewayId}-D-${liquidityProviderIds.length + 1}`;
+      const deposit = { paymentGatewayId, paymentGatewayTransactionId, amount, currency };
+      await client.liquidityProviders.deposits(id).create(deposit);
+    }
+    await alphaClient.liquidityProviders.exchangeRates(id).create({
       ...{ baseGatewayId: "alpha-bank", counterGatewayId: "beta-mobile", baseCurrency: "EUR", counterCurrency: "KES" },
       ...{ buyPrice, sellPrice },
     });
-    ids.push(id);
+    liquidityProviderIds.push(id);
   }
-  return ids;
-}
-
-async function pay(client: CrossBorderClient, isForth: boolean, index: number): Promise<string | undefined> {
-  const alpha = { gatewayId: "alpha-bank", account: `DE-100${1 + (index % 2)}`, currency: "EUR" };
-  const beta = { gatewayId: "beta-mobile", account: `KE-700${1 + (index % 2)}`, currency: "KES" };
-  const [sender, receiver] = isForth ? [alpha, beta] : [beta, alpha];
-  const outcome = await client.pay(
-    {
-      ...{ senderGatewayId: sender.gatewayId, senderAccount: sender.account, senderCurrency: sender.currency },
-      ...{ receiverGatewayId: receiver.gatewayId, receiverAccount: receiver.account },
-      ...{
-        receiverCurrency: receiver.currency,
-        receiverAmount: isForth ? `${1500 + 730 * index}.00` : `${20 + index}.50`,
-      },
-      memo: memos[index % memos.length] ?? "",
-    },
-    () => ({ senderGatewayTransactionId: `${isForth ? "ALPHA" : "BETA"}-TX-${index + 1}` }),
-  );
-  return outcome.status === "paid" ? outcome.payment.id : undefined;
+  for (let index = 0; index < paymentCount; index += 1) {
+    clock.agoMs = (paymentCount - index) * 2 * hourMs;
+    const [sender, receiver] = index % 3 === 2 ? [beta, alpha] : [alpha, beta];
+    const request = {
+      ...{ senderGatewayId: sender.record.institutionId, senderCurrency: sender.record.currency },
+      ...{ receiverGatewayId: receiver.record.institutionId, receiverCurrency: receiver.record.currency },
+      ...{ senderAccount: sender.account.account, receiverAccount: receiver.account.account },
+      ...{ receiverAmount: receiver === beta ? `${1500 + 730 * index}.00` : `${20 + index}.50`, memo: "school fees" },
+    };
+    const funds = { senderGatewayTransactionId: `${request.senderGatewayId}-TX-${index + 1}` };
+    const outcome = await sender.client.pay(request, () => funds);
+    if (outcome.status !== "paid" || index >= paymentCount - pendingCount) continue;
+    clock.agoMs -= hourMs;
+    const status = statuses.get(index % 8) ?? "processed";
+    sandbox.setReceiverStatus(outcome.payment.id, status);
+  }
+  clock.agoMs = 0;
+  return { liquidityProviderIds, payments: paymentCount };
 }

@@ -1,20 +1,17 @@
 import type { Command } from "commander";
 import { InvalidArgumentError } from "../../core/errors.js";
-import { decisionsOf } from "../../desk/history-texts.js";
 import { parsePublicKey, writePem } from "../../signing/keys.js";
 import { signedText } from "../../signing/signer.js";
 import { fingerprintOf, sha256Hex } from "../../verification/explain-signature.js";
 import { type SignedPayment, signedPathOf, verifyPaymentRecord } from "../../verification/verify-record.js";
 import { parseObject } from "../../wire/response.js";
 import { readLines, readText } from "../files.js";
-import { addJournalOptions, type JournalOptions, openFlows, readFlow } from "../flows/journal.js";
-import { action, examples } from "../help.js";
+import { examples } from "../help.js";
 import { Exit, exitCodes, printJson, type Terminal } from "../terminal.js";
 
-interface EvidenceOptions extends JournalOptions {
+interface EvidenceOptions {
   readonly from: string;
   readonly trustedKey: string;
-  readonly flow?: string;
 }
 
 export function addEvidence(program: Command, terminal: Terminal): void {
@@ -27,11 +24,10 @@ export function addEvidence(program: Command, terminal: Terminal): void {
     )
     .requiredOption("--from <file>", "records, one per line, as JSON; - for stdin")
     .requiredOption("--trusted-key <file>", "the sending gateway's public key, from elsewhere than the record")
-    .option("--flow <key>", "the flow that made the payment: adds the decisions of operators")
     .option("--json", "print JSON, as always")
-    .action(action<EvidenceOptions>((options, id = "") => writeEvidence(id, options, terminal)));
+    .action((id: string, options: EvidenceOptions) => writeEvidence(id, options, terminal));
   examples(
-    addJournalOptions(command),
+    command,
     "evidence ALPHA-TX-1 --from payments.ndjson --trusted-key alpha-bank.pem > ALPHA-TX-1.evidence.json",
   );
 }
@@ -41,26 +37,8 @@ async function writeEvidence(id: string, options: EvidenceOptions, terminal: Ter
   parsePublicKey(publicKey);
   const payment = await find(id, readLines(options.from, terminal));
   const isGenuine = await verifyPaymentRecord(payment, { publicKey });
-  const flow = options.flow === undefined ? undefined : await decisionsAbout(payment, options.flow, options, terminal);
-  const trustedFingerprint = fingerprintOf(publicKey);
-  printJson(terminal, { ...evidenceOf(payment), isGenuine, trustedFingerprint, ...(flow && { flow }) });
+  printJson(terminal, { ...evidenceOf(payment), isGenuine, trustedFingerprint: fingerprintOf(publicKey) });
   if (!isGenuine) throw new Exit(exitCodes.checkFailed);
-}
-
-/** What operators decided about the flow of a payment. @throws {InvalidArgumentError} */
-async function decisionsAbout(
-  { creationRequestSignatureBase64: signature }: SignedPayment,
-  key: string,
-  options: EvidenceOptions,
-  terminal: Terminal,
-) {
-  await using flows = await openFlows(options, terminal);
-  const flow = await readFlow(flows, key);
-  if (flow.claim?.signature !== signature) {
-    throw new InvalidArgumentError(`the flow with the key ${JSON.stringify(key)} didn't send this payment's request`);
-  }
-  const decisions = decisionsOf(flow).map(({ payment: _, ...decision }) => decision);
-  return { key, decisions };
 }
 
 async function find(id: string, lines: AsyncIterable<string>): Promise<SignedPayment> {
