@@ -31,15 +31,6 @@ export const bareContenders = {
       post: async (url, body, extra) =>
         (await fetch(url, { method: "POST", headers: { ...postHeaders, ...extra }, body })).json(),
     }),
-
-  ky: async (origin) => {
-    const { default: ky } = await import("ky");
-    const client = ky.create({ headers: getHeaders });
-    return calls(origin, {
-      get: (url) => client.get(url).json(),
-      post: (url, body) => client.post(url, { body, headers: postHeaders }).json(),
-    });
-  },
 };
 
 async function overRequest(origin, signText) {

@@ -67,7 +67,6 @@ function versions() {
     "stripe",
     "openai",
     "@interledger/open-payments",
-    "ky",
   ];
   return list(names.map((name) => `${name} ${versionOf(name)}`));
 }
