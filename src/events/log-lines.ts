@@ -65,7 +65,10 @@ const lines: {
   readonly [Name in LoggedName]: (event: Reported[Name]) => readonly [level: LogLevel, message: string];
 } = {
   success: ({ operation, status }) => ["debug", `${operation}: ${status}`],
-  failure: ({ operation, code, effect }) => [failureLevels[effect], `${operation}: ${code}, ${failureTexts[effect]}`],
+  failure({ operation, code, effect }) {
+    const [level, text] = failures[effect];
+    return [level, `${operation}: ${code}, ${text}`];
+  },
   retry: ({ operation, reason }) => ["warn", `${operation}: ${reason}, another attempt follows`],
   mismatch: ({ operation, field }) => ["warn", `${operation}: ${field} of the response is not as described`],
   token: () => ["debug", "an access token was obtained"],
@@ -105,12 +108,10 @@ function fieldsOf(event: unknown): Record<string, unknown> {
 }
 
 /** The caller deals with a call that did nothing. An operator must know of an unknown outcome. */
-const failureLevels = { none: "debug", done: "warn", possible: "error" } as const;
-
-const failureTexts = {
-  none: "nothing was done",
-  done: "it was done, but its response can't be used",
-  possible: "it may have been done",
+const failures = {
+  none: ["debug", "nothing was done"],
+  done: ["warn", "it was done, but its response can't be used"],
+  possible: ["error", "it may have been done"],
 } as const;
 
 /** A refusal ends a payment, and the flow may have no caller any more that sees its outcome. */

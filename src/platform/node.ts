@@ -6,27 +6,22 @@ export { readTlsMaterial } from "./tls-material.js";
 export { openAgent } from "./undici-agent.js";
 export { generateKeyPair, isKeyObject } from "./web.js";
 
-export const mayResendPosts: Platform["mayResendPosts"] = false;
-
-export const sendsUserAgent: Platform["sendsUserAgent"] = true;
+export const isBrowser: Platform["isBrowser"] = false;
 
 export const mayCompile: Platform["mayCompile"] = true;
 
 /** In the thread pool. */
-export const decompression: Platform["decompression"] = {
-  accepted: "gzip, br",
-  async decode(body, coding, maxOutputLength) {
-    if (body.length === 0) return body;
-    // Loaded with the first body that is encoded.
-    const { gunzip, brotliDecompress } = process.getBuiltinModule("node:zlib");
-    if (coding !== "gzip" && coding !== "br") return "encoded";
-    return new Promise<Uint8Array | DecompressionProblem>((resolve) => {
-      const done = (error: NodeJS.ErrnoException | null, bytes: Uint8Array) =>
-        resolve(error === null ? bytes : (decompressionProblems[error.code ?? ""] ?? "encoded"));
-      if (coding === "gzip") gunzip(body, { maxOutputLength }, done);
-      else brotliDecompress(body, { maxOutputLength }, done);
-    });
-  },
+export const decompress: Platform["decompress"] = async (body, coding, maxOutputLength) => {
+  if (body.length === 0) return body;
+  // Loaded with the first body that is encoded.
+  const { gunzip, brotliDecompress } = process.getBuiltinModule("node:zlib");
+  if (coding !== "gzip" && coding !== "br") return "encoded";
+  return new Promise((resolve) => {
+    const done = (error: NodeJS.ErrnoException | null, bytes: Uint8Array) =>
+      resolve(error === null ? bytes : (decompressionProblems[error.code ?? ""] ?? "encoded"));
+    if (coding === "gzip") gunzip(body, { maxOutputLength }, done);
+    else brotliDecompress(body, { maxOutputLength }, done);
+  });
 };
 
 const decompressionProblems: Readonly<Record<string, DecompressionProblem>> = {

@@ -57,14 +57,20 @@ export interface Platform {
   sha256(bytes: Uint8Array): Promise<Uint8Array>;
   /** Opens the sockets of a client. On the web there is none: requests are sent by `fetch`. */
   readonly openAgent: ((options: AgentOptions) => Promise<UndiciAgent>) | undefined;
-  /** Whether `fetch` automatically resends a request if a reused connection breaks, even a payment. */
-  readonly mayResendPosts: boolean;
-  /** Whether requests name this package as their `User-Agent`. A page's would need the leave of the service's CORS rules. */
-  readonly sendsUserAgent: boolean;
+  /**
+   * Browsers automatically resend a request if a reused connection breaks, even a payment. And the service's CORS rules would have to
+   * allow a `User-Agent` of the client's.
+   */
+  readonly isBrowser: boolean;
   /** Reads the certificates and keys for those sockets. */
   readonly readTlsMaterial: ((given: TlsOptions) => TlsMaterial) | undefined;
-  /** Decodes the responses that those sockets bring. On the web there is none: `fetch` decodes them. */
-  readonly decompression: Decompression | undefined;
+  /**
+   * Decodes a whole body in gzip or Brotli (`br`), or says why it can't: it ends too early, isn't what its coding says, or becomes larger
+   * than `maxBytes`. On the web there is none, since `fetch` decodes bodies.
+   */
+  readonly decompress:
+    | ((body: Uint8Array, coding: string, maxBytes: number) => Promise<Uint8Array | DecompressionProblem>)
+    | undefined;
   /**
    * Lets work continue that a request to a runtime has begun, after that request has been responded to. Only Workers end such work
    * silently: what waits for its result waits for ever. Never throws.
@@ -77,15 +83,6 @@ export interface Platform {
   generateKeyPair(bits: number): Promise<KeyPairDer>;
 }
 
-/** How a platform takes bodies out of their content coding. */
-export interface Decompression {
-  /** The value of `accept-encoding` that asks for the codings it knows. */
-  readonly accepted: string;
-  /** Decodes a whole body, or says why it can't. */
-  decode(body: Uint8Array, coding: string, maxBytes: number): Promise<Uint8Array | DecompressionProblem>;
-}
-
-/** The body ends too early, isn't what its coding says, or comes to more than it may. */
 export type DecompressionProblem = "cut-short" | "encoded" | "too-large";
 
 /** A `KeyObject` of `node:crypto`, as far as this package needs it. */

@@ -38,10 +38,8 @@ export function importPublicKey(key: KeyObjectLike): PublicKey {
 /** The platform's `fetch` opens its own connections. */
 export const openAgent: Platform["openAgent"] = undefined;
 
-/** Browsers do, and show the second response: `test/matrix` has Chromium make two payments of one. */
-export const mayResendPosts: Platform["mayResendPosts"] = true;
-
-export const sendsUserAgent: Platform["sendsUserAgent"] = false;
+/** Browsers show the response to the second request: `test/matrix` has Chromium make two payments of one. */
+export const isBrowser: Platform["isBrowser"] = true;
 
 export const mayCompile: Platform["mayCompile"] = false;
 
@@ -49,7 +47,7 @@ export const mayCompile: Platform["mayCompile"] = false;
 export const readTlsMaterial: Platform["readTlsMaterial"] = undefined;
 
 /** `fetch` decodes responses. */
-export const decompression: Platform["decompression"] = undefined;
+export const decompress: Platform["decompress"] = undefined;
 
 /** There are no subscribers. */
 export const openChannel: Platform["openChannel"] = undefined;

@@ -1,7 +1,7 @@
 import type { Platform } from "./platform.js";
 
 export {
-  decompression,
+  decompress,
   encodeBase64,
   encodeUtf8,
   generateKeyPair,
@@ -18,9 +18,7 @@ export {
   sha256,
 } from "./web.js";
 
-export const mayResendPosts: Platform["mayResendPosts"] = false;
-
-export const sendsUserAgent: Platform["sendsUserAgent"] = true;
+export const isBrowser: Platform["isBrowser"] = false;
 
 /** If the runtime has no such module, or no request is being handled, nothing can be done. */
 export const waitUntil: Platform["waitUntil"] = (work) => {

@@ -1,4 +1,4 @@
-import { mayResendPosts, openAgent, sendsUserAgent } from "#platform";
+import { isBrowser, openAgent } from "#platform";
 import { ConfigError } from "../core/errors.js";
 import { type CheckTable, parseOptions } from "../core/parse.js";
 import { type FetchLike, fetchTransport } from "./fetch.js";
@@ -14,13 +14,13 @@ export interface TransportOptions extends UndiciTransportOptions {
 
 /** Whether the platform may send a request twice. The caller's own `fetch` or dispatcher must not. */
 export function maySendTwice({ fetch, dispatcher }: Pick<TransportOptions, "fetch" | "dispatcher">): boolean {
-  return mayResendPosts && (fetch ?? dispatcher) === undefined;
+  return isBrowser && (fetch ?? dispatcher) === undefined;
 }
 
 /** A transport over the caller's `fetch` or dispatcher, or else over undici, or the platform's `fetch` on the web. */
 export function openTransport({ appInfo, ...options }: TransportOptions): Transport {
   const transport = bareTransport(options);
-  return appInfo === undefined && !sendsUserAgent ? transport : withUserAgent(transport, appInfo);
+  return appInfo === undefined && isBrowser ? transport : withUserAgent(transport, appInfo);
 }
 
 function bareTransport({ fetch, ...options }: TransportOptions): Transport {
@@ -61,12 +61,8 @@ export function withUserAgent(transport: Transport, app: AppInfo | undefined): T
   const own = `cross-border-payments/${version}`;
   const headers = { "user-agent": app === undefined ? own : `${app.name}/${app.version} ${own}` };
   return {
-    get acceptEncoding() {
-      return transport.acceptEncoding;
-    },
+    ...transport,
     send: (request, deadline) => transport.send({ ...request, headers: { ...headers, ...request.headers } }, deadline),
-    preload: () => transport.preload?.(),
-    close: () => transport.close(),
   };
 }
 

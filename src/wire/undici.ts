@@ -1,4 +1,4 @@
-import { decompression, openAgent } from "#platform";
+import { decompress, openAgent } from "#platform";
 import { clock } from "../core/clock.js";
 import type { Deadline } from "../core/deadline.js";
 import { ConfigError } from "../core/errors.js";
@@ -72,9 +72,7 @@ export function undiciTransport(options: UndiciTransportOptions, usedConnectionM
   };
 
   return {
-    get acceptEncoding() {
-      return decompression?.accepted ?? "identity";
-    },
+    acceptEncoding: decompress === undefined ? "identity" : "gzip, br",
     send(request, deadline) {
       if (route !== undefined) return send(route, request, deadline);
       return open().then((opened) => send(opened, request, deadline));
@@ -139,7 +137,7 @@ export function exchange(
       const coding = headers["content-encoding"] ?? "identity";
       if (coding === "identity") respond({ ...decodeText(body.bytes()), ...(broken !== undefined && { broken }) });
       else if (broken !== undefined) respond({ text: "", broken });
-      else void decompress(body, coding.toLowerCase()).then(respond);
+      else void decode(body, coding.toLowerCase()).then(respond);
     };
     /** Whether a byte may have left. */
     const isSent = () => started !== undefined || !showsStart;
@@ -206,8 +204,8 @@ export function exchange(
   });
 }
 
-async function decompress(body: Body, coding: string): Promise<DecodedText> {
-  const decoded = (await decompression?.decode(body.bytes(), coding, body.maxBytes)) ?? "encoded";
+async function decode(body: Body, coding: string): Promise<DecodedText> {
+  const decoded = (await decompress?.(body.bytes(), coding, body.maxBytes)) ?? "encoded";
   return typeof decoded === "string" ? { text: "", broken: decoded } : decodeText(decoded);
 }
 
