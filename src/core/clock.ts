@@ -1,11 +1,11 @@
-/** What timers return, and what stops them. */
+/** Returned by `setTimer`, for `clearTimer`. */
 export type Timer = unknown;
 
 /** The source of time for calls and flows. */
 export interface Clock {
   /** Milliseconds since 1970. */
   wallMs(): number;
-  /** Milliseconds since some point in the past; it never goes back. */
+  /** Milliseconds since some point in the past. This clock never runs backwards. */
   monotonicMs(): number;
   setTimer(work: () => void, ms: number): Timer;
   clearTimer(timer: Timer): void;
@@ -27,7 +27,7 @@ const systemClock: Clock = {
 /** The clock of this process, or of a test. */
 export const clock: Clock = { ...systemClock };
 
-/** Replaces the clock, for tests; `undefined` brings the system's clock back. */
+/** Replaces the clock in tests. `undefined` restores the system's clock. */
 export function setClock(replacement: Clock | undefined): void {
   Object.assign(clock, replacement ?? systemClock);
 }
@@ -40,8 +40,8 @@ export function sleep(ms: number): Promise<void> {
 }
 
 /**
- * A point in time on both clocks. The wall clock continues while the machine sleeps, the monotonic one can't be set back: whatever
- * has an end is over as soon as either clock says so.
+ * A point in time on both clocks. The wall clock continues while the machine sleeps, and the monotonic one can't be set back, so a
+ * period is over as soon as either clock says so.
  */
 export interface Timestamp {
   readonly wallMs: number;
@@ -56,7 +56,7 @@ export function later(timestamp: Timestamp, ms: number): Timestamp {
   return { wallMs: timestamp.wallMs + ms, monotonicMs: timestamp.monotonicMs + ms };
 }
 
-/** Milliseconds from `at` to `until`, by whichever clock has less; 0 or below once it has passed. */
+/** Milliseconds from `at` to `until`, by the clock that has less. 0 or below once it has passed. */
 export function leftMs(until: Timestamp, at: Timestamp): number {
   return Math.min(until.wallMs - at.wallMs, until.monotonicMs - at.monotonicMs);
 }
@@ -65,8 +65,8 @@ export function leftMs(until: Timestamp, at: Timestamp): number {
 const correctionMs = 1000;
 
 /**
- * As `leftMs`, for what must not happen too late: nothing is left if the wall clock was set back in the meantime, since only that clock
- * shows that a machine was suspended.
+ * As `leftMs`, for work that must not happen too late. Nothing is left if the wall clock was set back, since only that clock shows
+ * that a machine was suspended.
  */
 export function surelyLeftMs(until: Timestamp, at: Timestamp): number {
   const setBackMs = until.wallMs - at.wallMs - (until.monotonicMs - at.monotonicMs);

@@ -1,6 +1,6 @@
 import { clock, now, surelyLeftMs, type Timer, type Timestamp } from "./clock.js";
 
-/** What ended the work: its total time, or its caller's signal. */
+/** The work ended by its total time, or by its caller's signal. */
 export type EndKind = "timeout" | "abort";
 
 /** Thrown when a `Deadline` ends before the work does. */
@@ -32,9 +32,8 @@ const maxTimerMs = 2 ** 31 - 1;
 type Listener = (kind: EndKind) => void;
 
 /**
- * The end of one piece of work (a call, a token request, a flow): its total time and its caller's signal in one place.
- * Whatever waits, waits through this. There is one timer, and one listener on each signal for all that it ends;
- * `finish` removes both.
+ * The end of one piece of work (a call, a token request, a flow), with its total time and its caller's signal in one place.
+ * Every wait uses it. There is one timer, and one listener on each signal. `finish` removes both.
  */
 export class Deadline {
   readonly #untilMs: number;
@@ -53,13 +52,13 @@ export class Deadline {
     else if (signal !== undefined) this.#stopListening = onAbort(signal, () => this.#end("abort"));
   }
 
-  /** Set once the work has ended. It looks at the clock as well: a blocked event loop delays timers. */
+  /** Set once the work has ended. It checks the clock as well, since a blocked event loop delays timers. */
   get ended(): EndKind | undefined {
     if (this.#ended === undefined && clock.monotonicMs() >= this.#untilMs) this.#end("timeout");
     return this.#ended;
   }
 
-  /** Milliseconds until the end; 0 once it has come. */
+  /** Milliseconds until the end, or 0 after it. */
   remainingMs(): number {
     return this.#ended === undefined ? Math.max(0, this.#untilMs - clock.monotonicMs()) : 0;
   }
@@ -103,16 +102,16 @@ export class Deadline {
     return new Ended(this.#ended ?? "timeout", sent);
   }
 
-  /** Settles as `work` does, or throws `Ended` as soon as the end comes; `work` itself continues. */
+  /** Settles as `work` does, or throws `Ended` at the end. `work` itself continues. */
   race<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      // The listener stays until `finish`: rejecting a promise that has been resolved does nothing.
+      // The listener stays until `finish`. Rejecting a resolved promise does nothing.
       this.#onEndOrNow(() => reject(this.failure(false)));
       work.then(resolve, reject);
     });
   }
 
-  /** Waits for 24 days at most, or throws `Ended` as soon as the end comes. */
+  /** Waits for 24 days at most, or throws `Ended` at the end. */
   sleep(ms: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = clock.setTimer(
@@ -129,7 +128,7 @@ export class Deadline {
     });
   }
 
-  /** The work is done: removes the timer and every listener. */
+  /** Removes the timer and every listener once the work is done. */
   finish(): void {
     clock.clearTimer(this.#timer);
     this.#listeners = [];
@@ -149,7 +148,7 @@ export class Deadline {
   }
 }
 
-/** The listeners of each signal in use, which has one for all: Node warns of a leak if a signal has more than ten. */
+/** The listeners of each signal in use, behind one for all. Node warns of a leak if a signal has more than ten. */
 const listenersOf = new Map<AbortSignal, Set<() => void>>();
 
 /** Calls `listener` when the signal aborts. The function that it returns removes the listener. */

@@ -1,19 +1,19 @@
 import { hide, isShowable, redactText } from "./redact.js";
 
-/** What may be shown of something that was thrown. */
+/** The part of a thrown value that may be shown. */
 export interface DescribedError extends Error {
   readonly code?: string | number;
 }
 
 /**
- * Copies what may be shown of what the caller's code or a library threw: its name, its code, its redacted message, and its stack frames.
- * Other properties may hold requests, tokens, and responses.
+ * Copies the name, the code, the redacted message, and the stack frames of an error from the caller's code or a library. Other
+ * properties may hold requests, tokens, and responses.
  *
  * @param secrets values that may not appear in it.
  */
 export function describeThrown(thrown: unknown, secrets: readonly string[] = []): DescribedError {
   const { name, message, stack, code, cause } = Object(thrown) as DescribedError;
-  // Not `instanceof`: errors of Node itself are no instances of `Error` in a test of Jest's.
+  // Not `instanceof`, since Node's own errors aren't instances of `Error` in a Jest test.
   if (typeof message !== "string")
     return new Error(`a value that is not an Error was thrown (${describeValue(thrown)})`);
   // Eight digits may be an account.
@@ -30,7 +30,7 @@ export function describeThrown(thrown: unknown, secrets: readonly string[] = [])
   return described;
 }
 
-/** What a value is, told without telling the value: it may be a secret. */
+/** Says what kind of value it is, without showing it, since it may be a secret. */
 export function describeValue(value: unknown): string {
   if (value === undefined || value === null || Number.isNaN(value)) return String(value);
   if (value === "") return "an empty string";
@@ -39,7 +39,7 @@ export function describeValue(value: unknown): string {
   return `${/^[aeio]/i.test(name) ? "an" : "a"} ${/^(?:Object|Array)$/.test(name) ? name.toLowerCase() : name}`;
 }
 
-/** Whether a text looks like the name of a field: what does not may be anything, such as an account number in the wrong place. */
+/** Whether a text looks like the name of a field. Other texts may be account numbers in the wrong place. */
 export function looksLikeName(text: string): boolean {
   return /^(?!.*\d{3})[a-z_]\w{0,39}$/i.test(text);
 }
@@ -57,8 +57,8 @@ export function counted(count: number, one: string): string {
 }
 
 /**
- * The candidate that was probably meant: of those that differ by few letters, the one that differs least; or else the first that ends with
- * it, as `payment-gateways` does with `gateways`.
+ * The candidate that was probably meant. It differs by few letters, or else it ends with the given text, as `payment-gateways` does with
+ * `gateways`.
  *
  * @param maxEdits by how many letters it may differ.
  */

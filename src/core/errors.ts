@@ -2,34 +2,34 @@ import { describeThrown, docUrlOf } from "./describe.js";
 import { hide, redactText } from "./redact.js";
 
 /**
- * What a failed call did at the service.
+ * Tells you what a failed call did at the service.
  *
- * - `none`: nothing. It is safe to call again, or to give the money back.
- * - `possible`: it is unknown. Look before doing anything: see {@link OutcomeUnknownError}.
- * - `done`: the service did it, although the response could not be used.
+ * - `none` means nothing. It's safe to call again, or to give the money back.
+ * - `possible` means that the client can't tell. See {@link OutcomeUnknownError} before you do anything.
+ * - `done` means that the service did it, although the response couldn't be used.
  */
 export type Effect = "none" | "possible" | "done";
 
-/** The response behind an error. It never takes part in printing or in `JSON.stringify`: it may hold account numbers. */
+/** The response behind an error. It isn't printed, since it may hold account numbers. */
 export interface ErrorResponse {
   readonly status: number;
   /** Header names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The body as it came, as far as it came. */
+  /** The body, as far as it was received. */
   readonly text: string;
 }
 
-/** A signed or unsigned request whose outcome matters. It never takes part in printing: it holds account numbers. */
+/** A request with an unknown outcome. It isn't printed, since it holds account numbers. */
 export interface SentRequest {
   /** Path as it was on the wire, base path included. */
   readonly path: string;
   /** The raw body, exactly as it was sent. */
   readonly body: string;
-  /** The `X-SERVICE-SIGNATURE-BASE64` header; it comes back as `creationRequestSignatureBase64` in listed payments. */
+  /** The `X-SERVICE-SIGNATURE-BASE64` header. Listed payments have it as `creationRequestSignatureBase64`. */
   readonly signature?: string;
 }
 
-/** What was signed, told without any secret: for comparing with what the service saw. */
+/** The signed text without its secrets, to compare with what the service saw. */
 export interface SignedText {
   /** The path that was signed, base path included. It isn't printed if it holds something confidential, such as an account. */
   readonly path: string;
@@ -39,13 +39,13 @@ export interface SignedText {
   readonly publicKeySha256: string;
 }
 
-/** Money that was taken from the sender: what `takeFunds` returns, and what errors after that carry as `funds`. */
+/** Money that was taken from the sender, as `takeFunds` returns it and later errors have it in `funds`. */
 export interface FundsTaken {
   /** The sending gateway's own id of the transaction that took it. */
   readonly senderGatewayTransactionId: string;
 }
 
-/** What went wrong, for programs. These codes are the library's own and stay as they are; the service's are in `ApiError.serviceCode`. */
+/** The library's own codes, for programs. They stay as they are. The service's codes are in `serviceCode`. */
 export type ErrorCode =
   | "aborted"
   | "client_closed"
@@ -95,7 +95,7 @@ export type ErrorCode =
   | "unexpected_response"
   | TokenErrorCode;
 
-/** What went wrong with an access token: see {@link TokenError}. */
+/** The codes of a {@link TokenError}. */
 export type TokenErrorCode =
   | "login_code_refused"
   | "login_denied"
@@ -142,17 +142,17 @@ export interface ErrorDetails {
 export class CrossBorderError extends Error {
   /** Stable, for programs. */
   readonly code: ErrorCode;
-  /** What the failed call did at the service. */
+  /** Tells you what the failed call did at the service. */
   readonly effect: Effect;
-  /** The address of what the documentation says about the code: what happened, and what to do. It holds nothing else of the error. */
+  /** The section of the documentation about the code. */
   readonly docUrl: string;
   /** Such as `payments.create`, if the error belongs to one call. */
   declare readonly operation?: string;
   /** How often the request was tried. */
   declare readonly attempts?: number;
-  /** `x-request-id` of the call's last response that had one: quote it when you ask the service about the call. */
+  /** `x-request-id` of the call's last response that had one. Quote it when you ask the service about the call. */
   declare readonly requestId?: string;
-  /** Status of the response behind the error: the service's, or the token endpoint's for a {@link TokenError}. */
+  /** Status of the service's response, or the token endpoint's for a {@link TokenError}. */
   declare readonly status?: number;
   /**
    * The response's own `error` or `code`, word for word. Absent if there is none, if it is longer than 256 characters, and if it repeats
@@ -180,7 +180,7 @@ export class CrossBorderError extends Error {
       hide(this, "cause", details.cause instanceof CrossBorderError ? details.cause : describeThrown(details.cause));
   }
 
-  /** The enumerable facts and the message; never the response or the request. */
+  /** The enumerable facts and the message, but never the response or the request. */
   toJSON(): Record<string, unknown> {
     const facts: Record<string, unknown> = { name: this.name, message: this.message };
     return Object.assign(facts, this);
@@ -188,8 +188,8 @@ export class CrossBorderError extends Error {
 }
 
 /**
- * An argument of a call is wrong: thrown before any I/O, with `effect` `none`. Or a durable flow refuses the call because of how far it
- * has got: then `code` begins with `flow_` or `quote_`, and `effect` is `possible` if that flow may have paid.
+ * An argument of a call is wrong. It's thrown before any I/O, with `effect` `none`. If a durable flow refuses the call because of its
+ * state, `code` begins with `flow_` or `quote_`, and `effect` is `possible` if that flow may have paid.
  */
 export class InvalidArgumentError extends CrossBorderError {
   constructor(message: string, details: Partial<ErrorDetails> = {}) {
@@ -204,7 +204,7 @@ export class ConfigError extends CrossBorderError {
   }
 }
 
-/** A signature could not be made; nothing was sent. */
+/** A signature could not be made, so nothing was sent. */
 export class SigningError extends CrossBorderError {
   constructor(message: string, details: Partial<ErrorDetails> = {}) {
     super(message, { code: "signing_failed", ...details });
@@ -212,35 +212,7 @@ export class SigningError extends CrossBorderError {
 }
 
 /**
- * No access token could be had; the call itself was not sent, so `effect` is `none`. The codes:
- *
- * - `login_refused`: the credentials or the client are wrong, or the account is locked, which looks the same. Every call fails at
- *   once until `heldUntilMs`: 1 min after the first refusal, then 2, 4, … 60. Other credentials end that.
- * - `login_required`: no user is logged in to the `BrowserLogin` or the `ServerSession`.
- * - `session_ended`: the user's session has expired, or an administrator has ended it. A new login begins another one.
- * - `login_state_mismatch`: the callback does not belong to the login that this user began: another tab's, a replayed one, or a forged
- *   one. Like the next six, it comes from the callback of a login; nothing was stored, and a new login can begin at once.
- * - `login_code_refused`: the callback's code was used before, or is too old.
- * - `login_issuer_mismatch`: the callback or the ID token names another issuer than `issuer`.
- * - `login_denied`: the user refused, on the login page.
- * - `login_failed`: the login page came back with another error, which is in `serviceCode`, or with none and no code.
- * - `login_unverified`: the ID token belongs to another login or another client, has expired, or is missing.
- * - `token_throttled`: the token endpoint responded with 429 and is left alone until `heldUntilMs`.
- * - `token_endpoint_failing`: it responded with 5xx or 408, or with a web page in place of a token. The call waited for it.
- * - `token_endpoint_not_found`: it responded with 404 or 405. Check `authUrl` and `realm`.
- * - `token_endpoint_blocked`: it responded with another 4xx that says nothing of the credentials: a realm that isn't enabled, a limit of
- *   sessions, a firewall.
- * - `token_endpoint_unreachable`: no response came from it. The call waited for it.
- * - `token_endpoint_untrusted`: its certificate or its TLS is not acceptable.
- * - `proxy_refused`: the proxy on the way to it let nothing through, such as with 407.
- * - `token_endpoint_redirected`: it responded with a redirect, which is never followed.
- * - `token_response_unreadable`: its response holds no bearer token.
- * - `token_request_failed`: the request could not be made at all.
- * - `token_rejected`: the service refused a token with 401, and no other token was available. If tokens are refused as soon
- *   as they are issued (another audience, clocks apart), no other one is requested until `heldUntilMs`: 10 s at first, 5 min at most.
- * - `token_source_failed`: a function of the options failed: `accessToken`, `password` or `clientSecret`.
- * - `token_source_invalid`: the `accessToken` function gave something that can be no token.
- * - `token_store_failed`: the `tokenStore` is away. The call waited for it, or for its turn to log in without it.
+ * The client got no access token, so the call was not sent, and `effect` is `none`. `docs/error-codes.md` explains each code.
  */
 export class TokenError extends CrossBorderError {
   /** Until when (milliseconds since 1970) the client requests no other token. */
@@ -277,9 +249,9 @@ export class AbortedError extends CrossBorderError {
 }
 
 /**
- * The request may have reached the service, and no response says what it did: neither success nor failure. `effect` is `possible`.
+ * The request may have reached the service, and no response says what it did. It's neither success nor failure.
  *
- * Do not call again and do not give the money back: look for `request.signature` among the listed payments first.
+ * Don't call again, and don't give the money back. Search the listed payments for `request.signature` first.
  */
 export class OutcomeUnknownError extends CrossBorderError {
   /** The exact request, for reconciliation. */
@@ -291,7 +263,7 @@ export class OutcomeUnknownError extends CrossBorderError {
 }
 
 /**
- * The service responded, but not in the form that is described: not JSON, of another shape, not this record, too large or cut short.
+ * The service's response can't be used. It isn't JSON, has another shape, isn't this record, is too large, or was cut short.
  * On a write, `effect` is `done` only if the response identifies the record.
  */
 export class UnexpectedResponseError extends CrossBorderError {
@@ -304,8 +276,8 @@ export class UnexpectedResponseError extends CrossBorderError {
 }
 
 /**
- * Going on with a list would lose or repeat records (`paging`); or an empty page seems to end it, and the service does not show the last
- * record any more, so that the page may be of a machine that lags behind (`paging_end_unproved`): read the list again.
+ * A list can't be continued without losing or repeating records. With `paging_end_unproved`, an empty page may be of a machine that lags
+ * behind, so read the list again.
  */
 export class PagingError extends CrossBorderError {
   constructor(message: string, details: Partial<ErrorDetails> = {}) {
@@ -314,11 +286,11 @@ export class PagingError extends CrossBorderError {
 }
 
 /**
- * A journal could not read or store a flow: no room, a broken disk, a database that can't be reached. `effect` is `none`: the
- * journal is not part of the service.
+ * A journal could not read or store a flow. For example, the disk is full, or the database can't be reached. `effect` is `none`, since
+ * the journal isn't part of the service.
  *
- * `stored` is `nothing` if the database said so: what was there is still there. It is `unknown` if no response
- * came from the database: then all of it was stored or nothing, and reading tells which.
+ * `stored` is `nothing` if the database said so. It's `unknown` if the database didn't respond. Then everything was stored or nothing,
+ * and reading tells you which.
  */
 export class JournalError extends CrossBorderError {
   readonly stored: "nothing" | "unknown";
@@ -337,9 +309,9 @@ export interface ApiErrorDetails extends ErrorDetails {
 /** The service responded with a status other than 2xx (Interface description 0.0.1, "Errors"). */
 export class ApiError extends CrossBorderError {
   declare readonly status: number;
-  /** What the response's `Retry-After` asked for. */
+  /** The wait that the response's `Retry-After` asked for. */
   declare readonly retryAfterMs?: number;
-  /** On signed calls: what exactly was signed, to compare with what the service saw. */
+  /** The signed text of a signed call, to compare with what the service saw. */
   declare readonly signed?: SignedText;
   declare readonly response: ErrorResponse;
 
@@ -358,28 +330,28 @@ export class ApiError extends CrossBorderError {
   }
 }
 
-/** 400: the request is invalid. */
+/** The request is invalid (400). */
 export class BadRequestError extends ApiError {}
 
-/** 401: the access token is missing or invalid, and a new one did not help. */
+/** The access token is missing or invalid, and a new one did not help (401). */
 export class AuthenticationError extends ApiError {}
 
-/** 403: the token's owner may not do this. */
+/** The token's owner may not do this (403). */
 export class PermissionDeniedError extends ApiError {}
 
-/** 404: there is no such record. */
+/** There is no such record (404). */
 export class NotFoundError extends ApiError {}
 
-/** 409: the request stands against the record's present state. */
+/** The request conflicts with the record's present state (409). */
 export class ConflictError extends ApiError {}
 
-/** 422: the fields are well-formed and still not acceptable. */
+/** The fields are well-formed and still not acceptable (422). */
 export class UnprocessableEntityError extends ApiError {}
 
-/** 429: too many requests. */
+/** Too many requests (429). */
 export class RateLimitError extends ApiError {}
 
-/** 5xx: the service failed; on a write, `effect` is `possible`. */
+/** The service failed (5xx). On a write, `effect` is `possible`. */
 export class ServerError extends ApiError {}
 
 const apiErrorClasses: ReadonlyMap<number, typeof ApiError> = new Map([
@@ -423,7 +395,7 @@ for (const [name, { prototype }] of Object.entries(classes)) hide(prototype, "na
  * Takes the stack of an error again, so that it begins where `from` was called, and shows the caller's line near its top. Each of our own
  * frames would hide one of the caller's. Engines without `captureStackTrace` keep the stack as it is.
  *
- * @param from one of the functions that are running. Default: this one.
+ * @param from one of the functions that are running. The default is this one.
  */
 export function traceFrom<Thrown>(thrown: Thrown, from: (...args: never) => unknown = traceFrom): Thrown {
   if (thrown instanceof CrossBorderError) Error.captureStackTrace?.(thrown, from);

@@ -1,18 +1,18 @@
 import { describeName, describeValue, nearest } from "./describe.js";
 
-/** What an option must be. */
+/** Checks one option. */
 export interface Check {
   readonly accepts: (value: unknown) => boolean;
-  /** What `accepts` wants, after "must be". */
+  /** Follows "must be" in the message about another value. */
   readonly wanted: string;
-  /** What is wrong with a value that is not accepted, after its name, if there is more to say than what is wanted. */
+  /** Follows the name in the message about a value that isn't accepted, if there is more to say. */
   readonly problemOf?: (value: unknown) => string | undefined;
   readonly isRequired?: true;
-  /** A wrong value is not shown, whatever it is. */
+  /** A wrong value is never shown. */
   readonly isSecret?: true;
 }
 
-/** One option: what it must be, what it is when it is left out, and its line in the documentation. */
+/** One option with its check, its default, and its line in the documentation. */
 export interface Option<Value> extends Check {
   readonly default?: Value;
   /** The default as the documentation gives it, if `default` doesn't say it. */
@@ -21,12 +21,12 @@ export interface Option<Value> extends Check {
   readonly documentation: string;
 }
 
-/** A row for each option: one too many or one too few does not compile. */
+/** A row for each option. One too many or one too few doesn't compile. */
 export type OptionTable<Options> = {
   readonly [Name in keyof Options]-?: Option<Exclude<Options[Name], undefined>>;
 };
 
-/** The same of options whose documentation is their comments. */
+/** The same, if the documentation is in the comments of the options. */
 export type CheckTable<Options> = { readonly [Name in keyof Options]-?: Check };
 
 /** The options with their defaults. An option without a default can still be undefined. */
@@ -42,7 +42,7 @@ export function assertOptions(...given: Parameters<typeof parseOptions>): void {
 }
 
 /**
- * Checks an object of options against its table, and returns a copy: each option is read once.
+ * Checks an object of options against its table, and returns a copy. Each option is read once.
  *
  * @param what begins the message if the object itself is wrong, such as `the client's options`.
  * @param refuse makes the error of a message.
@@ -90,7 +90,7 @@ export function withDefaults<Options extends object, Table extends OptionTable<O
   return Object.fromEntries(entries) as WithDefaults<Options, Table>;
 }
 
-/** Numbers and booleans as they are; of anything else only its type, since it may be a secret. */
+/** Shows numbers and booleans, but only the type of anything else, since it may be a secret. */
 function showValue(value: unknown): string {
   return typeof value === "number" || typeof value === "boolean" ? String(value) : describeValue(value);
 }

@@ -1,4 +1,4 @@
-/** Only this many characters of a text are read: a text of the service can have any length. */
+/** Only this many characters of a text are read, since the service's texts can have any length. */
 const maxCharacters = 4096;
 /** The end of a longer text is read but not shown, because a value may be cut off there. */
 const unshownEnd = 1024;
@@ -30,7 +30,7 @@ function writtenForms(value: string): string[] {
 /** In JSON within JSON, a value ends with a quote that has as many backslashes as its first one. */
 const masks: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/-----BEGIN [^-]*-----[\s\S]*?(?:-----END [^-]*-----|$)/g, "[key]"],
-  // A key in Base64, with its PEM frame or without: pasted where the name of a file was expected.
+  // A key in Base64, with its PEM frame or without, that was passed as the name of a file.
   [/(?:LS0tLS1CRUdJT|MII[A-Z])[\w+/=-]{16,}/g, "[key]"],
   [/eyJ[\w-]*\.[\w.-]*/g, "[token]"],
   [/\b(bearer|basic)\s+[\w.~+/=-]+/gi, "$1 [token]"],

@@ -7,10 +7,10 @@ export interface Backoff {
 }
 
 /**
- * The wait before another attempt: twice as long each time, up to the cap. Half of it is jitter, so that callers that failed
- * together don't come back together.
+ * The wait before another attempt, twice as long each time, up to the cap. Half of it is jitter, so that callers that failed together
+ * don't retry together.
  *
- * @param attempt how many waits came before; 0 at first.
+ * @param attempt how many waits there were before, beginning with 0.
  * @param random returns numbers from 0 up to 1, as `Math.random` does.
  */
 export function nextDelayMs(
@@ -23,10 +23,10 @@ export function nextDelayMs(
 }
 
 /**
- * What a `Retry-After` header asks for, in milliseconds from `nowMs`: a number of seconds, or a date. A date in the past asks for no wait.
- * `undefined` if there is no header, or if it says nothing that can be followed, such as a negative number.
+ * Reads a `Retry-After` header, a number of seconds or a date, as milliseconds from `nowMs`. A date in the past means 0. The result is
+ * `undefined` if the header is missing or means nothing, such as a negative number.
  *
- * The result is never shortened and can be as large as a safe integer: the caller decides how long is too long.
+ * The result is never shortened and can be as large as a safe integer. The caller decides how long is too long.
  */
 export function parseRetryAfterMs(value: string | undefined, nowMs: number): number | undefined {
   const text = value?.trim() ?? "";
@@ -36,5 +36,5 @@ export function parseRetryAfterMs(value: string | undefined, nowMs: number): num
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
 }
 
-/** Automatic waits treat a longer one as a mistake, or a ban: one request an hour harms no service. */
+/** Automatic waits treat a longer one as a mistake, or a ban. One request an hour harms no service. */
 export const maxRetryAfterMs = 3_600_000;

@@ -1,5 +1,5 @@
 /**
- * The parts of zod that this package uses, by name: bundlers then leave out the rest, most of which are the languages of its
+ * The parts of zod that this package uses, by name, so that bundlers leave out the rest. Most of it is the languages of its
  * messages.
  */
 export {

@@ -1,7 +1,7 @@
 import { ConfigError, type Effect, type ErrorCode } from "../core/errors.js";
 import { isFunction, parseOptions } from "../core/parse.js";
 
-/** A field of a response that is not what the description says. The record is returned as it came. */
+/** A field of a response differs from the description. The record is returned unchanged. */
 export interface MismatchEvent {
   /** Such as `payments.list`. */
   readonly operation: string;
@@ -11,9 +11,9 @@ export interface MismatchEvent {
    * described has its own name if it looks like one, or else `(unprintable)`.
    */
   readonly field: string;
-  /** What the description says, such as `a string`; of an unknown field, `a field of the description`. */
+  /** The description's own type, such as `a string`, or `a field of the description` if the field is unknown. */
   readonly expected: string;
-  /** What came: its type, or a failed status. Never another value. */
+  /** The type that was received, or a failed status. Never another value. */
   readonly found: string;
 }
 
@@ -32,7 +32,7 @@ export interface RetryEvent {
 export interface ResponseEvent {
   readonly operation: string;
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** The path with its parameters unfilled: ids never appear in an event. */
+  /** The path with its parameters unfilled, since ids never appear in an event. */
   readonly path: string;
   readonly status: number;
   readonly attempt: number;
@@ -41,7 +41,7 @@ export interface ResponseEvent {
   readonly requestId?: string;
 }
 
-/** A call succeeded: what it was made for came back. */
+/** A call succeeded, and its result was returned. */
 export interface SuccessEvent {
   readonly operation: string;
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -50,7 +50,7 @@ export interface SuccessEvent {
   readonly status: number;
   /** How often the request was sent. */
   readonly attempts: number;
-  /** The whole call: token, signature, attempts and waits. */
+  /** Duration of the whole call, with token, signature, attempts and waits. */
   readonly durationMs: number;
   readonly requestId?: string;
 }
@@ -63,22 +63,22 @@ export interface FailureEvent {
   readonly operation: string;
   /** Absent if the token was requested for no call. */
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** The path with its parameters unfilled; absent if the method is. */
+  /** The path with its parameters unfilled. Absent if the method is. */
   readonly path?: string;
   /** The error's `code`. */
   readonly code: ErrorCode;
   readonly effect: Effect;
-  /** How often the request was tried; 0 if nothing was sent. */
+  /** How often the request was tried, or 0 if nothing was sent. */
   readonly attempts: number;
-  /** The whole call: token, signature, attempts and waits. */
+  /** Duration of the whole call, with token, signature, attempts and waits. */
   readonly durationMs: number;
-  /** Of the last response that had one. */
+  /** The id in the last response that had one. */
   readonly requestId?: string;
-  /** Of the response that the call failed on: of the service's, or of the token endpoint's. */
+  /** Status of the service's or the token endpoint's response that the call failed on. */
   readonly status?: number;
 }
 
-/** What a client reports about its work. No event contains a secret, a body or an id. Errors thrown by a hook are swallowed. */
+/** Hooks for the work of a client. No event contains a secret, a body or an id. Errors thrown by a hook are swallowed. */
 export interface ClientEvents {
   /** Each attempt that got a response. */
   response?(event: ResponseEvent): void;
@@ -88,7 +88,7 @@ export interface ClientEvents {
   failure?(event: FailureEvent): void;
   /** Each retry, before its wait. */
   retry?(event: RetryEvent): void;
-  /** What differs from the description, each field once. */
+  /** Each field that differs from the description, once. */
   mismatch?(event: MismatchEvent): void;
   /** Each token. */
   token?(event: TokenEvent): void;
@@ -106,10 +106,10 @@ export function readClientHooks(on: ClientEvents): ClientEvents {
 /** A token was obtained from the token endpoint. */
 export interface TokenEvent {
   readonly grant: "password" | "refresh_token";
-  /** Its lifetime, counted from before the request; absent if the response gave none. */
+  /** Its lifetime, counted from before the request. Absent if the response gave none. */
   readonly expiresInMs?: number;
   /**
-   * With a `tokenStore` only: whether the token lies there for the other processes. If it is false again and again, the store
+   * With a `tokenStore` only, whether the token lies there for the other processes. If it is false again and again, the store
    * can't be used.
    */
   readonly shared?: boolean;
@@ -127,29 +127,29 @@ export type FlowPhase =
   | "refused"
   | "rejected";
 
-/** A step of a flow is over: what it led to is stored, or it failed and is taken again later. */
+/** A step of a flow is over. Its result is stored, or it failed and is repeated later. */
 export interface FlowEvent {
   readonly key: string;
   /** `undefined` for the first step. */
   readonly from: FlowPhase | undefined;
   /** The same as `from` if the step failed, or a wait was stored. */
   readonly to: FlowPhase;
-  /** `possible` if the step failed, since the flow may still pay, or if it led to an unknown outcome; otherwise absent. */
+  /** `possible` if the step failed, since the flow may still pay, or if the outcome is unknown. Otherwise absent. */
   readonly effect?: Effect;
-  /** Of a step that failed: the library's own code of what it failed with, if that was an error of the library's. */
+  /** The library's own code, if the step failed with an error of the library's. */
   readonly code?: ErrorCode;
-  /** Of the service's response that refused the payment, or didn't settle the flow. */
+  /** Status of the service's response that refused the payment, or didn't settle the flow. */
   readonly status?: number;
   /** The service's own `error` or `code` in that response, if it looks like a code. */
   readonly serviceCode?: string;
-  /** Of the step, what it stored included. */
+  /** Duration of the step, with what it stored. */
   readonly durationMs: number;
 }
 
-/** What an operator decided about a held flow, as it was stored. For the bank's audit log. */
+/** An operator's decision about a held flow, as it was stored. For the bank's audit log. */
 export interface DecisionEvent {
   readonly key: string;
-  /** `decided` by one person; or `proposed` by one, and `approved` or `refused` by another. */
+  /** `decided` by one person, or `proposed` by one and `approved` or `refused` by another. */
   readonly step: "decided" | "proposed" | "approved" | "refused";
   readonly action: "found" | "release" | "resend";
   /** Who decided, proposed, approved, or refused. */
@@ -164,7 +164,7 @@ export interface DecisionEvent {
   readonly atMs: number;
 }
 
-/** What a `PaymentFlow` reports about its work. Errors thrown by a hook are swallowed. */
+/** Hooks for the work of a `PaymentFlow`. Errors thrown by a hook are swallowed. */
 export interface FlowEvents {
   /** Each step that a flow took. It contains no secret, no name, and no account. */
   flow?(event: FlowEvent): void;
@@ -188,7 +188,7 @@ export interface JournalEvent {
   /** The method of `Journal`. */
   readonly operation: string;
   readonly durationMs: number;
-  /** If it failed: the error's own code, or OpenTelemetry's word for an error that is not the library's. */
+  /** The code of its failure, or OpenTelemetry's word for an error that isn't the library's. */
   readonly code?: ErrorCode | "_OTHER";
 }
 

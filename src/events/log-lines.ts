@@ -3,10 +3,10 @@ import type { FlowEvent } from "./events.js";
 import type { EventName, Listener, Reported } from "./reporter.js";
 
 /**
- * A logger: pino, bunyan, winston, consola, `console`, or an object of your own with these three methods.
+ * A logger, such as pino, bunyan, winston, consola, `console`, or an object of your own with these three methods.
  *
- * A logger that also has a method `log`, as `console`, winston and consola do, is called as `(message, fields)`; any other, as pino and
- * bunyan do, as `(fields, message)`.
+ * A logger that also has a method `log`, such as `console`, winston and consola, is called as `(message, fields)`. Any other, such as
+ * pino and bunyan, is called as `(fields, message)`.
  */
 export interface Logger {
   debug(one: unknown, other: unknown): unknown;
@@ -34,14 +34,14 @@ export function logListener(logger: Logger): Listener {
     (event: Reported[Name]): unknown => {
       const [level, message] = lines[name](event);
       const fields = name === "error" ? errorFields(event) : fieldsOf(event);
-      // Each time the method that is there now: pino replaces its methods when its level is changed.
+      // Looked up each time, since pino replaces its methods when its level is changed.
       return isMessageFirst ? logger[level](message, fields) : logger[level](fields, message);
     };
   return Object.fromEntries(Object.keys(lines).map((name) => [name, write(name as LoggedName)]));
 }
 
 /**
- * The logger of a client that was given none: with `CROSS_BORDER_LOG` set to `debug`, `info`, `warn`, or `error`, lines of that level
+ * The logger of a client that was given none. With `CROSS_BORDER_LOG` set to `debug`, `info`, `warn`, or `error`, lines of that level
  * and above go to stderr. If it is unset, empty, or `off`, there is none, and in browsers it can't be set.
  *
  * @throws {ConfigError} for any other value.
@@ -76,7 +76,7 @@ const lines: {
   error: () => ["warn", "the work on flows had a failure, and continues"],
 };
 
-/** What the properties of events are called in a line: as OpenTelemetry names them, or else `cross_border.…`. */
+/** The names of properties in a line are OpenTelemetry's, or else begin with `cross_border.`. */
 const fieldNames: Readonly<Record<string, string>> = {
   method: "http.request.method",
   path: "url.template",
@@ -89,7 +89,7 @@ const fieldNames: Readonly<Record<string, string>> = {
   to: "cross_border.flow.to",
 };
 
-/** What a function of the bank's threw may hold anything. OpenTelemetry's word for an unknown type is `_OTHER`. */
+/** An error of the bank's functions may hold anything. OpenTelemetry's word for an unknown type is `_OTHER`. */
 function errorFields(error: unknown): Record<string, unknown> {
   return { "error.type": error instanceof CrossBorderError ? error.code : "_OTHER" };
 }

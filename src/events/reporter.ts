@@ -12,7 +12,7 @@ import type {
   TokenEvent,
 } from "./events.js";
 
-/** What a client and its flows report. No event contains a secret, a body or an account. */
+/** The events of a client and its flows. No event contains a secret, a body or an account. */
 export interface Reported {
   readonly response: ResponseEvent;
   readonly success: SuccessEvent;
@@ -21,11 +21,11 @@ export interface Reported {
   readonly mismatch: MismatchEvent;
   readonly token: TokenEvent;
   readonly flow: FlowEvent;
-  /** For audit logs alone: it holds what a person wrote. */
+  /** For audit logs alone, since it holds what a person wrote. */
   readonly decision: DecisionEvent;
   /** For metrics alone. */
   readonly journal: JournalEvent;
-  /** What failed in `work` of a flow, which continues. */
+  /** A failure of a flow's `work`, which continues. */
   readonly error: unknown;
 }
 
@@ -45,11 +45,11 @@ export function openChannels(): Channels {
   return Object.fromEntries(names.map((name) => [name, openChannel?.(`cross-border-payments:${name}`)]));
 }
 
-/** The one source of events: everything that a client or a flow tells of itself goes through it, to all who listen. */
+/** Tells all listeners what a client or a flow does. */
 export interface Reporter {
   /** Whether anything listens. Otherwise the event need not be made. */
   wants(name: EventName): boolean;
-  /** Never throws: the mistakes of listeners are their own. */
+  /** Never throws, even if a listener does. */
   emit<Name extends EventName>(name: Name, event: Reported[Name]): void;
   /** Absent if nothing follows the work. */
   readonly tracing: Tracing | undefined;
@@ -81,9 +81,9 @@ export function createReporter(listeners: readonly Listener[], channels: Channel
 
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** A part of the work of a client: a call, an attempt, a signature. */
+/** A part of the work of a client, such as a call, an attempt, or a signature. */
 export interface Part {
-  /** Of few different values: no ids. */
+  /** One of few different values, without ids. */
   readonly name: string;
   /** `client` if a request leaves the process. */
   readonly kind: "internal" | "client";
@@ -96,14 +96,14 @@ export interface Followed {
   readonly isSeen: boolean;
   /** Headers that tell the receiver of a request what it is a part of. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What became known of it. An `error.type` says that it failed. */
+  /** Adds facts to the part. An `error.type` says that it failed. */
   note(attributes: Attributes): void;
 }
 
 /** Follows the work of a client, as the spans of OpenTelemetry do. */
 export interface Tracing {
   /**
-   * Does the work, as a part of what is done already; what the work begins is a part of it. The work starts before `follow` returns,
+   * Does the work, as a part of the work around it. Parts that it begins belong to it. The work starts before `follow` returns,
    * and its result is passed on as it is.
    */
   follow<T>(part: Part, work: (followed: Followed) => Promise<T>): Promise<T>;
@@ -120,7 +120,7 @@ export function follow<T>(
 
 const unfollowed: Followed = { isSeen: false, headers: {}, note: () => {} };
 
-/** What a propagator has put among the headers of a request, as far as HTTP allows it. */
+/** The headers that a propagator has added to a request, as far as HTTP allows them. */
 export function traceHeaders(injected: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   const valid = Object.entries(injected).filter(
     ([name, value]) => /^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e]*$/.test(String(value)),
@@ -134,7 +134,7 @@ export function serverAttributes(origin: string): Attributes {
   return { "server.address": hostname, "server.port": Number(port) || (protocol === "https:" ? 443 : 80) };
 }
 
-/** Whom a client tells of its work beside hooks and logger. `openTelemetry` makes one; it is not meant to be implemented. */
+/** Receives the events of a client, beside hooks and logger. Only `openTelemetry` makes one. */
 export interface Telemetry {
   readonly kind: "opentelemetry";
 }
@@ -144,7 +144,7 @@ export interface TelemetryParts extends Telemetry {
   readonly tracing: Tracing;
 }
 
-/** The parts of a telemetry; `undefined` for anything else. */
+/** The parts of a telemetry, or `undefined` for anything else. */
 export function telemetryParts(value: unknown): TelemetryParts | undefined {
   return typeof Object(value).tracing?.follow === "function" ? (value as TelemetryParts) : undefined;
 }

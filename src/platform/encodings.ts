@@ -4,7 +4,7 @@ export function encodeUtf8(text: string): Uint8Array {
 
 const utf8 = new TextEncoder();
 
-/** Base64 of the bytes: padded, on one line. */
+/** Base64 of the bytes, padded, on one line. */
 export function encodeBase64(bytes: Uint8Array): string {
   let binary = "";
   for (let at = 0; at < bytes.length; at += maxArguments) {
@@ -17,8 +17,8 @@ export function encodeBase64(bytes: Uint8Array): string {
 const maxArguments = 8192;
 
 /**
- * The bytes of Base64, or undefined if the text isn't Base64. White space is skipped, padding may be missing; the URL alphabet is refused.
- * Several texts can stand for the same bytes: compare with `encodeBase64` if only one will do.
+ * The bytes of Base64, or undefined if the text isn't Base64. White space is skipped, padding may be missing, and the URL alphabet is
+ * refused. Several texts can stand for the same bytes.
  */
 export function decodeBase64(text: string): Uint8Array | undefined {
   try {
@@ -47,7 +47,7 @@ export function isPem(text: string): boolean {
 }
 
 /**
- * The complete blocks of a PEM text, and nothing around them. Line breaks don't matter: a text that went through an environment variable
+ * The complete blocks of a PEM text, and nothing around them. Line breaks don't matter. A text from an environment variable
  * may have lost them, or have the two characters `\n` in their place.
  */
 export function readPemBlocks(text: string): readonly PemBlock[] {
@@ -57,14 +57,14 @@ export function readPemBlocks(text: string): readonly PemBlock[] {
   return Array.from(blocks, ([, label = "", content = ""]) => ({ label, pem: pemOf(label, content) }));
 }
 
-/** A text that every reader of PEM can read: each block as OpenSSL writes it. A text that was cut off stays as it is. */
+/** Writes each block as OpenSSL does, so that every reader of PEM can read it. A text that was cut off stays as it is. */
 export function tidyPem(text: string): string {
   const blocks = readPemBlocks(text);
   const isWhole = blocks.length > 0 && text.split("-----BEGIN ").length === blocks.length + 1;
   return isWhole ? blocks.map(({ pem }) => pem).join("") : text;
 }
 
-/** PEM text as OpenSSL writes it: lines of 64 characters. */
+/** PEM text as OpenSSL writes it, in lines of 64 characters. */
 export function writePem(label: string, bytes: Uint8Array): string {
   return pemOf(label, encodeBase64(bytes));
 }

@@ -73,7 +73,7 @@ export function openChannel(name: string): Channel {
   return process.getBuiltinModule("node:diagnostics_channel").channel(name);
 }
 
-/** Loaded with the first key or hash: it would be a fifth of the time that the import of the client takes. */
+/** Loaded with the first key or hash, since it would take a fifth of the client's import. */
 function nodeCrypto(): typeof import("node:crypto") {
   return process.getBuiltinModule("node:crypto");
 }

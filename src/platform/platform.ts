@@ -11,7 +11,7 @@ export interface PrivateKey {
 /** A public RSA key that verifies PKCS#1 v1.5 signatures with SHA-256. */
 export interface PublicKey {
   verify(text: Uint8Array, signature: Uint8Array): Promise<boolean>;
-  /** SubjectPublicKeyInfo in DER: two keys are the same when these bytes are. */
+  /** SubjectPublicKeyInfo in DER. Two keys are the same if these bytes are. */
   spki(): Uint8Array;
 }
 
@@ -27,7 +27,7 @@ export interface Channel {
 }
 
 /**
- * What differs between Node, the web, and Workers. `node.ts`, `web.ts` and `workerd.ts` export exactly this, and everything else
+ * The differences between Node, the web, and Workers. `node.ts`, `web.ts` and `workerd.ts` export exactly this, and everything else
  * imports it from `#platform`.
  */
 export interface Platform {
@@ -50,12 +50,12 @@ export interface Platform {
   importPrivateKey(key: KeyObjectLike): PrivateKey;
   /** The key is a public RSA key. */
   importPublicKey(key: KeyObjectLike): PublicKey;
-  /** The bytes of a text in UTF-8: a view, whose `buffer` may hold others too. */
+  /** The bytes of a text in UTF-8. */
   encodeUtf8(text: string): Uint8Array;
-  /** Base64 of the bytes: padded, on one line. */
+  /** Base64 of the bytes, padded, on one line. */
   encodeBase64(bytes: Uint8Array): string;
   sha256(bytes: Uint8Array): Promise<Uint8Array>;
-  /** Opens the sockets of a client. On the web there is none: requests are sent by `fetch`. */
+  /** Opens the sockets of a client. The web has none, since `fetch` sends requests. */
   readonly openAgent: ((options: AgentOptions) => Promise<UndiciAgent>) | undefined;
   /**
    * Browsers automatically resend a request if a reused connection breaks, even a payment. And the service's CORS rules would have to
@@ -65,7 +65,7 @@ export interface Platform {
   /** Reads the certificates and keys for those sockets. */
   readonly readTlsMaterial: ((given: TlsOptions) => TlsMaterial) | undefined;
   /**
-   * Decodes a whole body in gzip or Brotli (`br`), or says why it can't: it ends too early, isn't what its coding says, or becomes larger
+   * Decodes a whole body in gzip or Brotli (`br`), or says why it can't. The body ends too early, isn't what its coding says, or becomes larger
    * than `maxBytes`. On the web there is none, since `fetch` decodes bodies.
    */
   readonly decompress:
@@ -73,7 +73,7 @@ export interface Platform {
     | undefined;
   /**
    * Lets work continue that a request to a runtime has begun, after that request has been responded to. Only Workers end such work
-   * silently: what waits for its result waits for ever. Never throws.
+   * silently, so that its callers wait for ever. Never throws.
    */
   readonly waitUntil: ((work: Promise<unknown>) => void) | undefined;
   /** A channel for the diagnostics of the process. On the web there are none. */

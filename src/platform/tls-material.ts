@@ -2,7 +2,7 @@ import { ConfigError } from "../core/errors.js";
 import { isPem, readPemBlocks, tidyPem } from "./encodings.js";
 
 /**
- * What the client's own agent trusts, and shows of itself: for the service and for the token endpoint alike. Certificates and
+ * The certificates and the key of the client's own connections, to the service and to the token endpoint. Certificates and
  * keys are PEM, as text or as the bytes of a file. They are copied when the client is built.
  */
 export interface TlsOptions {
@@ -18,7 +18,7 @@ export interface TlsOptions {
   readonly servername?: string | undefined;
 }
 
-/** What a connection trusts and shows of itself, in PEM. */
+/** The same in PEM, as the client keeps it. */
 export interface TlsMaterial {
   readonly ca?: readonly string[];
   readonly cert?: string;
@@ -60,7 +60,7 @@ export function readTlsMaterial({ ca, cert, key, passphrase, servername }: TlsOp
   }
 }
 
-/** What the file of a certificate or a key contains, in a form that OpenSSL reads. */
+/** The text of a certificate or a key, in a form that OpenSSL reads. */
 function pemOf(value: string | Uint8Array): string {
   return tidyPem(typeof value === "string" ? value : new TextDecoder().decode(value));
 }

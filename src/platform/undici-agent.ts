@@ -28,7 +28,7 @@ export interface UndiciAgent {
   close(): Promise<void>;
 }
 
-/** Apart from the other libraries, since bundlers for pages resolve whatever a file imports, used or not. */
+/** Apart from the other libraries, since bundlers for pages resolve every import of a file, used or not. */
 export function loadUndici(): Promise<typeof import("undici")> {
   // Bun replaces the bare name with a module of its own, which has no pools.
   const loading = process.versions.bun === undefined ? import("undici") : import("undici/index.js");
@@ -41,7 +41,7 @@ export function loadUndici(): Promise<typeof import("undici")> {
 }
 
 /**
- * Opens the connections of a client: for each origin, a pool for reads and a pool for writes.
+ * Opens the connections of a client, with a pool for reads and a pool for writes for each origin.
  *
  * Servers and proxies close idle connections, and a request that is written at that moment is lost. A read is repeated. A payment
  * can't be, so writes never use a connection that was idle for long.
@@ -92,7 +92,7 @@ export async function openAgent(
   };
 }
 
-/** `headersTimeout` of a read limits it on a used connection only: a NAT may have dropped that one without a word. */
+/** `headersTimeout` of a read limits it on a used connection only, since a NAT may have dropped that one silently. */
 function readClients(Base: typeof Client) {
   class ReadClient extends Base {
     override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
@@ -102,7 +102,7 @@ function readClients(Base: typeof Client) {
   return (origin: URL, options: object) => new ReadClient(origin, options);
 }
 
-/** undici refers to TLS sessions weakly: the first handshake after a garbage collection would be a full one. */
+/** undici refers to TLS sessions weakly, so the first handshake after a garbage collection would be a full one. */
 function holdSessions(connect: buildConnector.connector): buildConnector.connector {
   const sessions = new Map<string | undefined, Uint8Array>();
   return (options, callback) =>

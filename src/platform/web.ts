@@ -49,7 +49,7 @@ export const readTlsMaterial: Platform["readTlsMaterial"] = undefined;
 /** `fetch` decodes responses. */
 export const decompress: Platform["decompress"] = undefined;
 
-/** There are no subscribers. */
+/** Nothing can subscribe. */
 export const openChannel: Platform["openChannel"] = undefined;
 
 /** In a browser, pending work stops when the page closes. */
@@ -98,7 +98,7 @@ const otherAlgorithms: readonly (readonly [oid: string, keyType: string])[] = [
  * Reads a key for WebCrypto, which takes PKCS#8 and SubjectPublicKeyInfo only, and doesn't tell the size of a key at once. Both have
  * a PKCS#1 key behind the name of its algorithm.
  *
- * @param pem one block, whose label doesn't matter.
+ * @param pem one block with any label.
  * @throws if it isn't a key of that type.
  */
 function parseKeyPem(type: "private" | "public", pem: string): KeyObjectLike {
@@ -123,7 +123,7 @@ function parseKeyPem(type: "private" | "public", pem: string): KeyObjectLike {
   };
 }
 
-/** Finds the PKCS#1 key in DER, in hex: a sequence that begins with a version if it's private, the modulus, and the exponent. */
+/** Finds the PKCS#1 key in DER, in hex. It's a sequence of a version if it's private, the modulus, the exponent, and more. */
 function readRsaKey(hex: string) {
   const found = /^((?:..)*?)30(?:82.{4}|81..)(?:020100)?(02(?:82(.{4})|81(..)))/.exec(hex);
   if (found === null) throw new Error("no RSA key");

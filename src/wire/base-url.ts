@@ -5,12 +5,12 @@ import { ConfigError } from "../core/errors.js";
 export interface BaseUrl {
   /** Scheme, host and port: `https://host:8443`. */
   readonly origin: string;
-  /** The base path without a slash at its end; empty if there is none. */
+  /** The base path without a slash at its end, or an empty text. */
   readonly path: string;
 }
 
 /**
- * Reads the address of a service: https, or http on loopback, with or without a base path. http of other hosts must be
+ * Reads the address of a service. It must be https, or http on loopback, with or without a base path. http of other hosts must be
  * allowed.
  *
  * The path must be written as it goes over the wire, since it is part of the signed text. If a URL parser would rewrite it

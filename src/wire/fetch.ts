@@ -14,7 +14,7 @@ import {
 export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;
 
 /**
- * The transport over a `fetch` of the caller's: for MSW, browsers and edge runtimes.
+ * The transport over a `fetch` of the caller's, for MSW, browsers and edge runtimes.
  *
  * `fetch` doesn't tell when it sends the first byte, and the caller's own may repeat requests. So every failure after the
  * call counts as sent.
@@ -84,7 +84,7 @@ async function start(fetch: FetchLike, request: WireRequest, signal: AbortSignal
   }
 }
 
-/** Reads into `body`, which keeps what came if the reading breaks off. */
+/** Reads into `body`, which keeps its bytes if the reading breaks off. */
 async function readBody(stream: ReadableStream<Uint8Array> | null, body: Body): Promise<BrokenBody | undefined> {
   const reader = stream?.getReader();
   if (reader === undefined) return undefined;

@@ -10,7 +10,7 @@ export class Body {
     this.maxBytes = maxBytes;
   }
 
-  /** @returns false if the chunk is too much: it is left out. */
+  /** @returns false if the chunk is too much and was left out. */
   push(chunk: Uint8Array): boolean {
     if (this.#size + chunk.length > this.maxBytes) return false;
     this.#size += chunk.length;

@@ -15,13 +15,13 @@ export interface WireRequest {
   readonly repeatable?: boolean;
 }
 
-/** Why the text of a response can't be used, although its status is known. `encoded`: its content codings can't be undone. */
+/** Why the text of a response can't be used, although its status is known. `encoded` means that it can't be decoded. */
 export type BrokenBody = "cut-short" | "too-large" | "not-utf8" | "encoded" | EndKind;
 
 /** A response with a status. Without a status, `send` rejects. */
 export interface WireResponse {
   readonly status: number;
-  /** Names in lower case; repeated headers are joined by a comma. */
+  /** Names in lower case. Repeated headers are joined by a comma. */
   readonly headers: Readonly<Record<string, string>>;
   /** The body, as far as it arrived. */
   readonly text: string;
@@ -30,7 +30,7 @@ export interface WireResponse {
 
 /** Sends requests, and owns the sockets that they go over. */
 export interface Transport {
-  /** The value of `accept-encoding` for requests whose responses are large. Absent if the transport sends its own. */
+  /** The value of `accept-encoding` for requests of large responses. Absent if the transport sends its own. */
   readonly acceptEncoding?: string | undefined;
   /**
    * Sends one request. Follows no redirect, repeats only what is `repeatable`, and settles when the deadline ends.
@@ -44,15 +44,15 @@ export interface Transport {
 }
 
 /**
- * A connection that failed before a status arrived. Internal: a call or a token request turns it into a public error. If the
+ * A connection that failed before a status arrived. A call or a token request turns it into a public error. If the
  * deadline or the caller's signal ended it, it's an `Ended`.
  */
 export class WireFailure extends Error {
   /** False only if certainly no byte of the request was written. */
   readonly sent: boolean;
-  /** Whether a retry can't help: an untrusted certificate, an unsupported TLS version, a proxy that refuses. */
+  /** Whether a retry can't help, for example if the certificate isn't trusted or a proxy refuses. */
   readonly permanent: boolean;
-  /** An error code such as `ECONNREFUSED`. Never a message: messages carry addresses and bodies. */
+  /** An error code such as `ECONNREFUSED`. Never a message, since messages hold addresses and bodies. */
   readonly reason: string;
 
   constructor(details: {
@@ -72,7 +72,7 @@ export class WireFailure extends Error {
 /** Newer Nodes have codes such as `ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE`. */
 const isCode = /^(?:\w{1,64}|ERR_SSL_[\w/]{1,56})$/;
 
-/** A code that may be shown: the error's `code`, that of its cause, or else a name. */
+/** A code that may be shown, from the error, its cause, or else a name. */
 export function reasonOf(error: unknown): string {
   const { code, name, cause } = Object(error);
   const found: unknown = [code, Object(cause).code, Object(cause).name, name].find(

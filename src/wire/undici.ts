@@ -14,8 +14,8 @@ import {
 } from "./transport.js";
 
 /**
- * What is needed of an undici dispatcher, so that one of the caller's own copy of undici (7 or 8) fits: an `Agent`, a
- * `ProxyAgent`, a `MockAgent`.
+ * An undici dispatcher, such as an `Agent`, a `ProxyAgent`, or a `MockAgent`. It may be one of the caller's own copy of undici
+ * (7 or 8).
  */
 export interface DispatcherLike {
   dispatch(options: never, handler: never): boolean;
@@ -26,7 +26,7 @@ export function isDispatcher(value: unknown): value is DispatcherLike {
 }
 
 export interface UndiciTransportOptions extends AgentOptions {
-  /** Used instead of an agent of the client's own; closing it stays with its owner. */
+  /** Used instead of an agent of the client's own. Its owner must close it. */
   readonly dispatcher?: DispatcherLike | undefined;
 }
 
@@ -98,7 +98,7 @@ export interface Route {
 /**
  * Sends one request by a dispatcher. A used connection must respond within `firstByteMs`.
  *
- * Only `onRequestStart` tells whether a byte can have been written. Error codes don't: a reset in the TLS handshake and one
+ * Only `onRequestStart` tells whether a byte can have been written. Error codes don't, since a reset in the TLS handshake and one
  * after the whole request look alike.
  */
 export function exchange(
@@ -214,7 +214,7 @@ function refusal(message: string, code = "UND_ERR_ABORTED"): Error {
   return Object.assign(new Error(message), { code });
 }
 
-/** Failures to connect that will be the same next time: certificates, TLS versions, something that speaks no TLS. */
+/** Failures to connect that will be the same next time, such as certificates and TLS versions. */
 function isPermanent(code: string): boolean {
   return /^(CERT_|ERR_TLS_|ERR_SSL_|EPROTO|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_|HOSTNAME_|UND_ERR_INVALID_ARG|ERR_INVALID_)/.test(
     code,
