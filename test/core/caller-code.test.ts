@@ -8,6 +8,7 @@ import {
 } from "cross-border-payments";
 import { startSandbox } from "cross-border-payments/sandbox";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { payment as paymentBody } from "../faults/calls.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { hostileThrows } from "./hostile-throws.js";
 import { shownTexts } from "./shown-texts.js";
@@ -15,19 +16,7 @@ import { shownTexts } from "./shown-texts.js";
 const token = "t0ken.of-the/caller";
 const accounts = { senderAccount: "DE89370400440532013000", receiverAccount: "KE-SECRET-77-88" };
 const names = { senderName: "Zoë Müller-Lüdenscheidt", receiverName: "Baraka Receiver" };
-const payment = {
-  ...accounts,
-  ...names,
-  senderGatewayId: "alpha",
-  senderAmount: "100.00",
-  senderCurrency: "EUR",
-  receiverGatewayId: "beta",
-  receiverAmount: "15000.00",
-  receiverCurrency: "KES",
-  receivingGatewayFee: "1.00",
-  memo: "rent",
-  senderGatewayTransactionId: "tx-1",
-};
+const payment = { ...paymentBody, ...accounts, ...names };
 /** What the caller's code may see of a call. */
 const secret = Object.values({ ...accounts, ...names }).join(" ");
 const forbidden = /DE89|KE-SECRET|Zoë|Baraka/;

@@ -5,7 +5,6 @@ import {
   verifyDepositRecord,
   verifyPaymentRecord,
 } from "cross-border-payments";
-import { MemoryJournal } from "cross-border-payments/flow";
 import { PostgresJournal } from "cross-border-payments/journal/postgres";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { openTelemetry } from "cross-border-payments/opentelemetry";
@@ -51,17 +50,14 @@ const check = (given: unknown) => () =>
   assertOptions(table, given, "the client's options", (message) => new InvalidArgumentError(message), " (ask no more)");
 
 describe("options against their table", () => {
-  it("pass where each is what it must be, and where those that may be left out are", () => {
+  it("pass if each is what it must be, and if those that may be left out are", () => {
     expect(check({ name: "a", size: 1, fast: false, password: "twelve letters" })).not.toThrow();
     expect(check({ name: "a" })).not.toThrow();
     expect(check({ name: "a", size: undefined })).not.toThrow();
   });
 
-  it.each([
-    ["an array", [], "an array"],
-    ["nothing", undefined, "undefined"],
-  ])("must be an object: %s is refused", (_, given, found) => {
-    expect(check(given)).toThrow(new InvalidArgumentError(`the client's options must be an object; got ${found}`));
+  it("must be an object", () => {
+    expect(check([])).toThrow(new InvalidArgumentError("the client's options must be an object; got an array"));
   });
 
   it.each(["colour", "constructor"])("that do not exist are refused, with those that do: %s", (name) => {
@@ -75,16 +71,11 @@ describe("options against their table", () => {
   it.each([
     ["timeout", "timeoutMs"],
     ["retries", "maxRetries"],
-    ["signnigKey", "signingKey"],
     ["colour", undefined],
   ])("that do not exist are told with the one that was probably meant: %s", (name, meant) => {
-    const table = Object.fromEntries(
-      ["baseUrl", "timeoutMs", "maxRetries", "signingKey"].map((option) => [
-        option,
-        { accepts: () => true, wanted: "" },
-      ]),
-    );
-    const suggested = () => parseOptions(table, { [name]: 1 }, "it", (message) => new Error(message));
+    const any = { accepts: () => true, wanted: "" };
+    const suggested = () =>
+      parseOptions({ timeoutMs: any, maxRetries: any }, { [name]: 1 }, "it", (message) => new Error(message));
     const advice = meant === undefined ? "; the options are " : `. Did you mean "${meant}"?`;
     expect(suggested).toThrow(`unknown option "${name}"${advice}`);
   });
@@ -96,27 +87,17 @@ describe("options against their table", () => {
   it.each([
     ["a number", { size: -0.5 }, "size must be a whole number above 0; got -0.5"],
     ["a string", { password: "hunter22" }, "password must be a password of 12 characters or more; got a string"],
-    ["an empty string", { password: "" }, "password must be a password of 12 characters or more; got an empty string"],
     ["an object", { fast: { password: "hunter22" } }, "fast must be true or false; got an object"],
   ])("are refused with what was found; %s shows no secret", (_, wrong, message) => {
     expect(check({ name: "a", ...wrong })).toThrow(new InvalidArgumentError(message));
   });
 });
 
-describe("defaults", () => {
-  it("stand where nothing is given, or undefined", () => {
-    expect(withDefaults<Options, typeof table>(table, { name: "a", size: undefined })).toEqual({
-      name: "a",
-      size: 10,
-      fast: true,
-      password: undefined,
-    });
-  });
-
-  it("give way to what is given, false and 0 included", () => {
-    const given = { name: "", size: 0, fast: false, password: "" };
-    expect(withDefaults<Options, typeof table>(table, given)).toEqual(given);
-  });
+it("defaults stand if nothing is given, or undefined, and give way to false and 0", () => {
+  const defaults = { name: "a", size: 10, fast: true, password: undefined };
+  expect(withDefaults<Options, typeof table>(table, { name: "a", size: undefined })).toEqual(defaults);
+  const given = { name: "", size: 0, fast: false, password: "" };
+  expect(withDefaults<Options, typeof table>(table, given)).toEqual(given);
 });
 
 const baseUrl = "https://service.test";
@@ -144,7 +125,6 @@ const inputs: readonly (readonly [string, () => unknown])[] = [
   ["a PostgresJournal", () => PostgresJournal.open("postgresql://nowhere.test/a", misspelt)],
   ["the SQL of a PostgresJournal", () => PostgresJournal.schema(misspelt)],
   ["a SqliteJournal", () => SqliteJournal.open(":memory:", misspelt)],
-  ["a MemoryJournal", () => new MemoryJournal(misspelt)],
   ["a sandbox", () => createSandbox(misspelt)],
   ["the credentials of a sandbox", () => createSandbox({ credentials: misspelt })],
   ["a sandbox's server", () => startSandbox(misspelt)],

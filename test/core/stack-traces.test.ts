@@ -1,27 +1,11 @@
 import * as api from "@opentelemetry/api";
-import { type ClientOptions, CrossBorderClient, type PaymentIntentRequest } from "cross-border-payments";
+import { type ClientOptions, CrossBorderClient } from "cross-border-payments";
 import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import { openTelemetry } from "cross-border-payments/opentelemetry";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { payment, intent as request } from "../faults/calls.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 
-const payment = {
-  senderGatewayId: "alpha",
-  senderAmount: "100.00",
-  senderCurrency: "EUR",
-  senderAccount: "DE-1",
-  senderName: "Zoe",
-  receiverGatewayId: "beta",
-  receiverAmount: "15000.00",
-  receiverCurrency: "KES",
-  receiverAccount: "KE-1",
-  receiverName: "Baraka",
-  receivingGatewayFee: "1.00",
-  memo: "rent",
-  senderGatewayTransactionId: "tx-1",
-};
-const { senderAmount, senderName, receiverName, receivingGatewayFee, senderGatewayTransactionId, ...asked } = payment;
-const request: PaymentIntentRequest = asked;
 const wrong: never = { wrong: 1 } as never;
 
 const refuse = async () => Response.json({ error: "not_today", message: "m" }, { status: 400 });
