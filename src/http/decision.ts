@@ -153,7 +153,7 @@ export function classifyBroken(broken: BrokenBody): FailureClass {
  * and gateways send statuses too, even after the service has done its work.
  */
 function isServiceError({ headers, text }: ErrorOnWire): boolean {
-  const body = text.length > longestError ? undefined : parseObject(text);
+  const body = parseObject(text);
   if (body === undefined) return false;
   const hasCode = typeof body.error === "string" || typeof body.code === "string";
   const mediaType = headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
@@ -171,8 +171,6 @@ function toMessage(message: unknown): string | undefined {
   const isList = Array.isArray(message) && message.every((line) => typeof line === "string");
   return isList ? message.join("; ") : undefined;
 }
-
-const longestError = 2 ** 20;
 
 /** What earlier attempts may have done is not undone by a later refusal. */
 export function worseEffect(one: Effect, other: Effect): Effect {

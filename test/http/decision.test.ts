@@ -149,7 +149,6 @@ describe("classifyResponse", () => {
     '{"__proto__":{"error":"E1","message":"no"}}',
     '{"error":"E1","message":"no"',
     '{"error":"E1","message":"no"}<html>',
-    `{"error":"E1","message":"no","more":"${"m".repeat(2 ** 20)}"}`,
   ])("takes %.60s for somebody else's", (text) => {
     expect(classOf(400, text)).toBe("refused-by-another");
   });
@@ -174,12 +173,6 @@ describe("classifyResponse", () => {
     for (let status = 200; status <= 999; status++) {
       expect([status, classOf(status, text, type)]).toEqual([status, own(status)]);
     }
-  });
-
-  it("reads an error of the service's own up to 2^20 characters", () => {
-    const error = (length: number) => ownError.padEnd(length);
-    expect(classOf(400, error(2 ** 20))).toBe("refused");
-    expect(classOf(400, error(2 ** 20 + 1))).toBe("refused-by-another");
   });
 });
 
