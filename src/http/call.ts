@@ -19,7 +19,7 @@ export type CallSource =
   | { readonly ids: readonly string[]; readonly input: CallInput<unknown>; readonly signed: boolean }
   | { readonly presigned: SignedRequest; readonly sendBy?: Timestamp };
 
-/** One call, from top to bottom: prepare, sign, attempt, read. One place turns a failure into an error. */
+/** One call. Read it from top to bottom, since it prepares, signs, attempts, and reads. One place turns a failure into an error. */
 export class Call {
   readonly report: CallReport;
   readonly #client: CallContext;
@@ -33,11 +33,11 @@ export class Call {
   readonly #maxRetries: number;
   #signature: string | undefined;
   #attempts = 0;
-  /** What all attempts so far may have done. */
+  /** Includes earlier attempts. */
   #effect: Effect = "none";
   /** Whether any byte of them may have left. */
   #isSent = false;
-  /** Absent if nobody will see the parts of this call. */
+  /** Absent if this call isn't recorded. */
   #tracing: Tracing | undefined;
 
   /**
@@ -114,7 +114,7 @@ export class Call {
     }
   }
 
-  /** Signs once: a retry has the same bytes and the same signature. An attempt with a renewed token isn't a retry. */
+  /** Signs once. A retry has the same bytes and the same signature. An attempt with a renewed token isn't a retry. */
   async #perform(): Promise<ReadResponse["outcome"]> {
     const { tokens, signer } = this.#client;
     this.#deadline.assertNotEnded();

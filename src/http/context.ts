@@ -7,7 +7,7 @@ import type { ValidationMode } from "./read.js";
 import type { Schemas } from "./schema.js";
 import type { TokenSource } from "./token-source.js";
 
-/** What the calls of a client share. */
+/** Shared by the calls of a client. */
 export interface CallContext extends RequestSettings {
   readonly origin: string;
   /** Attributes of spans that describe the origin. */

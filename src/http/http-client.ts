@@ -13,13 +13,13 @@ import { Schemas } from "./schema.js";
 export interface HttpClientOptions extends Omit<CallContext, "server" | "schemas" | "reported" | "inFlight"> {
   /** Operations that are signed besides those that the description names. */
   readonly signedOperations: ReadonlySet<string>;
-  /** Shared by clients that were made together. Default: its own. */
+  /** Shared with derived clients. By default, its own. */
   readonly schemas?: Schemas;
   /** The client that this one is derived from. It uses the same connections and token. */
   readonly parent?: HttpClient;
 }
 
-/** What a derived client can have of its own. */
+/** The options that a derived client can have of its own. */
 export type DerivedOptions = Pick<CallContext, "timeoutMs" | "maxRetries" | "headers" | "validation" | "reporter">;
 
 /** Calls operations. Returns the record, or throws an error that says what was done. */
@@ -155,8 +155,8 @@ function run<Output>(from: (...given: never) => unknown, open: () => Call): ApiP
 }
 
 /**
- * The promise of a call. `told.response` is set by the time that the data arrives. It is one promise, not two: a failure is
- * reported once, and never as unhandled beside the one that the caller handles.
+ * The promise of a call. `told.response` is set when the data arrives. It is one promise, so that Node never reports a failure as
+ * unhandled although you handle it.
  */
 export function toApiPromise<T>(data: Promise<T>, told: Partial<Pick<Call["report"], "response">> = {}): ApiPromise<T> {
   return Object.assign(data, {

@@ -50,7 +50,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
 ]);
 
 export interface RequestSettings {
-  /** Path of the base URL, without a slash at its end; may be empty. */
+  /** Path of the base URL, without a slash at its end. It may be empty. */
   readonly basePath: string;
   /** Whether the query is part of the signed text. */
   readonly signQuery: boolean;
@@ -102,7 +102,7 @@ function checkContent(operation: AnyOperation, ids: readonly string[], input: Ca
   return { query, body, values: { ...query, ...body } };
 }
 
-/** A request that was signed earlier, maybe in another process: the same bytes and the same signature. */
+/** A request that was signed earlier, maybe in another process. It has the same bytes and the same signature. */
 export function presignedRequest({ signQuery }: RequestSettings, request: SignedRequest): PreparedRequest {
   const { path, body: text, signature } = request;
   const signedPath = signQuery ? path : (path.split("?")[0] ?? path);
