@@ -5,7 +5,7 @@ import { clock, type Timestamp } from "../core/clock.js";
 import { Deadline } from "../core/deadline.js";
 import { ConfigError, type CrossBorderError, type Effect, traceFrom } from "../core/errors.js";
 import { nextDelayMs } from "../core/retry.js";
-import { type Followed, follow, type Tracing } from "../events/reporter.js";
+import { type Followed, follow, serverAttributes, type Tracing } from "../events/reporter.js";
 import type { Signer } from "../signing/signer.js";
 import type { WireRequest, WireResponse } from "../wire/transport.js";
 import type { CallContext } from "./context.js";
@@ -67,16 +67,13 @@ export class Call {
   /** The data of the response, or the error that says what was done. */
   run(): Promise<unknown> {
     const { tracing } = this.#client.reporter;
+    if (tracing === undefined) return this.#run();
     const { name, method, path } = this.#operation;
     const attributes = { "http.request.method": method, "url.template": path.text };
-    return follow(
-      tracing,
-      () => ({ name, kind: "internal", attributes }),
-      ({ isSeen }) => {
-        this.#tracing = isSeen ? tracing : undefined;
-        return this.#run();
-      },
-    );
+    return tracing.follow({ name, kind: "internal", attributes }, ({ isSeen }) => {
+      if (isSeen) this.#tracing = tracing;
+      return this.#run();
+    });
   }
 
   /** Signs the request, if it is to be signed, and doesn't send it. */
@@ -192,7 +189,7 @@ export class Call {
     const attributes = {
       "http.request.method": method,
       "url.template": path.text,
-      ...this.#client.server,
+      ...serverAttributes(this.#client.origin),
       "http.request.resend_count": this.#attempts > 1 ? this.#attempts - 1 : undefined,
     };
     return tracing.follow({ name: `${method} ${path.text}`, kind: "client", attributes }, async (followed) => {

@@ -2,7 +2,7 @@ import type { ApiClient, TokenHold } from "../api/api-client.js";
 import type { AnyOperation, Operation } from "../api/operation.js";
 import { type ApiPromise, parseRequestOptions, type RequestOptions } from "../api/request-options.js";
 import { InvalidArgumentError, traceFrom } from "../core/errors.js";
-import { type Reporter, serverAttributes } from "../events/reporter.js";
+import type { Reporter } from "../events/reporter.js";
 import { assertSigner, Call, type CallSource } from "./call.js";
 import { type CallContext, InFlight } from "./context.js";
 import { checkHealth, checkTimeoutMs, type HealthReport } from "./health.js";
@@ -10,7 +10,7 @@ import { checkHeaders, prepareRequest } from "./prepare.js";
 import { parseRawRequest, type RawRequest } from "./raw.js";
 import { Schemas } from "./schema.js";
 
-export interface HttpClientOptions extends Omit<CallContext, "server" | "schemas" | "reported" | "inFlight"> {
+export interface HttpClientOptions extends Omit<CallContext, "schemas" | "reported" | "inFlight"> {
   /** Operations that are signed besides those that the description names. */
   readonly signedOperations: ReadonlySet<string>;
   /** Shared with derived clients. By default, its own. */
@@ -35,8 +35,7 @@ export class HttpClient implements ApiClient {
   constructor({ signedOperations, schemas = new Schemas(), parent, ...context }: HttpClientOptions) {
     this.#parent = parent;
     this.#inFlight = new InFlight(parent === undefined ? undefined : parent.#inFlight);
-    const server = serverAttributes(context.origin);
-    this.#context = { ...context, server, schemas, reported: new Set(), inFlight: this.#inFlight };
+    this.#context = { ...context, schemas, reported: new Set(), inFlight: this.#inFlight };
     this.#signedOperations = signedOperations;
     if (parent !== undefined) return;
     // The libraries that the first call needs.
@@ -119,7 +118,8 @@ export class HttpClient implements ApiClient {
   }
 
   #open(operation: AnyOperation, source: CallSource, options: RequestOptions | undefined): Call {
-    const { query, ...parsed } = this.#parse(operation, options);
+    const parsed = this.#parse(operation, options);
+    const { query } = parsed;
     return new Call(this.#context, operation, query === undefined ? source : { ...source, input: { query } }, parsed);
   }
 

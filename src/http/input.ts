@@ -109,19 +109,24 @@ function isAsCame(kind: FieldKind, value: unknown): boolean {
 }
 
 function fieldFault(field: string, kind: FieldKind, value: unknown, allowed?: readonly string[]): string | undefined {
-  const isText = typeof value === "string";
-  const problem = isText && kind === "publicKey" ? publicKeyFault(value) : undefined;
-  const isListed = () => allowed?.includes(String(value)) ?? (kind !== "decimal" || decimalNumeral.test(String(value)));
-  const isFit = kind === "integer" ? Number.isSafeInteger(value) : isText && problem === undefined && isListed();
-  if (isFit) return undefined;
+  if (isFit(kind, value, allowed)) return undefined;
   const expected = allowed?.map((choice) => JSON.stringify(choice)).join(" or ") ?? fieldKinds[kind].wanted;
-  return `${field} must be ${expected}; got ${problem ?? describeGiven(field, kind, value)}`;
+  return `${field} must be ${expected}; got ${describeGiven(field, kind, value)}`;
+}
+
+function isFit(kind: FieldKind, value: unknown, allowed: readonly string[] | undefined): boolean {
+  if (kind === "integer") return Number.isSafeInteger(value);
+  if (typeof value !== "string") return false;
+  if (allowed !== undefined) return allowed.includes(value);
+  if (kind === "publicKey") return publicKeyFault(value) === undefined;
+  return kind !== "decimal" || decimalNumeral.test(value);
 }
 
 /** Shows a value only if it looks like an amount. Any other text may be an account or a secret. */
 function describeGiven(field: string, kind: FieldKind, value: unknown): string {
   if (value === undefined && /Id$/.test(field)) return "undefined (is an environment variable unset?)";
   if (typeof value !== "string" || value === "") return describeValue(value);
+  if (kind === "publicKey") return publicKeyFault(value) ?? "another string";
   return kind === "decimal" && amountLike.test(value) ? JSON.stringify(value) : "another string";
 }
 

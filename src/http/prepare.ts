@@ -99,7 +99,7 @@ function checkContent(operation: AnyOperation, ids: readonly string[], input: Ca
   }
   const query = input.query === undefined ? undefined : checkQuery(operation, input.query);
   const body = operation.body && checkBody(operation, operation.body, input.body, input.isFromService);
-  return { query, body, values: { ...query, ...body } };
+  return { query, body, values: query === undefined && body !== undefined ? body : { ...query, ...body } };
 }
 
 /** A request that was signed earlier, maybe in another process. It has the same bytes and the same signature. */

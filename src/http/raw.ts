@@ -39,16 +39,12 @@ export type RawRequest<Path extends string = `/${string}`> = {
     ? { readonly ids?: readonly [] | undefined }
     : { readonly ids: Readonly<ParametersOf<NoInfer<Path>>> });
 
-/** A copy of the request. Its body is serialized before the call's first `await`. */
-export interface ParsedRequest {
-  readonly operation: RawOperation;
-  readonly ids: readonly string[];
-  readonly input: { readonly query: object; readonly body: unknown };
-  readonly signed: boolean;
-}
-
-/** @throws {InvalidArgumentError} that names the part at fault. */
-export function parseRawRequest(given: RawRequest): ParsedRequest {
+/**
+ * Copies the request. Its body is serialized before the call's first `await`.
+ *
+ * @throws {InvalidArgumentError} that names the part at fault.
+ */
+export function parseRawRequest(given: RawRequest) {
   const refuse = (message: string) => new InvalidArgumentError(`request: ${message}`);
   // The table has checked the types.
   const parts = parseOptions(requestParts, given, "the request", refuse) as unknown as RawRequest;
