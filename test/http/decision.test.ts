@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Operation } from "../../src/api/operation.js";
+import type { CallMethod, Operation } from "../../src/api/operation.js";
 import { Ended, type EndKind } from "../../src/core/deadline.js";
 import type { Effect } from "../../src/core/errors.js";
 import {
@@ -211,6 +211,15 @@ describe("operationKind", () => {
     expect(kindsOf(liquidityProviders.update)).toEqual(["update", "update"]);
     expect(kindsOf(liquidityProviders.create)).toEqual(["create", "signed"]);
     expect(kindsOf(paymentIntents.create)).toEqual(["repeatable", "repeatable"]);
+  });
+
+  it("takes any raw request that writes for one that moves money, unless it is idempotent", () => {
+    const raw = { name: "", verb: "request", path: liquidityProviders.list.path } as const;
+    const kindOf = (method: CallMethod, idempotent: boolean) => operationKind({ ...raw, method, idempotent }, false);
+    for (const method of ["POST", "PUT", "PATCH", "DELETE"] as const) {
+      expect([kindOf(method, false), kindOf(method, true)]).toEqual(["signed", "update"]);
+    }
+    expect(kindOf("GET", false)).toBe("read");
   });
 
   it("takes the intents alone for repeatable", () => {
