@@ -5,7 +5,7 @@ import { clock, type Timestamp } from "../core/clock.js";
 import { Deadline } from "../core/deadline.js";
 import { ConfigError, type CrossBorderError, type Effect, traceFrom } from "../core/errors.js";
 import { nextDelayMs } from "../core/retry.js";
-import { type Followed, follow, type Tracing } from "../events/reporter.js";
+import { type Followed, follow, serverAttributes, type Tracing } from "../events/reporter.js";
 import type { Signer } from "../signing/signer.js";
 import type { WireRequest, WireResponse } from "../wire/transport.js";
 import type { CallContext } from "./context.js";
@@ -19,7 +19,7 @@ export type CallSource =
   | { readonly ids: readonly string[]; readonly input: CallInput<unknown>; readonly signed: boolean }
   | { readonly presigned: SignedRequest; readonly sendBy?: Timestamp };
 
-/** One call, from top to bottom: prepare, sign, attempt, read. One place turns a failure into an error. */
+/** One call. Read it from top to bottom, since it prepares, signs, attempts, and reads. One place turns a failure into an error. */
 export class Call {
   readonly report: CallReport;
   readonly #client: CallContext;
@@ -33,11 +33,11 @@ export class Call {
   readonly #maxRetries: number;
   #signature: string | undefined;
   #attempts = 0;
-  /** What all attempts so far may have done. */
+  /** Includes earlier attempts. */
   #effect: Effect = "none";
   /** Whether any byte of them may have left. */
   #isSent = false;
-  /** Absent if nobody will see the parts of this call. */
+  /** Absent if this call isn't recorded. */
   #tracing: Tracing | undefined;
 
   /**
@@ -67,16 +67,13 @@ export class Call {
   /** The data of the response, or the error that says what was done. */
   run(): Promise<unknown> {
     const { tracing } = this.#client.reporter;
+    if (tracing === undefined) return this.#run();
     const { name, method, path } = this.#operation;
     const attributes = { "http.request.method": method, "url.template": path.text };
-    return follow(
-      tracing,
-      () => ({ name, kind: "internal", attributes }),
-      ({ isSeen }) => {
-        this.#tracing = isSeen ? tracing : undefined;
-        return this.#run();
-      },
-    );
+    return tracing.follow({ name, kind: "internal", attributes }, ({ isSeen }) => {
+      if (isSeen) this.#tracing = tracing;
+      return this.#run();
+    });
   }
 
   /** Signs the request, if it is to be signed, and doesn't send it. */
@@ -114,7 +111,7 @@ export class Call {
     }
   }
 
-  /** Signs once: a retry has the same bytes and the same signature. An attempt with a renewed token isn't a retry. */
+  /** Signs once. A retry has the same bytes and the same signature. An attempt with a renewed token isn't a retry. */
   async #perform(): Promise<ReadResponse["outcome"]> {
     const { tokens, signer } = this.#client;
     this.#deadline.assertNotEnded();
@@ -192,7 +189,7 @@ export class Call {
     const attributes = {
       "http.request.method": method,
       "url.template": path.text,
-      ...this.#client.server,
+      ...serverAttributes(this.#client.origin),
       "http.request.resend_count": this.#attempts > 1 ? this.#attempts - 1 : undefined,
     };
     return tracing.follow({ name: `${method} ${path.text}`, kind: "client", attributes }, async (followed) => {

@@ -1,5 +1,5 @@
 import { clock } from "../core/clock.js";
-import type { Attributes, Reporter } from "../events/reporter.js";
+import type { Reporter } from "../events/reporter.js";
 import type { Signer } from "../signing/signer.js";
 import type { Transport } from "../wire/transport.js";
 import type { RequestSettings } from "./prepare.js";
@@ -7,11 +7,9 @@ import type { ValidationMode } from "./read.js";
 import type { Schemas } from "./schema.js";
 import type { TokenSource } from "./token-source.js";
 
-/** What the calls of a client share. */
+/** Shared by the calls of a client. */
 export interface CallContext extends RequestSettings {
   readonly origin: string;
-  /** Attributes of spans that describe the origin. */
-  readonly server: Attributes;
   readonly transport: Transport;
   readonly tokens: TokenSource;
   /** Absent if the client was built without a signing key. */

@@ -13,7 +13,7 @@ export type OperationKind =
   | "signed"; // a create that is signed, as those that move money are
 
 /**
- * A token request, by the credentials or by a refresh token. It does nothing at the service. The effect of a `refresh` says whether its
+ * A token request, by the credentials or by a refresh token. It does nothing at the service. The effect of a `refresh` tells you if its
  * refresh token may be used up.
  */
 export type GrantKind = "login" | "refresh";
@@ -40,14 +40,14 @@ export type FailureClass =
   | "made"; // 2xx that differs from the description, and is certainly the record of this create
 
 /**
- * What to do next. A retry waits at least as long as `Retry-After` says, and is bounded by the deadline, `maxRetries` and the retry budget.
+ * The next step. A retry waits at least as long as `Retry-After` says, and is bounded by the deadline, `maxRetries` and the retry budget.
  * For a refresh, `renew-token` means a login.
  */
 export type Reaction = "fail" | "retry" | "renew-token";
 
 export interface Decision {
   readonly reaction: Reaction;
-  /** What the attempt may have done at the service. */
+  /** Tells you what the attempt may have done at the service. */
   readonly effect: Effect;
 }
 
@@ -68,13 +68,13 @@ const same = (decision: Decision): Row => ({
 const open: Row = { ...same(fail("possible")), read: fail("none"), login: fail("none") };
 /** It may have been done, and may go well another time. */
 const passing: Row = { ...open, read: retry("none"), update: retry("possible"), repeatable: retry("possible") };
-/** A token request has a timeout of its own: if that ends, the next one may go well. */
+/** A token request has a timeout of its own. If that ends, the next one may go well. */
 const retryGrant = (refresh: Effect) => ({ login: retry("none"), refresh: retry(refresh) });
 
 /**
- * The decision table. The rule behind it: a create is never sent again once it may have been done, and an attempt that may have
- * had an effect is never reported as `none`. A 429 turns a request away, so a create that is not signed is sent again after
- * anybody's; a signed one only after the service's own.
+ * The decision table. A create is never sent again once it may have been done, and an attempt that may have had an effect is never
+ * reported as `none`. A 429 turns a request away, so an unsigned create is sent again after any 429, and a signed one only after the
+ * service's own.
  */
 export const decisions: Readonly<Record<FailureClass, Row>> = {
   unsent: same(retry("none")),
@@ -122,9 +122,9 @@ export function classifyFailure(failure: WireFailure | Ended): FailureClass {
 export type ErrorOnWire = Pick<WireResponse, "status" | "headers" | "text">;
 
 /**
- * The class of a response other than 2xx. A body that broke off matters only if it tells whose response it is.
+ * The class of a response other than 2xx. A body that broke off matters only if it tells who sent the response.
  *
- * @param isOwnError whether a 4xx is an error of the server that was asked. Default: the service's own.
+ * @param isOwnError tells if a 4xx is an error of the server that was asked. By default, the service's own.
  */
 export function classifyResponse(
   response: ErrorOnWire,
@@ -149,18 +149,18 @@ export function classifyBroken(broken: BrokenBody): FailureClass {
 
 /**
  * The service's own error is an object with a string `error` or `code` and a `message` that is a string or an array of strings
- * (interface description 0.0.1, "Errors"; several frameworks send an array), or `application/problem+json`. Proxies, firewalls,
- * and gateways send statuses too, even after the service has done its work.
+ * (interface description 0.0.1, "Errors"), or `application/problem+json`. Several frameworks send an array. Proxies, firewalls, and
+ * gateways send statuses, too, even after the service has done its work.
  */
 function isServiceError({ headers, text }: ErrorOnWire): boolean {
-  const body = text.length > longestError ? undefined : parseObject(text);
+  const body = parseObject(text);
   if (body === undefined) return false;
   const hasCode = typeof body.error === "string" || typeof body.code === "string";
   const mediaType = headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
   return (hasCode && toMessage(body.message) !== undefined) || mediaType === "application/problem+json";
 }
 
-/** What an error says in words: `message`, or `detail` and `title` of RFC 9457. */
+/** The words of an error, which are `message`, or `detail` and `title` of RFC 9457. */
 export function errorMessageOf(text: string): string | undefined {
   const { message, detail, title } = parseJsonObject(text);
   return [message, detail, title].map(toMessage).find((said) => said !== undefined);
@@ -172,9 +172,7 @@ function toMessage(message: unknown): string | undefined {
   return isList ? message.join("; ") : undefined;
 }
 
-const longestError = 2 ** 20;
-
-/** What earlier attempts may have done is not undone by a later refusal. */
+/** A later refusal doesn't undo an earlier attempt. */
 export function worseEffect(one: Effect, other: Effect): Effect {
   return severity[one] >= severity[other] ? one : other;
 }

@@ -21,14 +21,14 @@ import type { WireFailure } from "../wire/transport.js";
 import { errorMessageOf, type OperationKind } from "./decision.js";
 import { endedReasons, type Failure, type NoStatus, type RefusedStatus, type UnusableResponse } from "./read.js";
 
-/** What is known of a call that failed. */
+/** The facts of a call that failed. */
 export interface CallFacts {
   readonly operation: Pick<AnyOperation, "name" | "verb" | "method" | "path">;
   readonly kind: OperationKind;
   readonly origin: string;
   readonly basePath: string;
   readonly attempts: number;
-  /** What all attempts together may have done. */
+  /** Of all attempts together. */
   readonly effect: Effect;
   /** Whether any byte of any attempt may have left. */
   readonly isSent: boolean;
@@ -42,7 +42,7 @@ export interface CallFacts {
   readonly secrets: readonly string[];
 }
 
-/** Turns the failure of a call into an error; nothing else does. */
+/** The one place that turns the failure of a call into an error. */
 export function toError(failure: Failure, facts: CallFacts): CrossBorderError {
   switch (failure.kind) {
     case "no-status":
@@ -60,7 +60,7 @@ function detailsOf({ operation: { name: operation }, attempts, effect, requestId
   return { operation, attempts, effect, requestId };
 }
 
-/** No status came, or the call ended while the body was still coming. */
+/** No status arrived, or the call ended before all of the body had arrived. */
 function errorOfNoStatus(
   { cause, reason }: Pick<NoStatus, "cause" | "reason">,
   facts: CallFacts,
@@ -143,7 +143,7 @@ function statusHint(failure: RefusedStatus, phrase = "", { operation }: CallFact
   return isForeign ? "It isn't the service's own response, so a proxy may have sent it." : undefined;
 }
 
-/** An id in the path, or a filter in a signed query, may be an account: you can read such a path, but it isn't printed. */
+/** An id in the path, or a filter in a signed query, may be an account. You can read such a path, but it isn't printed. */
 function showableSigned(signed: SignedText, secrets: readonly string[]): SignedText {
   if (isShowable(signed.path, secrets)) return signed;
   const copy = { ...signed };
@@ -210,7 +210,7 @@ function isServiceCode(value: unknown, secrets: readonly string[]): boolean {
 /** A long number may be an account that the request did not name. */
 const accountLike = /\d(?:[ .-]?\d){7}/;
 
-/** What failed, with what, what to check, and what the service did. */
+/** The failure, the check, and the effect, each as a sentence. */
 function messageOf(facts: CallFacts, problem: string, hint?: string): string {
   return [`${facts.operation.name} failed: ${problem}.`, hint, consequenceOf(facts)].filter(Boolean).join(" ");
 }
@@ -234,7 +234,7 @@ function showablePath({ operation: { verb, path }, basePath, request, secrets }:
   return isSafe ? sent : basePath + path.text;
 }
 
-/** What the service did, as a sentence. A read does nothing in any case. */
+/** The effect as a sentence. A read never has one. */
 function consequenceOf({ operation: { name, verb }, kind, effect, isSent }: CallFacts): string | undefined {
   if (!isSent && effect === "none") return "Nothing was sent.";
   if (verb === "get" || verb === "list") return undefined;

@@ -10,13 +10,13 @@ import {
 import type { ResponseEvent } from "../events/events.js";
 import { classifyResponse, type FailureClass } from "./decision.js";
 
-/** What `client.check()` found. It holds no secret and no record: it can be the response of a health endpoint. */
+/** The result of `client.check()`. It contains no secrets and no records, so you can return it from a health endpoint. */
 export interface HealthReport {
-  /** Whether a read would succeed now: the service responds, and accepts the token. */
+  /** Whether a read would succeed now, since the service responds and accepts the token. */
   readonly ok: boolean;
   /**
    * - `responding`: it responded as described.
-   * - `failing`: the response isn't the service's own: a 5xx, a redirect, a proxy's page.
+   * - `failing`: the response isn't the service's own, for example a 5xx, a redirect, or a proxy's page.
    * - `unreachable`: no response arrived in time.
    * - `not_asked`: there was nothing to ask it with.
    */
@@ -24,24 +24,24 @@ export interface HealthReport {
   /**
    * - `accepted`: by the service.
    * - `refused`: the service responded with 401. The next call renews it.
-   * - `unavailable`: the client got none; `error` says why.
-   * - `unknown`: the service did not say.
+   * - `unavailable`: the client got none. See `error`.
+   * - `unknown`: the service didn't say.
    */
   readonly token: "accepted" | "refused" | "unavailable" | "unknown";
-  /** From the start of the request to the end of its response; absent if none arrived. */
+  /** From the start of the request to the end of its response. Absent if none arrived. */
   readonly latencyMs?: number;
   /** The whole check, including a token request if one was needed, and the connection. */
   readonly durationMs: number;
-  /** What failed, unless the status is `ok`. */
+  /** Absent if `ok`. */
   readonly error?: CrossBorderError;
 }
 
-/** How long a check takes at most, unless the caller says so or the client's own time is shorter. */
+/** The default limit of a check, unless the client's own is shorter. */
 export const checkTimeoutMs = 5000;
 
 /**
  * @param ask makes a read that needs a token and nothing else, and reports its responses.
- * @throws {AbortedError} when the caller's signal ended it; {InvalidArgumentError} when the call can't be made of its options.
+ * @throws {AbortedError} if your signal ended it, or {InvalidArgumentError} if an option is wrong.
  */
 export async function checkHealth(
   ask: (onResponse: (event: ResponseEvent) => void) => Promise<void>,

@@ -2,7 +2,7 @@ import type { ApiClient, TokenHold } from "../api/api-client.js";
 import type { AnyOperation, Operation } from "../api/operation.js";
 import { type ApiPromise, parseRequestOptions, type RequestOptions } from "../api/request-options.js";
 import { InvalidArgumentError, traceFrom } from "../core/errors.js";
-import { type Reporter, serverAttributes } from "../events/reporter.js";
+import type { Reporter } from "../events/reporter.js";
 import { assertSigner, Call, type CallSource } from "./call.js";
 import { type CallContext, InFlight } from "./context.js";
 import { checkHealth, checkTimeoutMs, type HealthReport } from "./health.js";
@@ -10,16 +10,16 @@ import { checkHeaders, prepareRequest } from "./prepare.js";
 import { parseRawRequest, type RawRequest } from "./raw.js";
 import { Schemas } from "./schema.js";
 
-export interface HttpClientOptions extends Omit<CallContext, "server" | "schemas" | "reported" | "inFlight"> {
+export interface HttpClientOptions extends Omit<CallContext, "schemas" | "reported" | "inFlight"> {
   /** Operations that are signed besides those that the description names. */
   readonly signedOperations: ReadonlySet<string>;
-  /** Shared by clients that were made together. Default: its own. */
+  /** Shared with derived clients. By default, its own. */
   readonly schemas?: Schemas;
   /** The client that this one is derived from. It uses the same connections and token. */
   readonly parent?: HttpClient;
 }
 
-/** What a derived client can have of its own. */
+/** The options that a derived client can have of its own. */
 export type DerivedOptions = Pick<CallContext, "timeoutMs" | "maxRetries" | "headers" | "validation" | "reporter">;
 
 /** Calls operations. Returns the record, or throws an error that says what was done. */
@@ -35,8 +35,7 @@ export class HttpClient implements ApiClient {
   constructor({ signedOperations, schemas = new Schemas(), parent, ...context }: HttpClientOptions) {
     this.#parent = parent;
     this.#inFlight = new InFlight(parent === undefined ? undefined : parent.#inFlight);
-    const server = serverAttributes(context.origin);
-    this.#context = { ...context, server, schemas, reported: new Set(), inFlight: this.#inFlight };
+    this.#context = { ...context, schemas, reported: new Set(), inFlight: this.#inFlight };
     this.#signedOperations = signedOperations;
     if (parent !== undefined) return;
     // The libraries that the first call needs.
@@ -119,7 +118,8 @@ export class HttpClient implements ApiClient {
   }
 
   #open(operation: AnyOperation, source: CallSource, options: RequestOptions | undefined): Call {
-    const { query, ...parsed } = this.#parse(operation, options);
+    const parsed = this.#parse(operation, options);
+    const { query } = parsed;
     return new Call(this.#context, operation, query === undefined ? source : { ...source, input: { query } }, parsed);
   }
 
@@ -155,8 +155,8 @@ function run<Output>(from: (...given: never) => unknown, open: () => Call): ApiP
 }
 
 /**
- * The promise of a call. `told.response` is set by the time that the data arrives. It is one promise, not two: a failure is
- * reported once, and never as unhandled beside the one that the caller handles.
+ * The promise of a call. `told.response` is set when the data arrives. It is one promise, so that Node never reports a failure as
+ * unhandled although you handle it.
  */
 export function toApiPromise<T>(data: Promise<T>, told: Partial<Pick<Call["report"], "response">> = {}): ApiPromise<T> {
   return Object.assign(data, {

@@ -6,15 +6,15 @@ import { isPlainObject } from "../core/parse.js";
 import { amountOf, decimalNumeral, isExactNumber } from "../money.js";
 import { publicKeyFault } from "../signing/keys.js";
 
-/** Values of a query: texts and numbers. */
+/** Texts and numbers. */
 export type QueryValues = Readonly<Record<string, string | number | undefined>>;
 
 /**
  * Checks a body, and puts its fields into the description's order.
  *
- * What comes back can be sent back. An update takes a record as it was read: it leaves out unknown fields, fields that are not part of the
- * body, and nulls. A payment takes an intent as it was read: it keeps unknown fields and nulls. In both, amounts and ids may be
- * exact JSON numbers. An unknown field that is nearly a known one is an error.
+ * You can send back records as you read them. An update leaves out unknown fields, fields that are not part of the body, and nulls. A
+ * payment keeps the unknown fields and nulls of its intent. In both, amounts and ids may be exact JSON numbers. An unknown field that is
+ * nearly a known one is an error.
  *
  * @param isFromService the unknown fields came from the service, so none is a misspelling.
  * @throws {InvalidArgumentError} that names the fields at fault, with no value that may be confidential.
@@ -102,26 +102,31 @@ function checkFields(
 
 const maxProblems = 10;
 
-/** Whether a field of a record can be sent back: as a text that a service may write, null, or an exact number. */
+/** Whether a field of a record can be sent back, as a text that a service may write, null, or an exact number. */
 function isAsCame(kind: FieldKind, value: unknown): boolean {
   if (kind === "publicKey") return false;
   return kind === "decimal" ? amountOf(value) !== undefined : value === null || isExactNumber(value);
 }
 
 function fieldFault(field: string, kind: FieldKind, value: unknown, allowed?: readonly string[]): string | undefined {
-  const isText = typeof value === "string";
-  const problem = isText && kind === "publicKey" ? publicKeyFault(value) : undefined;
-  const isListed = () => allowed?.includes(String(value)) ?? (kind !== "decimal" || decimalNumeral.test(String(value)));
-  const isFit = kind === "integer" ? Number.isSafeInteger(value) : isText && problem === undefined && isListed();
-  if (isFit) return undefined;
+  if (isFit(kind, value, allowed)) return undefined;
   const expected = allowed?.map((choice) => JSON.stringify(choice)).join(" or ") ?? fieldKinds[kind].wanted;
-  return `${field} must be ${expected}; got ${problem ?? describeGiven(field, kind, value)}`;
+  return `${field} must be ${expected}; got ${describeGiven(field, kind, value)}`;
 }
 
-/** Shows a value only if it looks like an amount: any other text may be an account or a secret. */
+function isFit(kind: FieldKind, value: unknown, allowed: readonly string[] | undefined): boolean {
+  if (kind === "integer") return Number.isSafeInteger(value);
+  if (typeof value !== "string") return false;
+  if (allowed !== undefined) return allowed.includes(value);
+  if (kind === "publicKey") return publicKeyFault(value) === undefined;
+  return kind !== "decimal" || decimalNumeral.test(value);
+}
+
+/** Shows a value only if it looks like an amount. Any other text may be an account or a secret. */
 function describeGiven(field: string, kind: FieldKind, value: unknown): string {
   if (value === undefined && /Id$/.test(field)) return "undefined (is an environment variable unset?)";
   if (typeof value !== "string" || value === "") return describeValue(value);
+  if (kind === "publicKey") return publicKeyFault(value) ?? "another string";
   return kind === "decimal" && amountLike.test(value) ? JSON.stringify(value) : "another string";
 }
 
@@ -136,7 +141,7 @@ function unknownField(field: string, part: string, names: readonly string[], nea
 const maxLevels = 100;
 
 /**
- * What JSON would lose of a value, as a sentence. Values with a `toJSON` make their own JSON.
+ * Describes the part of a value that JSON would lose. Values with a `toJSON` make their own JSON.
  *
  * @param name of the value, for the sentence.
  * @param isExact refuses whole numbers that were rounded when they were read.

@@ -50,7 +50,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
 ]);
 
 export interface RequestSettings {
-  /** Path of the base URL, without a slash at its end; may be empty. */
+  /** Path of the base URL, without a slash at its end. It may be empty. */
   readonly basePath: string;
   /** Whether the query is part of the signed text. */
   readonly signQuery: boolean;
@@ -99,10 +99,10 @@ function checkContent(operation: AnyOperation, ids: readonly string[], input: Ca
   }
   const query = input.query === undefined ? undefined : checkQuery(operation, input.query);
   const body = operation.body && checkBody(operation, operation.body, input.body, input.isFromService);
-  return { query, body, values: { ...query, ...body } };
+  return { query, body, values: query === undefined && body !== undefined ? body : { ...query, ...body } };
 }
 
-/** A request that was signed earlier, maybe in another process: the same bytes and the same signature. */
+/** A request that was signed earlier, maybe in another process. It has the same bytes and the same signature. */
 export function presignedRequest({ signQuery }: RequestSettings, request: SignedRequest): PreparedRequest {
   const { path, body: text, signature } = request;
   const signedPath = signQuery ? path : (path.split("?")[0] ?? path);

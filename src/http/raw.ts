@@ -21,9 +21,17 @@ export type RawRequest<Path extends string = `/${string}`> = {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
   /** Any JSON value. A GET has no body. */
   readonly body?: unknown;
-  /** Whether it carries `X-SERVICE-SIGNATURE-BASE64`, as payments do. Default: false. */
+  /**
+   * Whether it carries `X-SERVICE-SIGNATURE-BASE64`, as payments do.
+   *
+   * @defaultValue `false`
+   */
   readonly signed?: boolean | undefined;
-  /** Whether sending it twice has the same effect as sending it once. Then it's retried like an update. Default: false, and true for a GET. */
+  /**
+   * Whether sending it twice has the same effect as sending it once. Then it's retried like an update.
+   *
+   * @defaultValue `false`, and `true` for a GET
+   */
   readonly idempotent?: boolean | undefined;
 } & (`/${string}` extends NoInfer<Path>
   ? { readonly ids?: readonly string[] | undefined }
@@ -31,16 +39,12 @@ export type RawRequest<Path extends string = `/${string}`> = {
     ? { readonly ids?: readonly [] | undefined }
     : { readonly ids: Readonly<ParametersOf<NoInfer<Path>>> });
 
-/** A copy of the request. Its body is serialized before the call's first `await`. */
-export interface ParsedRequest {
-  readonly operation: RawOperation;
-  readonly ids: readonly string[];
-  readonly input: { readonly query: object; readonly body: unknown };
-  readonly signed: boolean;
-}
-
-/** @throws {InvalidArgumentError} that names the part at fault. */
-export function parseRawRequest(given: RawRequest): ParsedRequest {
+/**
+ * Copies the request. Its body is serialized before the call's first `await`.
+ *
+ * @throws {InvalidArgumentError} that names the part at fault.
+ */
+export function parseRawRequest(given: RawRequest) {
   const refuse = (message: string) => new InvalidArgumentError(`request: ${message}`);
   // The table has checked the types.
   const parts = parseOptions(requestParts, given, "the request", refuse) as unknown as RawRequest;
@@ -93,7 +97,7 @@ export function checkRawBody({ name, method }: RawOperation, body: unknown): voi
   if (fault !== undefined) throw new InvalidArgumentError(`${name}: ${fault}`);
 }
 
-/** Every text, number, and unusual name in a value, at any depth: each of them may be an account. */
+/** Every text, number, and unusual name in a value, at any depth. Each of them may be an account. */
 export function textsIn(value: unknown): string[] {
   if (typeof value === "string" || typeof value === "number") return [String(value)];
   if (typeof value !== "object" || value === null) return [];

@@ -35,7 +35,7 @@ export interface UnusableResponse extends Classified {
   readonly problem: string;
 }
 
-/** Something outside of the exchange failed: a token, a signature, or this library. It isn't retried. */
+/** Something outside of the exchange failed, such as a token, a signature, or this library. It isn't retried. */
 interface Thrown {
   readonly kind: "thrown";
   readonly error: unknown;
@@ -80,9 +80,9 @@ export interface ReadResponse {
 }
 
 /**
- * Reads a response: its status, its JSON, its shape, its fields. Pure.
+ * Reads the status, the JSON, the shape, and the fields of a response. Pure.
  *
- * @param sent what the request held, by field.
+ * @param sent the values of the request, by field.
  */
 export function readResponse(
   operation: AnyOperation,
@@ -130,7 +130,7 @@ function readData(
   return problem === undefined ? { data } : unreadable(response, problem);
 }
 
-/** Why the data isn't what was asked for. A 2xx alone proves nothing: a proxy or a connection out of step may have sent it. */
+/** Why the data isn't this record, if so. A 2xx alone proves nothing, since a proxy or a connection out of step may have sent it. */
 function problemOf(
   { verb, identifiedBy, record }: Operation,
   sent: Readonly<Record<string, unknown>>,

@@ -118,7 +118,7 @@ export class CallReport {
     return { operation, method, path: path.text };
   }
 
-  /** Of the last response. */
+  /** The id that the last response had. */
   #ownRequestId(): { readonly requestId: string } | undefined {
     return this.#response?.headers[requestIdHeader] === undefined ? undefined : this.#requestId();
   }

@@ -14,10 +14,17 @@ export interface Mismatch {
   readonly found: string;
 }
 
+interface RecordSchema {
+  readonly whole: $ZodType;
+  readonly shape: Readonly<Record<string, $ZodType>>;
+  /** Each field alone, compiled when the first record differs. */
+  fields?: readonly (readonly [name: string, schema: $ZodType])[];
+}
+
 /** The schemas of records, each made from a table of fields on first use. Derived clients share them. */
 export class Schemas {
   readonly #compiles: boolean;
-  readonly #records = new Map<FieldTable, $ZodType>();
+  readonly #records = new Map<FieldTable, RecordSchema>();
   #zod: Zod | undefined;
 
   /** @param compiles whether zod may make code from text. If not, it interprets the schemas. */
@@ -54,11 +61,12 @@ export class Schemas {
     };
     const items: readonly object[] = Array.isArray(value) ? value : [value];
     for (const item of items) {
-      const differs = !zod.validate(schema, item);
+      const differs = !zod.validate(schema.whole, item);
       if (differs) {
-        for (const { path } of zod.safeParse(schema, item).error?.issues ?? []) {
-          const field = String(path[0]);
-          add(item, field, fieldKinds[record[field] ?? "text"].wanted);
+        schema.fields ??= Object.entries(schema.shape).map(([name, field]) => [name, this.#compiled(zod, field)]);
+        for (const [name, field] of schema.fields) {
+          const isAsDescribed = Object.hasOwn(item, name) && zod.validate(field, Reflect.get(item, name));
+          if (!isAsDescribed) add(item, name, fieldKinds[record[name] ?? "text"].wanted);
         }
       }
       // If no described field is missing, each further one is unknown.
@@ -74,14 +82,17 @@ export class Schemas {
     return [...found.values()];
   }
 
-  #schemaOf(zod: Zod, record: FieldTable): $ZodType {
+  #schemaOf(zod: Zod, record: FieldTable): RecordSchema {
     const known = this.#records.get(record);
     if (known !== undefined) return known;
     const shape = Object.fromEntries(Object.entries(record).map(([name, kind]) => [name, schemaOf(zod, kind)]));
-    const schema = new zod.$ZodObject({ type: "object", shape });
-    const made = this.#compiles ? zod.compile(schema) : schema;
-    this.#records.set(record, made);
-    return made;
+    const schema = { whole: this.#compiled(zod, new zod.$ZodObject({ type: "object", shape })), shape };
+    this.#records.set(record, schema);
+    return schema;
+  }
+
+  #compiled(zod: Zod, schema: $ZodType): $ZodType {
+    return this.#compiles ? zod.compile(schema) : schema;
   }
 }
 

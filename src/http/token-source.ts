@@ -2,34 +2,34 @@ import type { TokenHold } from "../api/api-client.js";
 import type { Deadline } from "../core/deadline.js";
 import type { TokenEvent } from "../events/events.js";
 
-/** Where a login of the authorization code grant has its tokens for clients. */
+/** A login of the authorization code grant keeps its tokens for clients under this key. */
 export const tokenSourceKey: unique symbol = Symbol("cross-border-payments.tokenSource");
 
-/** Opens the source for one client; closing it ends nothing but that. */
+/** Opens the source for one client. Closing it doesn't end the session. */
 export type OpenTokenSource = (onToken: (event: TokenEvent) => void) => TokenSource;
 
-/** Where calls get their access tokens from. */
+/** Gives calls their access tokens. */
 export interface TokenSource {
-  /** Starts to load what the first token request will need. Sends nothing, and never throws. */
+  /** Starts to load the libraries of the first token request. Sends nothing, and never throws. */
   preload?(): void;
   /**
-   * The token to use now; a plain string where there is a live one, so that most calls wait for nothing.
+   * The token to use now. It is a plain string if the source has one that is valid, so that most calls don't wait.
    *
-   * @param deadline of the call. The wait ends with it; a token request that other calls wait for continues.
-   * @param maxRetries of the call: with 0 it does not wait for a token endpoint that is away.
+   * @param deadline of the call, which ends the wait. A token request that other calls wait for continues.
+   * @param maxRetries of the call. With 0 it doesn't wait for a token endpoint that is unavailable.
    */
   current(deadline: Deadline, maxRetries: number): string | Promise<string>;
   /**
-   * After a 401 on a call that used `used`: another token than that one, or a rejection. If it has been replaced already: the
-   * current one, without a token request.
+   * Gets another token after a 401 on a call that used `used`, or rejects. If that token was replaced already, it returns the current one
+   * without a token request.
    */
   renew(used: string, deadline: Deadline, maxRetries: number): Promise<string>;
-  /** The service refused the token, and the call ends with that: calls after it need another one. Never throws. */
+  /** The service refused the token, and the call ends with that, so the next call needs another token. Never throws. */
   refused?(token: string): void;
   accepted?(token: string): void;
-  /** Set while no token is requested. Absent where that is not this source's to know. */
+  /** Set while no token is requested. Absent if this source can't know. */
   hold?(): TokenHold | undefined;
-  /** No call will come any more. Ends what is in flight. Never rejects. */
+  /** Ends the requests in flight. No call follows. Never rejects. */
   close?(): Promise<void>;
 }
 

@@ -21,7 +21,6 @@ class SimulatedService {
   readonly tokenRequestsAtMs: number[] = [];
   /** How often each token was sent after it had expired. */
   readonly sentExpired = new Map<string, number>();
-  accepted = 0;
   /** How far the server's clock is ahead of this process's monotonic clock. */
   aheadMs = 0;
   readonly #lifetimeMs: number;
@@ -45,7 +44,6 @@ class SimulatedService {
     );
     const expiry = this.#expiry.get(token) ?? Number.NEGATIVE_INFINITY;
     if (this.nowMs < expiry) {
-      this.accepted += 1;
       return Response.json({ id: "intent-1" });
     }
     this.sentExpired.set(token, (this.sentExpired.get(token) ?? 0) + 1);
@@ -81,13 +79,12 @@ interface Simulation {
   run(durationMs: number, everyMs: number): Promise<void>;
 }
 
-function simulate(lifetimeMs: number, tokenLeewayMs?: number): Simulation {
+function simulate(lifetimeMs: number): Simulation {
   const service = new SimulatedService(lifetimeMs);
   const client = new CrossBorderClient({
     baseUrl: "https://service.test",
     auth: { authUrl: "https://id.test", realm: "realm", clientId: "client", username: "user", password: "password" },
     fetch: service.fetch as typeof fetch,
-    ...(tokenLeewayMs === undefined ? undefined : { tokenLeewayMs }),
   });
   return {
     service,
@@ -102,54 +99,30 @@ function simulate(lifetimeMs: number, tokenLeewayMs?: number): Simulation {
   };
 }
 
-describe("24 hours of steady calls with tokens of 300 s", () => {
-  it("take at most 289 token requests with a leeway of 0", async () => {
-    const { service, run } = simulate(300 * second, 0);
-    await run(24 * hour, 5 * second);
-    expect(service.tokenRequestsAtMs.length).toBeLessThanOrEqual(289);
-    expect(service.tokenRequestsAtMs.length).toBeGreaterThanOrEqual(288);
-    expect(service.sentExpired.size).toBe(0);
-    expect(service.accepted).toBe((24 * hour) / (5 * second));
-  });
+it.each([1, 60, 3600])("requests one token per lifetime of %i s, and sends none that has expired", async (seconds) => {
+  const lifetimeMs = seconds * second;
+  const everyMs = lifetimeMs / 20;
+  const lifetimes = 30;
+  const leewayMs = Math.min(5 * second, lifetimeMs / 10);
+  const { service, run } = simulate(lifetimeMs);
+  await run(lifetimes * lifetimeMs, everyMs);
+  // The first call after the leeway begins requests a token.
+  const periodMs = Math.ceil((lifetimeMs - leewayMs) / everyMs) * everyMs;
+  expect(service.tokenRequestsAtMs).toHaveLength(Math.ceil((lifetimes * lifetimeMs) / periodMs));
+  expect(service.sentExpired.size).toBe(0);
 });
 
-it.each([1, 5, 30, 60, 300, 3600])(
-  "requests one token per lifetime of %i s, and sends none that has expired",
-  async (seconds) => {
-    const lifetimeMs = seconds * second;
-    const everyMs = lifetimeMs / 20;
-    const lifetimes = 100;
-    const leewayMs = Math.min(5 * second, lifetimeMs / 10);
-    const { service, run } = simulate(lifetimeMs);
-    await run(lifetimes * lifetimeMs, everyMs);
-    // The first call after the leeway begins requests a token.
-    const periodMs = Math.ceil((lifetimeMs - leewayMs) / everyMs) * everyMs;
-    expect(service.tokenRequestsAtMs).toHaveLength(Math.ceil((lifetimes * lifetimeMs) / periodMs));
-    expect(service.sentExpired.size).toBe(0);
-  },
-);
-
-/** Each is described by what it does to the client's wall clock and to the server's time. */
-const jumps: readonly {
-  readonly name: string;
-  readonly wallMs: number;
-  readonly serverMs: number;
-  /** How often an expired token may be sent: only where none of the client's clocks can show that it has expired. */
-  readonly expiredSends: number;
-}[] = [
+/** What happens to the client's wall clock and to the server's time. */
+const jumps = [
+  // How often an expired token may be sent: only where none of the client's clocks can show that it has expired.
   { name: "the wall clock is set an hour forward", wallMs: hour, serverMs: 0, expiredSends: 0 },
   { name: "the wall clock is set an hour back", wallMs: -hour, serverMs: 0, expiredSends: 0 },
   { name: "the machine sleeps for an hour", wallMs: hour, serverMs: hour, expiredSends: 0 },
   { name: "the machine is frozen for an hour and its clocks with it", wallMs: 0, serverMs: hour, expiredSends: 1 },
-  {
-    name: "the machine sleeps for an hour and its wall clock is set back by two",
-    wallMs: -hour,
-    serverMs: hour,
-    expiredSends: 1,
-  },
+  { name: "its wall clock is set back by two in that hour", wallMs: -hour, serverMs: hour, expiredSends: 1 },
 ];
 
-describe.each([60, 300, 3600])("tokens of %i s", (seconds) => {
+describe.each([60, 3600])("tokens of %i s", (seconds) => {
   it.each(jumps)("cause no storm of requests when $name", async ({ wallMs, serverMs, expiredSends }) => {
     const { service, run } = simulate(seconds * second);
     await run(2 * minute, second);
@@ -164,17 +137,4 @@ describe.each([60, 300, 3600])("tokens of %i s", (seconds) => {
     expect(service.mostWithin(10 * second)).toBeLessThanOrEqual(2);
     expect(service.mostOftenSentExpired()).toBeLessThanOrEqual(expiredSends);
   });
-});
-
-it("requests at most two tokens in 10 s when the wall clock jumps back and forth every second", async () => {
-  const { service, run } = simulate(300 * second);
-  await run(minute, second);
-  const from = service.tokenRequestsAtMs.length;
-  for (let round = 0; round < 5; round++) {
-    vi.setSystemTime(Date.now() + hour);
-    await run(second, second / 4);
-    vi.setSystemTime(Date.now() - hour);
-    await run(second, second / 4);
-  }
-  expect(service.tokenRequestsAtMs.length - from).toBeLessThanOrEqual(2);
 });

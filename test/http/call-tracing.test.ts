@@ -48,14 +48,8 @@ describe("a call that is followed", () => {
     ]);
   });
 
-  it("counts how often the request was sent again", async () => {
-    const attempts = await attemptsOf("read", [{ status: 503 }]);
-    expect(attempts.map((attempt) => attempt["http.request.resend_count"])).toEqual([undefined, 1, 2]);
-  });
-
   it.each([
     [200, undefined],
-    [302, undefined],
     [399, undefined],
     [400, "400"],
     [503, "503"],
@@ -70,11 +64,6 @@ describe("a call that is followed", () => {
     ["the end of the call", new Ended("timeout", true), "DEADLINE"],
   ])("says why no response came: %s", async (_, step, type) => {
     expect(await attemptsOf("signed", [step])).toMatchObject([{ "error.type": type }]);
-  });
-
-  it("says that a transport of the caller's own failed", async () => {
-    const transport = { send: () => Promise.reject(new RangeError("a bug")), close: async () => {} };
-    expect(await attemptsOf("read", [], { transport })).toMatchObject([{ "error.type": "_OTHER" }]);
   });
 
   it("sends the headers that tell the service what the request is a part of", async () => {

@@ -225,11 +225,6 @@ describe("the facts of a response on its error", () => {
       { status: 200, serviceCode: "busy", serviceMessage: "a; b" },
     ],
     [
-      "a TimeoutError",
-      () => calls.read(scriptedClient([{ text: "{", broken: "timeout" }]).client),
-      { name: "TimeoutError", status: 200 },
-    ],
-    [
       "an OutcomeUnknownError, of the last response",
       () => calls.update(scriptedClient([{ status: 503 }, unsent]).client),
       { name: "OutcomeUnknownError", status: 503 },
@@ -267,16 +262,6 @@ describe("the error of a connection", () => {
     expect(error.cause).toMatchObject({ code: "UNKNOWN" });
     expect(events.retry).toHaveBeenCalledWith(expect.objectContaining({ reason: "UNKNOWN" }));
   });
-});
-
-it.each([
-  ["timeout", "TimeoutError", "timeout", "DEADLINE"],
-  ["abort", "AbortedError", "aborted", "ABORTED"],
-] as const)("tells who ended a read whose response was still coming: %s", async (broken, name, code, reason) => {
-  const { client, transport } = scriptedClient([{ text: '{"id":"1",', broken }]);
-  const error = await errorOf(calls.read(client));
-  expect(error).toMatchObject({ name, code, effect: "none", cause: { code: reason } });
-  expect(transport.sent).toHaveLength(1);
 });
 
 function tokensOf(current: () => Promise<string>): Partial<HttpClientOptions> {

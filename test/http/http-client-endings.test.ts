@@ -127,17 +127,6 @@ describe("the caller's signal", () => {
     expect(transport.sent).toHaveLength(1);
   });
 
-  it("ends the wait of an update that may have been done with what is known", async () => {
-    const { client } = scriptedClient([{ status: 503 }], { random: () => 1 });
-    const abort = new AbortController();
-    const running = calls.update(client, { signal: abort.signal });
-    await vi.advanceTimersByTimeAsync(50);
-    abort.abort();
-    const error = await within(0, errorOf(running));
-    expect(error).toMatchObject({ name: "OutcomeUnknownError", effect: "possible", attempts: 1 });
-    expect(error.message).toMatch(/failed: your signal ended the call .* The record may have been updated\./);
-  });
-
   it("sends nothing, and asks for no token and no signature, where it is aborted before", async () => {
     const { client, transport, tokens, signer } = scriptedClient([well]);
     const error = await within(0, errorOf(calls.signed(client, { signal: AbortSignal.abort() })));

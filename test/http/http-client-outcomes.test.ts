@@ -1,25 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { later, now } from "../../src/core/clock.js";
 import { Ended } from "../../src/core/deadline.js";
-import {
-  AbortedError,
-  ApiError,
-  AuthenticationError,
-  BadRequestError,
-  ConflictError,
-  ConnectionError,
-  type CrossBorderError,
-  type Effect,
-  NotFoundError,
-  OutcomeUnknownError,
-  PermissionDeniedError,
-  RateLimitError,
-  ServerError,
-  TimeoutError,
-  TokenError,
-  UnexpectedResponseError,
-  UnprocessableEntityError,
-} from "../../src/core/errors.js";
+import { OutcomeUnknownError, TokenError } from "../../src/core/errors.js";
 import type { HttpClient } from "../../src/http/http-client.js";
 import { deposits } from "../../src/resources/deposits.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
@@ -43,170 +25,117 @@ import {
 import { passingRefusals, provingNothing } from "./statuses.js";
 
 type Kind = keyof typeof calls;
-type ErrorClass = new (...args: never) => CrossBorderError;
-type Outcome = readonly [attempts: number, error: ErrorClass, effect: Effect, code: string] | "done";
-type Row = readonly [
-  what: string,
-  step: Step,
-  read: Outcome,
-  update: Outcome,
-  create: Outcome,
-  repeatable: Outcome,
-  signed: Outcome,
-];
+/** The number of attempts, and the effect. `unknown` is that of an `OutcomeUnknownError`. */
+type Cell = "done" | `${1 | 2 | 3} ${"none" | "possible" | "unknown"}`;
+/** By kind. Each cell is that of the kind before it, unless the row says otherwise. */
+type Row = readonly [what: string, step: Step, code: string, ...cells: readonly Cell[]];
 
-const failure = (sent: boolean, permanent = false) => new WireFailure({ sent, permanent, reason: "REASON" });
-const unknown: Outcome = [1, OutcomeUnknownError, "possible", "outcome_unknown"];
-const unknownAfterAll: Outcome = [3, OutcomeUnknownError, "possible", "outcome_unknown"];
-const unusable = (attempts: number, effect: Effect): Outcome => [
-  attempts,
-  UnexpectedResponseError,
-  effect,
-  "unexpected_response",
-];
-const same = (outcome: Outcome) => [outcome, outcome, outcome, outcome, outcome] as const;
-/** Nothing on a read, and anything on a write. */
-const open = (Class: ErrorClass, code: string) => {
-  const write: Outcome = [1, Class, "possible", code];
-  return [[1, Class, "none", code], write, write, write, write] as const;
-};
-/** The same, where what may be repeated is repeated. */
-const passing = (Class: ErrorClass, code: string) => {
-  const once: Outcome = [1, Class, "possible", code];
-  const often: Outcome = [3, Class, "possible", code];
-  const read: Outcome = [3, Class, "none", code];
-  return [read, often, once, often, once] as const;
-};
-const notTheRecord = [
-  unusable(3, "none"),
-  "done",
-  unusable(1, "possible"),
-  unusable(3, "possible"),
-  unusable(1, "possible"),
-] as const;
-/** A read may be asked for again only where that can help; of a write nobody knows. */
-const orUnknown = (read: Outcome) => [read, unknown, unknown, unknown, unknown] as const;
-/** No attempt follows it. */
-const unusableOnce = (read: Outcome) => {
-  const write = unusable(1, "possible");
-  return [read, "done", write, write, write] as const;
-};
+const kinds = ["read", "update", "create", "repeatable", "signed"] as const;
+const failure = (sent: boolean, permanent = false, reason = "REASON") => new WireFailure({ sent, permanent, reason });
 const page = "<!doctype html><p>proxy";
+/** Nothing on a read, and anything on a write. */
+const open = ["1 none", "1 possible"] as const;
+const passing = ["3 none", "3 possible", "1 possible", "3 possible", "1 possible"] as const;
+const lost = ["3 none", "3 unknown", "1 unknown", "3 unknown", "1 unknown"] as const;
+const ended = ["1 none", "1 unknown"] as const;
+const notTheRecord = ["3 none", "done", "1 possible", "3 possible", "1 possible"] as const;
+const unusableOnce = ["1 none", "done", "1 possible"] as const;
 
-const statusClasses = new Map<number, ErrorClass>([
-  [400, BadRequestError],
-  [403, PermissionDeniedError],
-  [404, NotFoundError],
-  [409, ConflictError],
-  [422, UnprocessableEntityError],
-]);
+const unusable: readonly (readonly [what: string, step: Step, cells?: readonly Cell[]])[] = [
+  ["2xx broken off", { status: 201, text: '{"id":', broken: "cut-short" }],
+  ["2xx over the cap", { text: "[[[", broken: "too-large" }, unusableOnce],
+  ["2xx that is not UTF-8", { text: '{"a":"\ufffd"}', broken: "not-utf8" }],
+  ["2xx that is compressed", { text: "", broken: "encoded" }],
+  ["2xx with no body", { status: 204, text: "" }],
+  ["2xx that is HTML", { text: page }, passing],
+  ["2xx that is another shape", json([1])],
+  ["2xx that is a list", json([{ id: "1", senderGatewayTransactionId: "tx-1" }])],
+  ["2xx that is null", json(null)],
+  ["2xx that is a text", json("ok")],
+  ["2xx that is {}", json({})],
+  ["2xx of a maintenance", json({ status: "maintenance" })],
+  ["2xx whose id is null", json({ ...paymentRecord(), id: null })],
+  ["2xx whose id is empty", json({ ...paymentRecord(), id: "" })],
+  ["2xx whose id is an object", json({ ...paymentRecord(), id: { id: "1" } })],
+  ["2xx with the record inside", json({ data: paymentRecord() })],
+];
 
 const rows: readonly Row[] = [
-  ["unsent", failure(false), ...same([3, ConnectionError, "none", "connection_failed"])],
-  [
-    "unknown host",
-    new WireFailure({ sent: false, reason: "ENOTFOUND" }),
-    ...same([1, ConnectionError, "none", "connection_failed"]),
-  ],
-  ["unsent for good", failure(false, true), ...same([1, ConnectionError, "none", "connection_untrusted"])],
-  [
-    "broken after it may have been sent",
-    failure(true),
-    [3, ConnectionError, "none", "connection_failed"],
-    unknownAfterAll,
-    unknown,
-    unknownAfterAll,
-    unknown,
-  ],
-  ["deadline, maybe sent", new Ended("timeout", true), ...orUnknown([1, TimeoutError, "none", "timeout"])],
-  ["deadline, unsent", new Ended("timeout", false), ...same([1, TimeoutError, "none", "timeout"])],
-  ["abort, maybe sent", new Ended("abort", true), ...orUnknown([1, AbortedError, "none", "aborted"])],
-  ["abort, unsent", new Ended("abort", false), ...same([1, AbortedError, "none", "aborted"])],
-  ["401", ownError(401), ...same([2, AuthenticationError, "none", "http_401"])],
-  ["401 of somebody else", { status: 401, text: page }, ...same([2, AuthenticationError, "none", "http_401"])],
-  ...[400, 402, 403, 404, 405, 413, 415, 422].flatMap((status): Row[] => {
-    const Class = statusClasses.get(status) ?? ApiError;
-    return [
-      [`${status}`, ownError(status), ...same([1, Class, "none", `http_${status}`])],
-      [`${status} as a page`, { status, text: page }, ...open(Class, `http_${status}`)],
-      [`${status} without a body`, { status }, ...open(Class, `http_${status}`)],
-      [`${status} as somebody else's JSON`, json({ message: "no" }, status), ...open(Class, `http_${status}`)],
-    ];
-  }),
-  ...provingNothing.flatMap((status): Row[] => {
-    const Class = statusClasses.get(status) ?? ApiError;
-    return [
-      [`${status}`, ownError(status), ...open(Class, `http_${status}`)],
-      [`${status} as a page`, { status, text: page }, ...open(Class, `http_${status}`)],
-    ];
-  }),
-  ...[...passingRefusals, 500, 502, 503, 504, 599, 600, 999].flatMap((status): Row[] => {
-    const Class = status < 500 ? ApiError : ServerError;
-    return [
-      [`${status}`, ownError(status), ...passing(Class, `http_${status}`)],
-      [`${status} as a page`, { status, text: page }, ...passing(Class, `http_${status}`)],
-    ];
-  }),
-  ["429", ownError(429), ...same([3, RateLimitError, "none", "http_429"])],
+  ["unsent", failure(false), "connection_failed", "3 none"],
+  ["unknown host", failure(false, false, "ENOTFOUND"), "connection_failed", "1 none"],
+  ["unsent for good", failure(false, true), "connection_untrusted", "1 none"],
+  ["broken after it may have been sent", failure(true), "connection_failed", ...lost],
+  ["deadline, maybe sent", new Ended("timeout", true), "timeout", ...ended],
+  ["deadline, unsent", new Ended("timeout", false), "timeout", "1 none"],
+  ["abort, maybe sent", new Ended("abort", true), "aborted", ...ended],
+  ["abort, unsent", new Ended("abort", false), "aborted", "1 none"],
+  ["401", ownError(401), "http_401", "2 none"],
+  ["401 of somebody else", { status: 401, text: page }, "http_401", "2 none"],
+  ...[400, 402, 403, 404, 405, 413, 415, 422].flatMap((status): Row[] => [
+    [`${status}`, ownError(status), `http_${status}`, "1 none"],
+    [`${status} as a page`, { status, text: page }, `http_${status}`, ...open],
+    [`${status} without a body`, { status }, `http_${status}`, ...open],
+    [`${status} as somebody else's JSON`, json({ message: "no" }, status), `http_${status}`, ...open],
+  ]),
+  ...[...provingNothing, 300, 301, 302, 303, 304, 307, 308].flatMap((status): Row[] => [
+    [`${status}`, ownError(status), `http_${status}`, ...open],
+    [`${status} as a page`, { status, text: page }, `http_${status}`, ...open],
+  ]),
+  ...[...passingRefusals, 500, 502, 503, 504, 599, 600, 999].flatMap((status): Row[] => [
+    [`${status}`, ownError(status), `http_${status}`, ...passing],
+    [`${status} as a page`, { status, text: page }, `http_${status}`, ...passing],
+  ]),
+  ["429", ownError(429), "http_429", "3 none"],
   [
     "429 of somebody else",
     { status: 429, text: page },
-    [3, RateLimitError, "none", "http_429"],
-    [3, RateLimitError, "possible", "http_429"],
-    [3, RateLimitError, "possible", "http_429"],
-    [3, RateLimitError, "possible", "http_429"],
-    [1, RateLimitError, "possible", "http_429"],
+    "http_429",
+    ...(["3 none", "3 possible", "3 possible", "3 possible", "1 possible"] as const),
   ],
-  ...[300, 301, 302, 303, 304, 307, 308].map(
-    (status): Row => [`${status}`, { status }, ...open(ApiError, `http_${status}`)],
-  ),
-  ["2xx broken off", { status: 201, text: '{"id":', broken: "cut-short" }, ...notTheRecord],
-  ["2xx over the cap", { text: "[[[", broken: "too-large" }, ...unusableOnce(unusable(1, "none"))],
-  ["2xx that is not UTF-8", { text: '{"a":"\ufffd"}', broken: "not-utf8" }, ...notTheRecord],
-  ["2xx that is compressed", { text: "", broken: "encoded" }, ...notTheRecord],
-  ["2xx until the deadline", { text: "{", broken: "timeout" }, ...unusableOnce([1, TimeoutError, "none", "timeout"])],
-  ["2xx until the abort", { text: "{", broken: "abort" }, ...unusableOnce([1, AbortedError, "none", "aborted"])],
-  ["2xx with no body", { status: 204, text: "" }, ...notTheRecord],
-  [
-    "2xx that is HTML",
-    { text: page },
-    unusable(3, "none"),
-    unusable(3, "possible"),
-    unusable(1, "possible"),
-    unusable(3, "possible"),
-    unusable(1, "possible"),
-  ],
-  ["2xx that is another shape", json([1]), ...notTheRecord],
-  ["2xx that is a list", json([{ id: "1", senderGatewayTransactionId: "tx-1" }]), ...notTheRecord],
-  ["2xx that is null", json(null), ...notTheRecord],
-  ["2xx that is a text", json("ok"), ...notTheRecord],
-  ["2xx that is {}", json({}), ...notTheRecord],
-  ["2xx of a maintenance", json({ status: "maintenance" }), ...notTheRecord],
-  ["2xx whose id is null", json({ ...paymentRecord(), id: null }), ...notTheRecord],
-  ["2xx whose id is empty", json({ ...paymentRecord(), id: "" }), ...notTheRecord],
-  ["2xx whose id is an object", json({ ...paymentRecord(), id: { id: "1" } }), ...notTheRecord],
-  ["2xx with the record inside", json({ data: paymentRecord() }), ...notTheRecord],
+  ...unusable.map(([what, step, cells = notTheRecord]): Row => [what, step, "unexpected_response", ...cells]),
 ];
 
-const kinds = ["read", "update", "create", "repeatable", "signed"] as const;
-const cells = rows.flatMap(([what, step, ...outcomes]) =>
-  kinds.map((kind, index) => ({ what, step, kind, outcome: outcomes[index] ?? "done" })),
+const cells = rows.flatMap(([what, step, code, ...given]) =>
+  kinds.map((kind, index) => ({ what, step, code, kind, cell: given[Math.min(index, given.length - 1)] ?? "done" })),
 );
 
+const names: Readonly<Record<string, string>> = {
+  connection_failed: "ConnectionError",
+  connection_untrusted: "ConnectionError",
+  timeout: "TimeoutError",
+  aborted: "AbortedError",
+  unexpected_response: "UnexpectedResponseError",
+  http_400: "BadRequestError",
+  http_401: "AuthenticationError",
+  http_403: "PermissionDeniedError",
+  http_404: "NotFoundError",
+  http_409: "ConflictError",
+  http_422: "UnprocessableEntityError",
+  http_429: "RateLimitError",
+};
+
+/** What a cell says of the error. */
+function errorIn(cell: Cell, code: string) {
+  const [attempts, effect] = cell.split(" ");
+  const isUnknown = effect === "unknown";
+  const name = names[code] ?? (code < "http_5" ? "ApiError" : "ServerError");
+  return isUnknown
+    ? { name: "OutcomeUnknownError", code: "outcome_unknown", attempts: Number(attempts), effect: "possible" }
+    : { name, code, attempts: Number(attempts), effect };
+}
+
 describe("a call that fails for good", () => {
-  it.each(cells)("$kind: $what", async ({ step, kind, outcome }) => {
+  it.each(cells)("$kind: $what", async ({ step, kind, code, cell }) => {
     const { client, transport, tokens, signer } = scriptedClient([step]);
-    if (outcome === "done") {
+    if (cell === "done") {
       expect(await calls[kind](client)).toBeUndefined();
       expect(transport.sent).toHaveLength(1);
       return;
     }
-    const [attempts, Class, effect, code] = outcome;
+    const expected = errorIn(cell, code);
     const error = await errorOf(calls[kind](client));
-    expect(error.constructor).toBe(Class);
-    expect({ attempts: error.attempts, effect: error.effect, code: error.code }).toEqual({ attempts, effect, code });
-    expect(error.operation).toBe(operations[kind]);
-    expect(transport.sent).toHaveLength(attempts);
+    expect(error).toMatchObject({ ...expected, operation: operations[kind] });
+    expect(transport.sent).toHaveLength(expected.attempts);
     // Each attempt repeats the first one; only a renewed token differs.
     const authorization = expect.stringMatching(/^Bearer token-1(-renewed)?$/);
     const [first] = transport.sent;
@@ -214,18 +143,37 @@ describe("a call that fails for good", () => {
       expect(sent).toEqual({ ...first, headers: { ...first?.headers, authorization } });
     }
     expect(signer.sign).toHaveBeenCalledTimes(kind === "signed" ? 1 : 0);
-    expect(tokens.renew).toHaveBeenCalledTimes(Class === AuthenticationError ? 1 : 0);
-    // What came is there for the operator who has to find out.
-    if (Class === UnexpectedResponseError) expect(Reflect.get(error, "response").text).toBe(Object(step).text);
+    expect(tokens.renew).toHaveBeenCalledTimes(code === "http_401" ? 1 : 0);
+    // An operator who must find out has what arrived.
+    if (code === "unexpected_response") expect(error).toHaveProperty("response.text", Object(step).text);
   });
 
-  it.each(cells)("is tried once where maxRetries is 0, $kind: $what", async ({ step, kind, outcome }) => {
+  it.each(cells)("is tried once where maxRetries is 0, $kind: $what", async ({ step, kind, code, cell }) => {
     const { client, transport, tokens } = scriptedClient([step]);
     const call = calls[kind](client, { maxRetries: 0 });
-    if (outcome === "done") expect(await call).toBeUndefined();
-    else expect(await errorOf(call)).toMatchObject({ attempts: 1, effect: outcome[2] });
+    if (cell === "done") expect(await call).toBeUndefined();
+    else expect(await errorOf(call)).toMatchObject({ effect: errorIn(cell, code).effect, attempts: 1 });
     expect(transport.sent).toHaveLength(1);
     expect(tokens.renew).not.toHaveBeenCalled();
+  });
+
+  it.each(kinds)("%s: until the end of the call, while a 2xx was still coming", async (kind) => {
+    for (const broken of ["timeout", "abort"] as const) {
+      const { client, transport } = scriptedClient([{ text: "{", broken }]);
+      if (kind === "update") expect(await calls.update(client)).toBeUndefined();
+      else {
+        const name = broken === "timeout" ? "TimeoutError" : "AbortedError";
+        const reading = {
+          name,
+          effect: "none",
+          status: 200,
+          cause: { code: broken === "timeout" ? "DEADLINE" : "ABORTED" },
+        };
+        const created = { name: "UnexpectedResponseError", effect: "possible" };
+        expect(await errorOf(calls[kind](client))).toMatchObject(kind === "read" ? reading : created);
+      }
+      expect(transport.sent).toHaveLength(1);
+    }
   });
 });
 
@@ -235,14 +183,6 @@ const operations: Readonly<Record<Kind, string>> = {
   create: "liquidityProviders.create",
   repeatable: "paymentIntents.create",
   signed: "payments.create",
-};
-
-const _well: Readonly<Record<Kind, Step>> = {
-  read: json(recordOf(paymentIntents.get.record)),
-  update: { status: 200, text: "OK" },
-  create: json(recordOf(liquidityProviders.list.record)),
-  repeatable: json(recordOf(paymentIntents.get.record)),
-  signed: json(paymentRecord()),
 };
 
 const well: Readonly<Record<Kind, Step>> = {

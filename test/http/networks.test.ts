@@ -1,8 +1,7 @@
 import { createServer } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
 import { CrossBorderClient } from "cross-border-payments";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { originInTest, originOf } from "../support/origin-of.js";
+import { originInTest } from "../support/origin-of.js";
 
 const auth = { accessToken: () => "token" };
 
@@ -20,17 +19,4 @@ it.each([
     expect(await client.request({ method: "POST", path: "/x", body: {} })).toEqual({});
   }
   await client.close();
-});
-
-it("survives a service that is away for some seconds", async () => {
-  const first = createServer();
-  const baseUrl = await originOf(first);
-  await new Promise((resolve) => first.close(resolve));
-  await using client = new CrossBorderClient({ baseUrl, auth });
-  const reading = client.request({ method: "GET", path: "/x" });
-  await sleep(3000);
-  const restarted = createServer((_, response) => response.end("{}"));
-  restarted.listen(Number(new URL(baseUrl).port), "127.0.0.1");
-  onTestFinished(() => void restarted.close());
-  expect(await reading).toEqual({});
 });

@@ -17,7 +17,6 @@ const programs = [
   "examples/bank/server.ts",
   "examples/bank/migrate.ts",
   "examples/bank/add-user.ts",
-  "test/faults/idle-payer.ts",
 ];
 
 /** Compiles them once, before the first test: the loader of sources would take a second in each process. */
