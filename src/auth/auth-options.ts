@@ -225,10 +225,10 @@ export function parseIdentityProviderOptions<Options extends IdentityProviderAut
 /** @throws {ConfigError} also for an address that already has what the client adds: joined with it again, it would not exist. */
 export function parseAuthUrl(value: unknown, option: string, allowInsecureHttp = false): BaseUrl {
   const url = parseBaseUrl(value, option, allowInsecureHttp);
-  const [, auth = "", realms] = /(\/auth)?(\/realms(?:\/.*)?)?$/.exec(url.path) ?? [];
-  if (auth === "" && realms === undefined) return url;
-  const found = auth + (realms === undefined ? "" : "/realms/…");
+  const [found] = /(?:\/auth)?(?:\/realms(?:\/.*)?)?$/.exec(url.path) ?? [];
+  if (!found) return url;
+  const part = found.replace(/\/realms.*/, "/realms/…");
   throw new ConfigError(
-    `${option} ends in ${found}. Remove that part: the client adds /auth/realms/NAME itself, with the name from realm`,
+    `${option} ends in ${part}. Remove that part: the client adds /auth/realms/NAME itself, with the name from realm`,
   );
 }

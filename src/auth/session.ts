@@ -60,13 +60,6 @@ export function leftOfToken(token: Token | undefined): number {
 /** The token that the client has, and the last one that the service refused: the client needs another one. */
 export type KnownTokens = readonly (string | undefined)[];
 
-/** What a session is to be ended with. */
-export interface LastToken {
-  readonly refreshToken: string;
-  /** Whether it certainly is the session's newest one. The identity provider's response about another one proves nothing. */
-  readonly isNewest: boolean;
-}
-
 export type SessionResult =
   /** There is no event if another process requested the token. */
   | { readonly token: Token; readonly event?: TokenEvent; readonly isShared?: boolean }
@@ -172,9 +165,10 @@ export class Session {
 
   /**
    * The refresh token to end the session with, which no process sends from now on. It waits for a process that is renewing it.
-   * Undefined if there is no session, or it's known to have ended. Never rejects.
+   * Never rejects: undefined if there is no session, or it's known to have ended. `isNewest`: it certainly is the session's newest
+   * one. The identity provider's response about another one proves nothing.
    */
-  async end(): Promise<LastToken | undefined> {
+  async end(): Promise<{ readonly refreshToken: string; readonly isNewest: boolean } | undefined> {
     const owner = this.#newOwner();
     const untilMs = clock.monotonicMs() + this.#lockMs;
     let { refreshToken } = this.#given;

@@ -5,7 +5,6 @@ import { ConfigError } from "../core/errors.js";
 import { loadOpenIdClient } from "../core/libraries.js";
 import { redactText } from "../core/redact.js";
 import { parseRetryAfterMs } from "../core/retry.js";
-import type { TokenEvent } from "../events/events.js";
 import { follow, type Part, serverAttributes, type Tracing } from "../events/reporter.js";
 import { classifyBroken, classifyFailure, classifyResponse } from "../http/decision.js";
 import { isBearerToken } from "../http/token-source.js";
@@ -22,9 +21,6 @@ import {
 } from "./auth-options.js";
 import { configureGrant, type LoginCallback, redeem, type UserClaims } from "./openid-grant.js";
 import { type GrantFailure, isDeadGrant, refusalChecks } from "./token-error.js";
-
-/** How a token is requested. The names are the values of `grant_type`. */
-export type Grant = TokenEvent["grant"];
 
 export interface Granted {
   readonly accessToken: string;

@@ -1,12 +1,72 @@
 import type { UserAuth } from "../auth/auth-options.js";
 import type { LoginChecks, UserClaims } from "../auth/openid-grant.js";
+import { ConfigError } from "../core/errors.js";
 import { type OpenTokenSource, tokenSourceKey } from "../http/token-source.js";
 import { fetchTransport } from "../wire/fetch.js";
 import type { Transport } from "../wire/transport.js";
-import { Authorization, readPending } from "./authorization.js";
-import { type LoginOptions, type LoginSettings, loginOptions, resolveLogin } from "./login-options.js";
-import { type BrowserPage, callbackOf, cleanAddress, currentPage, reloadWhenShownAgain } from "./page.js";
+import {
+  Authorization,
+  type LoginOptions,
+  type LoginSettings,
+  loginOptions,
+  readPending,
+  resolveLogin,
+} from "./authorization.js";
 import { UserTokens } from "./user-tokens.js";
+
+export interface BrowserPage {
+  readonly location: { readonly href: string; assign(url: string): void; reload(): void };
+  readonly history: { readonly state: unknown; replaceState(state: unknown, unused: string, url: string): void };
+  readonly sessionStorage: {
+    getItem(key: string): string | null;
+    setItem(key: string, value: string): void;
+    removeItem(key: string): void;
+  };
+  addEventListener(type: "pageshow", listener: (event: { readonly persisted: boolean }) => void): void;
+}
+
+/**
+ * The page that runs this.
+ *
+ * @throws {ConfigError} if there is none.
+ */
+export function currentPage(): BrowserPage {
+  const page = globalThis as unknown as Partial<BrowserPage>;
+  if (page.location && page.history && page.sessionStorage) return page as BrowserPage;
+  throw new ConfigError(
+    "BrowserLogin: there is no page here (location, history, sessionStorage). Servers use ServerLogin.",
+  );
+}
+
+/**
+ * The parameters of a callback, where the page was opened by one. At the redirect URI, any state and outcome are one; elsewhere, where a
+ * server may have sent the user on from there, only those of the login that began here.
+ */
+export function callbackOf(
+  { location }: BrowserPage,
+  redirectUri: string,
+  begun: string | undefined,
+): URLSearchParams | undefined {
+  const { origin, pathname, searchParams } = new URL(location.href);
+  if (!searchParams.has("state") || !(searchParams.has("code") || searchParams.has("error"))) return undefined;
+  return origin + pathname === redirectUri || searchParams.get("state") === begun ? searchParams : undefined;
+}
+
+/** Takes the callback out of the address, so that it gets into no history, bookmark or `Referer`. */
+export function cleanAddress({ location, history }: BrowserPage): void {
+  const url = new URL(location.href);
+  for (const name of callbackParameters) url.searchParams.delete(name);
+  history.replaceState(history.state, "", url.href);
+}
+
+const callbackParameters = ["state", "code", "iss", "session_state", "error", "error_description", "error_uri"];
+
+/** A browser can show a page again as it was left. It would then wait forever for its login. */
+export function reloadWhenShownAgain(page: BrowserPage): void {
+  page.addEventListener("pageshow", ({ persisted }) => {
+    if (persisted) page.location.reload();
+  });
+}
 
 /**
  * Logs the user of a page in, by the authorization code grant with PKCE. Tokens stay in memory, and each tab has its own: after a
@@ -34,7 +94,7 @@ export class BrowserLogin implements UserAuth {
     this.#settings = resolveLogin("BrowserLogin", browserLoginOptions, options).settings;
     // Looked up with each request, as everywhere: tests of pages that run in Node replace it.
     this.#transport = fetchTransport((url, init) => globalThis.fetch(url, init));
-    this.#authorization = new Authorization(this.#settings, this.#settings.auth, this.#transport);
+    this.#authorization = new Authorization(this.#settings, this.#transport);
     Object.defineProperty(this, tokenSourceKey, { value: this.#tokens.source });
   }
 

@@ -11,8 +11,14 @@ import { parseJsonObject } from "../wire/response.js";
 import { parseTlsOptions, type TlsOptions } from "../wire/tls.js";
 import type { Transport } from "../wire/transport.js";
 import { type DispatcherLike, isDispatcher } from "../wire/undici.js";
-import { Authorization, readPending } from "./authorization.js";
-import { type LoginOptions, loginOptions, resolveLogin } from "./login-options.js";
+import {
+  Authorization,
+  type LoginOptions,
+  type LoginSettings,
+  loginOptions,
+  readPending,
+  resolveLogin,
+} from "./authorization.js";
 import { UserTokens } from "./user-tokens.js";
 
 /** How to build a `ServerLogin`. */
@@ -76,24 +82,19 @@ export interface ServerSession extends UserAuth {
  * const client = new CrossBorderClient({ baseUrl, auth: session });
  */
 export class ServerLogin {
-  readonly #auth: IdentityProviderAuth;
-  readonly #redirectUri: string;
+  readonly #options: ServerLoginOptions;
+  readonly #settings: LoginSettings;
   readonly #transport: Transport;
   readonly #authorization: Authorization;
-  readonly #store: TokenStore | undefined;
-  readonly #leewayMs: number | undefined;
   #closing: Promise<void> | undefined;
 
-  /** @throws {ConfigError} that names the option, what was found (of a secret: only its type) and what is wanted. */
+  /** @throws {ConfigError} that names the option, what was found and what is wanted. */
   constructor(given: ServerLoginOptions) {
     const { settings, options } = resolveLogin("ServerLogin", serverLoginOptions, given);
-    const { clientSecret, clientAuthentication, tokenStore, tokenLeewayMs } = options;
-    this.#auth = { ...settings.auth, clientSecret, clientAuthentication };
-    this.#redirectUri = settings.redirectUri;
+    this.#options = options;
+    this.#settings = settings;
     this.#transport = toTransport(options);
-    this.#authorization = new Authorization(settings, this.#auth, this.#transport);
-    this.#store = tokenStore;
-    this.#leewayMs = tokenLeewayMs;
+    this.#authorization = new Authorization(settings, this.#transport);
   }
 
   /** Begins a login. Sends nothing. */
@@ -150,8 +151,9 @@ export class ServerLogin {
   }
 
   #open(tokens: UserTokens, refreshToken: string) {
-    const auth = { ...this.#auth, refreshToken };
-    return tokens.open({ auth, transport: this.#transport, leewayMs: this.#leewayMs, store: this.#store });
+    const auth = { ...this.#settings.auth, refreshToken };
+    const { tokenLeewayMs: leewayMs, tokenStore: store } = this.#options;
+    return tokens.open({ auth, transport: this.#transport, leewayMs, store });
   }
 
   #toSession(tokens: UserTokens, saved: SavedSession): ServerSession {
@@ -168,9 +170,8 @@ export class ServerLogin {
 
   #parametersOf(callbackUrl: unknown): URLSearchParams {
     const text = callbackUrl instanceof URL ? callbackUrl.href : callbackUrl;
-    if (typeof text === "string" && URL.canParse(text, this.#redirectUri)) {
-      return new URL(text, this.#redirectUri).searchParams;
-    }
+    const { redirectUri } = this.#settings;
+    if (typeof text === "string" && URL.canParse(text, redirectUri)) return new URL(text, redirectUri).searchParams;
     throw new InvalidArgumentError(
       `ServerLogin: callbackUrl is ${describeValue(callbackUrl)}; wanted: the address of the callback, or its path and query`,
     );
@@ -178,7 +179,7 @@ export class ServerLogin {
 
   /** Without one, the refresh token that is saved would be another one after the next renewal. */
   #assertStore(name: string): void {
-    if (this.#store !== undefined) return;
+    if (this.#options.tokenStore !== undefined) return;
     throw new ConfigError(`ServerLogin: ${name} needs a tokenStore; for one process, a MemoryTokenStore will do`);
   }
 }

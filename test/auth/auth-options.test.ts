@@ -1,13 +1,7 @@
 import { inspect } from "node:util";
 import { expect, it } from "vitest";
-import {
-  endpointAddress,
-  type PasswordAuth,
-  parseAuthOptions,
-  tokenLeewayOption,
-} from "../../src/auth/auth-options.js";
+import { endpointAddress, type PasswordAuth, parseAuthOptions } from "../../src/auth/auth-options.js";
 import { ConfigError } from "../../src/core/errors.js";
-import { tokenSourceKey } from "../../src/http/token-source.js";
 
 const complete: PasswordAuth = {
   authUrl: "https://id.example",
@@ -28,13 +22,6 @@ function refusal(auth: unknown): ConfigError {
   throw new Error("the options were taken");
 }
 
-it("takes the password grant with a secret, with an empty one and without one", () => {
-  const { clientSecret: _, ...without } = complete;
-  for (const auth of [complete, without, { ...complete, clientSecret: "" }, { ...complete, clientSecret: undefined }]) {
-    expect(() => parseAuthOptions(auth)).not.toThrow();
-  }
-});
-
 it.each<object>([
   { ...complete, password: (): string => "p", clientSecret: async (): Promise<string> => "s" },
   { ...complete, clientAuthentication: "post" },
@@ -44,10 +31,6 @@ it.each<object>([
   { authUrl: "https://id.example", realm: "r", clientId: "c", clientSecret: "s", refreshToken: "t" },
 ])("takes the options of case %#", (auth) => {
   expect(() => parseAuthOptions(auth)).not.toThrow();
-});
-
-it("takes the caller's own token source", () => {
-  expect(() => parseAuthOptions({ accessToken: () => "token" })).not.toThrow();
 });
 
 /** As configurations of frameworks are. */
@@ -67,11 +50,6 @@ class Configured {
 it("copies what an instance of a class gives by its getters, and calls its methods as its own", () => {
   const { username, password } = parseAuthOptions(new Configured()) as PasswordAuth;
   expect([username, typeof password === "function" && password()]).toEqual(["canary-user", "canary-secret"]);
-});
-
-it("takes a user who has logged in, of any copy of the package", () => {
-  const user = { [tokenSourceKey]: () => undefined, logout: async () => {} };
-  expect(() => parseAuthOptions(user)).not.toThrow();
 });
 
 it.each([
@@ -139,12 +117,6 @@ it.each([
   expect(`${inspect(error, { showHidden: true })}${JSON.stringify(error)}`).not.toMatch(/canary|123456/);
 });
 
-it("names every form of the options where there is none", () => {
-  for (const name of ["authUrl", "realm", "clientId", "password", "refreshToken", "accessToken", "BrowserLogin"]) {
-    expect(refusal(undefined).message).toContain(name);
-  }
-});
-
 it("joins the address of the token endpoint by hand, so that a base path stays", () => {
   // Whether http is allowed has been decided by then.
   expect(endpointAddress({ ...complete, authUrl: "http://id.example" }, "token").origin).toBe("http://id.example");
@@ -157,26 +129,8 @@ it("joins the address of the token endpoint by hand, so that a base path stays",
   });
 });
 
-it("has the login page and the end of a session beside the token endpoint", () => {
-  const provider = { ...complete, authUrl: "https://id.example/sso" };
-  const beside = "/sso/auth/realms/payments/protocol/openid-connect";
-  expect(endpointAddress(provider, "auth")).toEqual({ origin: "https://id.example", path: `${beside}/auth` });
-  expect(endpointAddress(provider, "logout")).toEqual({ origin: "https://id.example", path: `${beside}/logout` });
-});
-
 it("writes the realm as one segment of the path", () => {
   const { origin, path } = endpointAddress({ ...complete, realm: "a/b?c#d e%2f" }, "token");
   expect(path).toBe("/auth/realms/a%2Fb%3Fc%23d%20e%252f/protocol/openid-connect/token");
   expect(new URL(origin + path).pathname).toBe(path);
 });
-
-it.each([0, 1, 0.5, 3_600_000, Number.POSITIVE_INFINITY])("can use a leeway of %d", (leewayMs) => {
-  expect(tokenLeewayOption.accepts(leewayMs)).toBe(true);
-});
-
-it.each([-1, Number.NaN, Number.NEGATIVE_INFINITY, "5000", "", null, undefined, true, [], {}])(
-  "can't use a leeway of %j",
-  (leewayMs) => {
-    expect(tokenLeewayOption.accepts(leewayMs)).toBe(false);
-  },
-);

@@ -1,6 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
 import { now } from "../../src/core/clock.js";
-import { TokenError } from "../../src/core/errors.js";
 import {
   FakeTokenEndpoint,
   granted,
@@ -173,21 +172,6 @@ describe("a fleet", () => {
     expect(grantsOf(fleet)).toEqual(["password", "password"]);
   });
 
-  it.each([
-    [0, 50],
-    [0.5, 275],
-    [1, 500],
-  ])("asks for the lock again after a time that each process draws: %d", async (drawn, gapMs) => {
-    const fleet = fleetOf(2, { random: () => drawn });
-    fleet.identity.latencyMs = () => 9000;
-    callOf(fleet.members[0]);
-    await pass(10);
-    const lock = vi.spyOn(fleet.store, "lock");
-    callOf(fleet.members[1]);
-    await pass(3000);
-    expect(Math.abs(lock.mock.calls.length - 3000 / gapMs)).toBeLessThanOrEqual(1);
-  });
-
   it("takes the lock again for the login after a refresh that was refused", async () => {
     const fleet = await expiredFleet(4);
     fleet.identity.endSessions();
@@ -208,22 +192,6 @@ describe("a fleet", () => {
     expect(new Set(await callAll(others, 16_500)).size).toBe(1);
     expect(grantsOf(fleet)).toEqual(["password", "refresh_token", "password"]);
     expect(fleet.identity.reused).toEqual([]);
-  });
-
-  it("keeps the newer token in the store when a process continues long after its lock", async () => {
-    const fleet = await expiredFleet(2);
-    const [holder, other] = fleet.members;
-    fleet.identity.latencyMs = () => 100;
-    const late = callOf(holder, { timeoutMs: 120_000 });
-    await pass(20);
-    holder?.stop();
-    await pass(17_000);
-    const newer = await callNow(other, 1000);
-    holder?.resume();
-    await pass(1000);
-    await late.catch(() => {});
-    expect(holder?.events.at(-1)).toMatchObject({ grant: "refresh_token", shared: false });
-    expect(await callNow(fleet.join())).toBe(newer);
   });
 
   it.each<[IdentityFault, string[]]>([
@@ -286,14 +254,6 @@ describe("a password that is refused to a fleet", () => {
       retryNotBefore: { atMs: Date.now() - 5000 + 60_000, mark: expect.stringMatching(/^[\da-f]{2}$/), status: 400 },
     });
   });
-
-  it.each<IdentityFault>(["failing", "throttled", "lost"])("isn't one that failed otherwise: %s", async (fault) => {
-    const fleet = fleetOf(1, { auth: withPassword("old") });
-    fleet.identity.faults.push(fault);
-    callOf(fleet.members[0], { timeoutMs: 500 });
-    await pass(1000);
-    expect(await callNow(fleet.join(), 5000)).toMatch(/^access-/);
-  });
 });
 
 describe("a store", () => {
@@ -322,17 +282,6 @@ describe("a store", () => {
       expect(fleet.members.flatMap(({ events }) => events).every(({ shared }) => shared === false)).toBe(true);
     },
   );
-
-  it("that is away says so to a call whose time is up", async () => {
-    const fleet = fleetOf(1, { random: () => 0.9 });
-    fleet.store.fault = "refuses";
-    const error = await outcomeOf(
-      callOf(fleet.members[0], { timeoutMs: 5000 }).catch((thrown: unknown) => thrown),
-      6000,
-    );
-    expect(error).toBeInstanceOf(TokenError);
-    expect(error).toMatchObject({ code: "token_store_failed", message: expect.stringContaining("(ECONNREFUSED)") });
-  });
 
   it("that is back is used again, with the session of before", async () => {
     const fleet = fleetOf(3, { auth: { ...auth, endSessionOnClose: true } });
@@ -558,11 +507,6 @@ describe("the end of a session of one client", () => {
     await Promise.all([called, ended]);
     expect(fake.forms.map(({ refresh_token }) => refresh_token)).toEqual(["given", "refresh-of-b"]);
   });
-
-  it("isn't known after 10 s without a response", async () => {
-    const { manager } = managerFixture([], { auth: session });
-    expect(await outcomeOf(manager.endSession(), 10_000)).toMatchObject({ class: "ended", reason: "DEADLINE" });
-  });
 });
 
 describe("the end of a session of many processes", () => {
@@ -616,18 +560,6 @@ describe("the end of a session of many processes", () => {
     },
   );
 
-  it.each([
-    [1800, 1_800_000],
-    [undefined, 30 * 86_400_000],
-  ])("is stored for as long as its refresh token would have lived: %j s", async (refreshLifetime, keptMs) => {
-    const fleet = givenFleet(1);
-    fleet.identity.refreshLifetime = refreshLifetime;
-    await callNow(fleet.members[0], 0);
-    const write = vi.spyOn(fleet.store, "write");
-    await end(fleet.members[0]);
-    expect(write.mock.calls.map(([, , ttlMs]) => ttlMs)).toEqual([keptMs]);
-  });
-
   it("waits for the refresh token that another process is requesting", async () => {
     const fleet = givenFleet(2);
     fleet.identity.latencyMs = () => 9000;
@@ -637,49 +569,6 @@ describe("the end of a session of many processes", () => {
     expect(await end(second, 9000)).toBeUndefined();
     expect(fleet.identity.loggedOut).toEqual([fleet.identity.newestRefreshToken]);
     await expectEnded(fleet);
-  });
-
-  it("waits until the lock of a process ends that was killed while it renewed, and takes no word for its token", async () => {
-    const fleet = givenFleet(2);
-    const [first, second] = fleet.members;
-    fleet.identity.latencyMs = () => 1000;
-    callOf(first);
-    await pass(500);
-    first?.stop();
-    await pass(500);
-    const ended = handled(second?.manager.endSession() ?? Promise.reject());
-    await pass(13_900);
-    expect(fleet.identity.loggedOut).toEqual([]);
-    await pass(200);
-    expect(await ended).toEqual(unconfirmed);
-    expect([fleet.identity.loggedOut, fleet.identity.isEnded]).toEqual([[fleet.given], false]);
-    await expect(callNow(fleet.join(), 20_000)).rejects.toMatchObject({ code: "login_refused" });
-  });
-
-  it.each<[IdentityFault, boolean]>([
-    ["lost", false],
-    ["lost-before", true],
-  ])("isn't known if a renewal got no response: %s", async (fault, isEnded) => {
-    const fleet = givenFleet(2);
-    const [first, second] = fleet.members;
-    await callNow(first);
-    await expire();
-    fleet.identity.faults.push(fault);
-    await callNow(first, 5000).catch(() => {});
-    expect(await end(second)).toEqual(unconfirmed);
-    expect(fleet.identity.isEnded).toBe(isEnded);
-  });
-
-  it("isn't known if a store took nothing, or if another process has a token that it could not store", async () => {
-    const fleet = givenFleet(3);
-    const { write } = fleet.store;
-    fleet.store.write = async (key, value, ...more) =>
-      value.includes("spentBy") && write.call(fleet.store, key, value, ...more);
-    await callNow(fleet.members[0]);
-    fleet.store.write = write;
-    expect(await end(fleet.members[1])).toEqual(unconfirmed);
-    fleet.store.write = async () => false;
-    expect(await end(fleet.members[2], 15_000)).toEqual(unconfirmed);
   });
 
   it("has come if the identity provider has refused its newest refresh token, and nothing is sent", async () => {

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { describe, expect, it, vi } from "vitest";
-import { Deadline, Ended } from "../../src/core/deadline.js";
+import { Deadline } from "../../src/core/deadline.js";
 import { answers } from "./answers.js";
 import {
   type FakeTokenEndpoint,
@@ -71,19 +71,6 @@ describe("one request for all", () => {
     await settle();
     expect(await call()).toBe("a");
     expect(fake.requests).toHaveLength(1);
-  });
-
-  it("repeats no request that failed when no call waits for it any more", async () => {
-    const { call, fake } = managerFixture([]);
-    const abort = new AbortController();
-    const aborted = handled(call({ signal: abort.signal }));
-    await settle();
-    abort.abort();
-    await expect(aborted).rejects.toBeInstanceOf(Ended);
-    fake.reply(notSent());
-    await pass(60_000);
-    expect(fake.requests).toHaveLength(1);
-    expect(vi.getTimerCount()).toBe(0);
   });
 });
 
@@ -294,15 +281,6 @@ describe("a wait", () => {
     await Promise.allSettled(failures);
   });
 
-  it("lasts as long as auth.timeoutMs, and no longer", async () => {
-    const { call, fake } = managerFixture([], { auth: { ...auth, timeoutMs: 25_000 } });
-    const waiting = handled(call({ timeoutMs: 60_000, maxRetries: 0 }));
-    await pass(24_999);
-    expect(fake.pending).toBe(1);
-    await pass(1);
-    expect(await failure(waiting)).toMatchObject({ code: "token_endpoint_unreachable", cause: { code: "DEADLINE" } });
-  });
-
   it("waits for Retry-After on a 429, with one request for all calls", async () => {
     const { call, fake } = managerFixture([responded(429, {}, { "retry-after": "7" }), granted("a")]);
     const calls = [call(), call(), call()];
@@ -334,19 +312,6 @@ describe("a wait", () => {
     await pass(30_000);
     expect(await longer).toBe("a");
     expect(fake.requests).toHaveLength(2);
-  });
-
-  it("starts over with a short backoff after a success", async () => {
-    const bad = responded(503);
-    const briefly = granted("a", { expires_in: 0, refresh_token: undefined });
-    const { call, fake } = managerFixture([bad, bad, bad, briefly, bad, granted("b")], { random: () => 1 });
-    const first = call({ maxRetries: 1 });
-    await pass(1400);
-    expect(await first).toBe("a");
-    const second = call();
-    await pass(200);
-    expect(await second).toBe("b");
-    expect(gapsOf(fake)).toEqual([200, 400, 800, 0, 200]);
   });
 });
 
@@ -428,28 +393,6 @@ describe("a 401 of the service", () => {
     fake.reply(granted("b"));
     expect(new Set(await Promise.all([...renewals, newcomer, renew("a")]))).toEqual(new Set(["b"]));
     expect(fake.grants).toEqual(["password", "refresh_token"]);
-  });
-
-  it("joins a renewal that is under way", async () => {
-    const { call, renew, fake } = managerFixture([granted("a")]);
-    await call();
-    await pass(299_000);
-    const expiring = call();
-    await settle();
-    const refused = renew("a");
-    fake.reply(granted("b"));
-    expect(await Promise.all([expiring, refused])).toEqual(["b", "b"]);
-    expect(fake.requests).toHaveLength(2);
-  });
-
-  it.each([
-    ["throttled", responded(429, {}, { "retry-after": "60" }), "token_throttled"],
-    ["redirected", responded(302), "token_endpoint_redirected"],
-  ])("ends the use of that token, even when its renewal is %s", async (_, reply, code) => {
-    const { call, renew } = managerFixture([granted("a"), reply, reply]);
-    await call();
-    expect(await failure(renew("a"))).toMatchObject({ code });
-    expect(await failure(call())).toMatchObject({ code });
   });
 
   it("holds renewals for 10 s when a new token is refused too, then 20, 40, … up to 5 min", async () => {
@@ -607,14 +550,6 @@ describe("secrets", () => {
     const [ofCold, ofWarm] = (await Promise.all(failing.map(failure))).map(shown);
     for (const secret of Object.values(secrets)) expect(`${ofCold}${ofWarm}`).not.toContain(secret);
     expect(ofWarm).not.toContain("canary-token");
-  });
-
-  it("are those that the manager was made with", async () => {
-    const own = { ...auth };
-    const { call, fake } = managerFixture([granted("a")], { auth: own });
-    own.username = "somebody else";
-    await call();
-    expect(fake.forms).toMatchObject([{ username: auth.username }]);
   });
 });
 

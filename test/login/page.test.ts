@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { callbackOf, currentPage } from "../../src/login/page.js";
+import { callbackOf, currentPage } from "../../src/login/browser-login.js";
 import { Tab } from "./tab.js";
 
 afterEach(() => void vi.unstubAllGlobals());
