@@ -157,8 +157,11 @@ class Reading<Item extends DatedRecord> {
     oldestMs?: number,
   ): AsyncGenerator<readonly Item[], boolean, undefined> {
     const shown = new Set(page.map(keyOf));
+    const isWhole = oldestMs === undefined;
+    // What a whole list lacks is newer than all of it.
+    const settledMs = Math.max(this.#settledMs, ...(isWhole ? page.map(createdMsOf) : []));
     // Of a whole list, all records but the last lie on one side of it or the other.
-    let isShownAgain = page.length === 1 || oldestMs !== undefined;
+    let isShownAgain = page.length === 1 || !isWhole;
     for (const paging of checks) {
       // Without tokens there is nothing to ask with.
       const hasBound = (paging._after ?? paging._before) !== undefined;
@@ -166,8 +169,8 @@ class Reading<Item extends DatedRecord> {
       if (records === undefined) return false;
       const missed = records.filter((record) => !shown.has(keyOf(record)));
       if (missed.length > 0) yield missed;
-      const newerMs = missed.map(createdMsOf).filter((ms) => oldestMs === undefined || !(ms <= oldestMs));
-      if (newerMs.length >= page.length || !newerMs.every((ms) => ms > this.#settledMs)) return false;
+      const newerMs = missed.map(createdMsOf).filter((ms) => isWhole || !(ms <= oldestMs));
+      if (newerMs.length >= page.length || !newerMs.every((ms) => ms > settledMs)) return false;
       isShownAgain ||= missed.length < records.length;
     }
     return isShownAgain;
