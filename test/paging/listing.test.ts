@@ -10,7 +10,12 @@ import { type Listing, listRecords } from "../../src/paging/listing.js";
 import { fakeApiClient } from "./fake-api-client.js";
 import { type ModelRecord, ModelService } from "./model-service.js";
 
-type Row = Omit<ModelRecord, "place">;
+interface Row {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: string;
+  readonly pagingToken?: string;
+}
 type Query = ListQuery<Row, object>;
 
 const rows = resource<Row>()("rows", "/rows", {
@@ -31,7 +36,7 @@ function serviceOf(count: number, cap = 100) {
   });
   const list = (query?: Query, options?: RequestOptions): Listing<Row> =>
     listRecords(client, rows.list, [], query, options);
-  return { service, requested, list, rows: service.records };
+  return { service, requested, list, rows: service.records as readonly Row[] };
 }
 
 async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {

@@ -95,11 +95,11 @@ it.each<[name: string, features: ModelOptions]>([
   expect([ids.size, end]).toEqual([230, { complete: true }]);
 });
 
-it.each(["inclusive", undefined] as const)(
-  "takes no capped page of the last minute for the whole list: %s",
-  async (bounds) => {
+it.each<ModelOptions>([{ cap: 10 }, { cap: 10, bounds: "inclusive" }])(
+  "takes no capped page of the last minute for the whole list: %j",
+  async (features) => {
     const recent = Array.from({ length: 30 }, (_, index) => ({ createdMs: startMs - (31 - index) * 1000 }));
-    const { ids, end } = await read(new ModelService(recent, { cap: 10, bounds }), { toTheEnd: true });
+    const { ids, end } = await read(new ModelService(recent, features), { toTheEnd: true });
     expect([ids.size, end]).toEqual([30, { complete: true }]);
   },
 );
