@@ -26,7 +26,7 @@ export function listRecords<Ids extends readonly string[], Item>(
 }
 
 /**
- * A list that hasn't been requested yet. Await it for the first `Page`, or iterate it for every record; `break` stops requesting.
+ * A list that hasn't been requested yet. Await it for the first `Page`, or iterate it for every record. `break` stops requesting.
  *
  * Iterating gives every record that the service lists, once, or ends with a `PagingError` that says what to do. The rules are in
  * docs/lists.md. It keeps the id of each record that it handed out.
@@ -113,7 +113,7 @@ export class Listing<Item> implements Promise<Page<Item>>, AsyncIterable<Item> {
   /**
    * Every record in one array.
    *
-   * @param limit `max`: the largest number of records to accept, so that a growing list can't fill the memory unnoticed.
+   * @param limit `max` is the largest number of records to accept, so that a growing list can't fill the memory unnoticed.
    * @throws {PagingError} if there are more, or the list can't be read to its end without losing records.
    */
   async toArray(limit: { readonly max: number }): Promise<Item[]> {

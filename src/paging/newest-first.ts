@@ -7,7 +7,7 @@ import { isRefusedQuestion } from "../wire/response.js";
 import { listRecords } from "./listing.js";
 import { textOf } from "./reader.js";
 
-/** What a reading by time needs of a record. */
+/** The fields that a reading by time needs. */
 export interface DatedRecord {
   readonly id: string;
   readonly createdAt: string;
@@ -15,7 +15,7 @@ export interface DatedRecord {
 }
 
 export interface NewestFirstOptions extends Pick<RequestOptions, "signal" | "headers"> {
-  /** Records created then or later are wanted: milliseconds since 1970, or `-Infinity` for all. */
+  /** Gives the records created then or later, in milliseconds since 1970, or all for `-Infinity`. */
   readonly since: number;
   /** How far the clocks of this machine and of the service's machines can differ. */
   readonly clockSkewMs: number;
@@ -25,7 +25,7 @@ export interface NewestFirstOptions extends Pick<RequestOptions, "signal" | "hea
   readonly maxRecords?: number | undefined;
   /** The operators of the service state that a later record has a higher token, within `clockSkewMs`. Default: false. */
   readonly tokensFollowTime?: boolean | undefined;
-  /** Reads to the end of the list if nothing proves that no wanted record is left. Default: false. */
+  /** Reads to the end of the list if nothing proves that no record is left. Default: false. */
   readonly toTheEnd?: boolean | undefined;
 }
 
@@ -40,7 +40,7 @@ type ListOperation<Item> = TypedOperation<string, readonly string[], never, Item
 
 /**
  * Gives the records back to a time, page by page, newest first as far as the service can sort. A record can come more than once,
- * and older ones can come too. Stop the loop at any page; the return value says whether the reading was complete.
+ * and older ones can come too. You can stop the loop at any page. The return value says whether the reading was complete.
  *
  * Tokens don't have to follow time, so the list is read by time if one page is enough, and by token otherwise.
  *
@@ -71,7 +71,7 @@ class Reading<Item extends DatedRecord> {
   readonly #options: NewestFirstOptions;
   readonly #size: number;
   readonly #request: RequestOptions;
-  /** Records created before this time aren't wanted. */
+  /** Records created before this time are too old. */
   readonly #boundMs: number;
   /** Records created after this time may be listed between two requests. */
   readonly #settledMs: number;
@@ -108,7 +108,7 @@ class Reading<Item extends DatedRecord> {
       if (page.length >= _size) continue;
       const last = textOf(page.at(-1)?.pagingToken);
       const below = { _sort: sortByTime, _before: last, _size };
-      // What the page lacks is older than all of it, so it comes first.
+      // Records that the page lacks are older than all of it, so they are listed first.
       return yield* this.#provesNoneMissed(page, [below, { _sort: "createdAt.asc", _after: last, _size }]);
     }
     return false;
@@ -147,7 +147,7 @@ class Reading<Item extends DatedRecord> {
   }
 
   /**
-   * Asks for what a page should have shown. Gives what it lacks, and returns whether that can only have come since.
+   * Requests what a page should have shown. Gives the records that it lacks, and returns whether they can only be newer.
    *
    * @param oldestMs records that aren't newer than this may be missing. If it's left out, the page has to be the whole list.
    */
@@ -158,7 +158,7 @@ class Reading<Item extends DatedRecord> {
   ): AsyncGenerator<readonly Item[], boolean, undefined> {
     const shown = new Set(page.map(keyOf));
     const isWhole = oldestMs === undefined;
-    // What a whole list lacks is newer than all of it.
+    // Records that a whole list lacks must be newer than all of it.
     const settledMs = Math.max(this.#settledMs, ...(isWhole ? page.map(createdMsOf) : []));
     // Of a whole list, all records but the last lie on one side of it or the other.
     let isShownAgain = page.length === 1 || !isWhole;
@@ -200,7 +200,7 @@ export function createdMsOf({ createdAt }: Pick<DatedRecord, "createdAt">): numb
   return parseCreatedAt(createdAt);
 }
 
-/** What tells one record from the others. */
+/** Tells one record from the others. */
 export function keyOf({ id, pagingToken }: Pick<DatedRecord, "id" | "pagingToken">): string | undefined {
   return textOf(id) ?? textOf(pagingToken);
 }
@@ -210,7 +210,7 @@ const pattern =
   /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,3})\d*)? ?(?:Z|UTC|GMT|([+-]\d\d)(?::?(\d\d))?)?$/i;
 
 /**
- * Milliseconds since 1970 of a record's `createdAt`; `NaN` if it can't be read. A time without a zone is UTC. Digits beyond
+ * Milliseconds since 1970 of a record's `createdAt`, or `NaN` if it can't be read. A time without a zone is UTC. Digits beyond
  * milliseconds are cut off.
  */
 export function parseCreatedAt(value: unknown): number {

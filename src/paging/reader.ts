@@ -5,7 +5,7 @@ import { ApiError, type ErrorCode, PagingError } from "../core/errors.js";
 import { isRefusedQuestion } from "../wire/response.js";
 import { type Direction, Page } from "./page.js";
 
-/** What the reader needs from outside: a request for one page, and a wait. */
+/** Requests pages and waits for the reader. */
 export interface ListSource<Item> {
   /** The operation, for messages. */
   readonly name: string;
@@ -109,7 +109,7 @@ export class ListReader<Item> {
     }
   }
 
-  /** A page that isn't read on from. */
+  /** A page that the reading doesn't continue from. */
   single(items: readonly Item[]): Page<Item> {
     const tokens = items.map((item) => this.#tokenOf(item));
     return this.#toPage(items, tokens, this.#obstacleAfter(items, tokens));
@@ -185,8 +185,8 @@ export class ListReader<Item> {
   }
 
   /**
-   * What a page says about the records after the page before it. A gap: it has new records, but doesn't show the last one. Then the
-   * last one has moved, or, in a descending list, the page comes from a replica that doesn't know the records between.
+   * Decides what a page says about the records after the page before it. A gap has new records, but doesn't show the last one. The
+   * last one has moved, or, in a descending list, a replica that lags doesn't know the records in between.
    */
   #judge(
     { ids }: Shown<Item>,
@@ -210,8 +210,8 @@ export class ListReader<Item> {
   }
 
   /**
-   * Records that came or moved above the beginning of a descending list while it was read: a list of its own, read upward. A full
-   * page of them above a single page means that the service sorts only what it cut out.
+   * Records that were added above the beginning of a descending list while it was read. They are read upward, as a list of their own.
+   * A full page of them above a single page means that the service sorts only what it cut out.
    */
   async *#above({ tokens: [after] }: Shown<Item>, isSinglePage: boolean): AsyncGenerator<Page<Item>, void, undefined> {
     const { sort: [term = ""] = [], trustCursor, ...query } = this.#query;
@@ -224,8 +224,8 @@ export class ListReader<Item> {
   }
 
   /**
-   * Proves that the first page is the whole list: sorted by id from both ends, the list shows the same records in opposite orders,
-   * and fewer than asked for.
+   * Proves that the first page is the whole list. Sorted by id from both ends, the list must show the same records in opposite
+   * orders, and fewer than asked for.
    *
    * @throws the given error if that fails.
    */
@@ -308,7 +308,7 @@ export class ListReader<Item> {
     return ids.some((id) => !this.#seen.has(id));
   }
 
-  /** The records that were not handed out before; from now on they were. */
+  /** Returns the records that weren't handed out before, and remembers them. */
   #take(items: readonly Item[], ids: readonly string[]): readonly Item[] {
     const fresh = items.filter((_, index) => !this.#seen.has(ids[index] ?? ""));
     for (const id of ids) this.#seen.add(id);
@@ -352,7 +352,7 @@ function fieldOf(item: unknown, field: string): unknown {
   return (item as Readonly<Record<string, unknown>>)[field];
 }
 
-/** A token or id as text: a string that isn't empty, or a whole number that JavaScript holds exactly. */
+/** A token or id as text. It may be a string that isn't empty, or a whole number that JavaScript holds exactly. */
 export function textOf(value: unknown): string | undefined {
   if (Number.isSafeInteger(value)) return String(value);
   return typeof value === "string" && value !== "" ? value : undefined;
