@@ -10,7 +10,7 @@ import {
 import { Deadline } from "../core/deadline.js";
 import { InvalidArgumentError, PagingError, traceFrom } from "../core/errors.js";
 import type { Page } from "./page.js";
-import { ListReader, type ListSource } from "./reader.js";
+import { type ListReader, type ListSource, listReader } from "./reader.js";
 
 type ListOperation<Item> = TypedOperation<string, readonly string[], never, Item[]>;
 
@@ -160,7 +160,7 @@ export class Listing<Item> implements Promise<Page<Item>>, AsyncIterable<Item> {
       sleep: (ms) => pause(ms, this.#options.signal),
     };
     const hasTokens = Object.hasOwn(this.#operation.record, "pagingToken") && query.cursor === undefined;
-    return new ListReader(source, {
+    return listReader(source, {
       ...query,
       size,
       isFiltered: Object.values(filter ?? {}).some((value) => value !== undefined),

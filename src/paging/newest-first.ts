@@ -51,96 +51,74 @@ export async function* newestFirst<Item extends DatedRecord>(
   operation: ListOperation<Item>,
   options: NewestFirstOptions,
 ): AsyncGenerator<readonly Item[], ReadingEnd, undefined> {
-  const reading = new Reading(client, operation, options);
+  const { since, clockSkewMs, size = 100, tokensFollowTime, toTheEnd, signal, headers } = options;
+  const { maxRecords = Number.POSITIVE_INFINITY } = options;
+  const request = { signal, headers };
+  /** Records created before this time are too old. */
+  const boundMs = since - clockSkewMs;
+  /** Records created after this time may be listed between two requests. */
+  const startMs = clock.wallMs() - clockSkewMs;
+  let ignoresSort = false;
+
   try {
-    if (yield* reading.byTime()) return { complete: true };
-    return yield* reading.byToken();
+    if (yield* byTime()) return { complete: true };
+    return yield* byToken();
   } catch (error) {
     if (error instanceof PagingError) return { complete: false, reason: "paging", error };
     if (error instanceof ApiError && error.status < 500) return { complete: false, reason: "refused", error };
     throw error;
   }
-}
-
-const sortByTime = "createdAt.desc";
-const sortByToken = "pagingToken.desc";
-
-class Reading<Item extends DatedRecord> {
-  readonly #client: ApiClient;
-  readonly #operation: ListOperation<Item>;
-  readonly #options: NewestFirstOptions;
-  readonly #size: number;
-  readonly #request: RequestOptions;
-  /** Records created before this time are too old. */
-  readonly #boundMs: number;
-  /** Records created after this time may be listed between two requests. */
-  readonly #settledMs: number;
-  #ignoresSort = false;
-
-  constructor(client: ApiClient, operation: ListOperation<Item>, options: NewestFirstOptions) {
-    this.#client = client;
-    this.#operation = operation;
-    this.#options = options;
-    const { since, clockSkewMs, size = 100, signal, headers } = options;
-    this.#size = size;
-    this.#request = { signal, headers };
-    this.#boundMs = since - clockSkewMs;
-    this.#settledMs = clock.wallMs() - clockSkewMs;
-  }
 
   /** One page of the newest records, then a larger one. Returns whether it proved complete. */
-  async *byTime(): AsyncGenerator<readonly Item[], boolean, undefined> {
-    for (const _size of [this.#size, 10 * this.#size]) {
-      const page = await this.#ask({ _sort: sortByTime, _size });
+  async function* byTime(): AsyncGenerator<readonly Item[], boolean, undefined> {
+    for (const _size of [size, 10 * size]) {
+      const page = await ask({ _sort: sortByTime, _size });
       if (page === undefined || page.length === 0) return false;
       yield page;
       const times = page.map(createdMsOf);
       if (!isDescending(times)) {
-        this.#ignoresSort = isDescending(times.toReversed());
+        ignoresSort = isDescending(times.toReversed());
         return false;
       }
       const oldestMs = times.at(-1) ?? Number.NaN;
-      if (oldestMs < this.#boundMs && oldestMs !== times[0]) {
+      if (oldestMs < boundMs && oldestMs !== times[0]) {
         // A service that sorts only what it cut out has newer records here.
-        const above = { _sort: sortByTime, _after: textOf(page[0]?.pagingToken), _size };
-        return yield* this.#provesNoneMissed(page, [above], oldestMs);
+        return yield* provesNoneMissed(page, [{ _sort: sortByTime, _after: tokenOf(page[0]), _size }], oldestMs);
       }
       if (page.length >= _size) continue;
-      const last = textOf(page.at(-1)?.pagingToken);
+      const last = tokenOf(page.at(-1));
       const below = { _sort: sortByTime, _before: last, _size };
       // Records that the page lacks are older than all of it, so they are listed first.
-      return yield* this.#provesNoneMissed(page, [below, { _sort: "createdAt.asc", _after: last, _size }]);
+      return yield* provesNoneMissed(page, [below, { _sort: "createdAt.asc", _after: last, _size }]);
     }
     return false;
   }
 
   /** The list by descending token, or in the service's own order if it can't be sorted. */
-  async *byToken(): AsyncGenerator<readonly Item[], ReadingEnd, undefined> {
+  async function* byToken(): AsyncGenerator<readonly Item[], ReadingEnd, undefined> {
     try {
-      if (!this.#ignoresSort) return yield* this.#list([sortByToken]);
+      if (!ignoresSort) return yield* list([sortByToken]);
     } catch (error) {
       // A sort that is ignored can look like a list that is out of order, or like a cursor that is.
       if (!(error instanceof PagingError) && !isRefused(error)) throw error;
     }
-    return yield* this.#list(undefined);
+    return yield* list(undefined);
   }
 
-  async *#list(
+  async function* list(
     sort: readonly [typeof sortByToken] | undefined,
   ): AsyncGenerator<readonly Item[], ReadingEnd, undefined> {
-    const { maxRecords = Number.POSITIVE_INFINITY, tokensFollowTime, toTheEnd } = this.#options;
-    const query = { sort, size: this.#size };
     let count = 0;
     let top: readonly Item[] | undefined;
-    for await (const { items } of listRecords(this.#client, this.#operation, [], query, this.#request).pages()) {
+    for await (const { items } of listRecords(client, operation, [], { sort, size }, request).pages()) {
       yield items;
       top ??= items;
       count += items.length;
       if (count >= maxRecords) return { complete: false, reason: "max_records" };
-      if (sort === undefined || !items.every((record) => createdMsOf(record) < this.#boundMs)) continue;
-      const above = { _sort: sortByToken, _after: textOf(top[0]?.pagingToken), _size: this.#size };
+      if (sort === undefined || !items.every((record) => createdMsOf(record) < boundMs)) continue;
+      const above = { _sort: sortByToken, _after: tokenOf(top[0]), _size: size };
       const oldestMs = Math.min(...top.map(createdMsOf));
-      if (tokensFollowTime && (yield* this.#provesNoneMissed(top, [above], oldestMs))) return { complete: true };
+      if (tokensFollowTime && (yield* provesNoneMissed(top, [above], oldestMs))) return { complete: true };
       if (!toTheEnd) return { complete: false, reason: "time_bound" };
     }
     return { complete: true };
@@ -151,7 +129,7 @@ class Reading<Item extends DatedRecord> {
    *
    * @param oldestMs records that aren't newer than this may be missing. If it's left out, the page has to be the whole list.
    */
-  async *#provesNoneMissed(
+  async function* provesNoneMissed(
     page: readonly Item[],
     checks: readonly PagingValues[],
     oldestMs?: number,
@@ -159,13 +137,13 @@ class Reading<Item extends DatedRecord> {
     const shown = new Set(page.map(keyOf));
     const isWhole = oldestMs === undefined;
     // Records that a whole list lacks must be newer than all of it.
-    const settledMs = Math.max(this.#settledMs, ...(isWhole ? page.map(createdMsOf) : []));
+    const settledMs = Math.max(startMs, ...(isWhole ? page.map(createdMsOf) : []));
     // Of a whole list, all records but the last lie on one side of it or the other.
     let isShownAgain = page.length === 1 || !isWhole;
     for (const paging of checks) {
       // Without tokens there is nothing to ask with.
       const hasBound = (paging._after ?? paging._before) !== undefined;
-      const records = hasBound ? await this.#ask(paging) : undefined;
+      const records = hasBound ? await ask(paging) : undefined;
       if (records === undefined) return false;
       const missed = records.filter((record) => !shown.has(keyOf(record)));
       if (missed.length > 0) yield missed;
@@ -177,14 +155,21 @@ class Reading<Item extends DatedRecord> {
   }
 
   /** `undefined` if the service refuses the question, or its response can't be read. */
-  async #ask(paging: PagingValues): Promise<readonly Item[] | undefined> {
+  async function ask(paging: PagingValues): Promise<readonly Item[] | undefined> {
     try {
-      return await this.#client.call(this.#operation, [], { paging }, this.#request);
+      return await client.call(operation, [], { paging }, request);
     } catch (error) {
       if (isRefused(error) || error instanceof UnexpectedResponseError) return undefined;
       throw error;
     }
   }
+}
+
+const sortByTime = "createdAt.desc";
+const sortByToken = "pagingToken.desc";
+
+function tokenOf(record: DatedRecord | undefined): string | undefined {
+  return textOf(record?.pagingToken);
 }
 
 /** A time that can't be read is in no order. */
