@@ -31,69 +31,69 @@ import { type DispatcherLike, isDispatcher } from "./wire/undici.js";
 export interface ClientOptions {
   /** `{base_url}` of the interface description. May end in a path. https, or http on loopback or with `allowInsecureHttp`. */
   readonly baseUrl: string;
-  /** The credentials of the password grant, a token source of your own, or a user who logs in: a `BrowserLogin` or a `ServerSession`. */
+  /** The credentials of the password grant, a token source of your own, a `BrowserLogin`, or a `ServerSession`. */
   readonly auth: AuthOptions;
   /**
-   * The private key whose public key was registered at onboarding: PEM text, a `KeyObject`, `{ key, passphrase }`, or a
+   * The private key of the public key that you registered at onboarding. PEM text, a `KeyObject`, `{ key, passphrase }`, or a
    * `RequestSigner` for a KMS or an HSM. RSA, 2,048 bits or more. Only signed operations need it.
    */
   readonly signingKey?: SigningKey | RequestSigner | undefined;
-  /** Operations to sign besides those that always are, such as `payments.create`: the description does not list them all. */
+  /** Operations to sign besides those that always are, such as `payments.create`. */
   readonly signedOperations?: readonly OperationName[] | undefined;
   /** Whether the query is part of the signed text, which the description does not show. Default: false. */
   readonly signQuery?: boolean | undefined;
-  /** Total time of one call in milliseconds: token, signature, connection, response, waits and retries. Default: 30,000. */
+  /** Total time of one call in milliseconds, with token, signature, connection, waits, and retries. Default: 30,000. */
   readonly timeoutMs?: number | undefined;
-  /** How often a safe failure is retried; 0 means never. Default: 4. */
+  /** How often a safe failure is retried. 0 means never. Default: 4. */
   readonly maxRetries?: number | undefined;
-  /** Whether responses that differ from the description are reported (`on.mismatch`), refused, or not looked at. Default: `report`. */
+  /** Whether responses that differ from the description are reported (`on.mismatch`), refused, or accepted. Default: `report`. */
   readonly validation?: ValidationMode | undefined;
   /** The largest response in bytes. Default: 10 MiB for lists and 1 MiB for everything else. */
   readonly maxResponseBytes?: number | undefined;
   /**
-   * Sent with every call of the service; the headers of one call come before them. Token requests don't carry them: they may go to
-   * another host. No event and no log shows their values. Default: none.
+   * Sent with every call of the service. The headers of one call take precedence. Token requests don't carry them, since they may go
+   * to another host. No event or log shows their values. Default: none.
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * Your program, put before `cross-border-payments/<version>` in the `User-Agent` of calls and token requests:
-   * `{ name: "school-fees", version: "2.4.1" }`. Leave it out in pages: they send no `User-Agent` of the client, since CORS rules rarely allow it.
+   * Your program, such as `{ name: "school-fees", version: "2.4.1" }`, put before `cross-border-payments/<version>` in the
+   * `User-Agent`. Leave it out in pages, which don't send it, since CORS rules rarely allow it.
    */
   readonly appInfo?: AppInfo | undefined;
   /** How long before its expiry a token is renewed, in milliseconds. Default: 5,000, and at most a tenth of its lifetime. */
   readonly tokenLeewayMs?: number | undefined;
   /**
-   * Shares one session with other processes that log in as the same user: a `RedisTokenStore`, a `PostgresTokenStore`, or one of
-   * your own. If the store is unavailable, each process logs in on its own. Default: none; each client has its own session.
+   * Shares one session with other processes of the same user. A `RedisTokenStore`, a `PostgresTokenStore`, or one of your own. If
+   * the store is unavailable, each process logs in on its own. By default each client has its own session.
    */
   readonly tokenStore?: TokenStore | undefined;
   /** The most sockets of the client's own to one origin, for reads and for writes each. Default: 64. */
   readonly maxSockets?: number | undefined;
   /**
-   * Takes `http:` addresses of other hosts than this machine, over which tokens, passwords and payments go in the clear. Only
-   * for networks that encrypt below HTTP, such as a service mesh. Default: false.
+   * Accepts `http:` addresses of other hosts than this machine. They get tokens, passwords, and payments in the clear. Only for
+   * networks that encrypt below HTTP, such as a service mesh. Default: false.
    */
   readonly allowInsecureHttp?: boolean | undefined;
-  /** Certificates for the client's own agent: a private authority, or mutual TLS. */
+  /** Certificates for the client's own agent, for a private authority or mutual TLS. */
   readonly tls?: TlsOptions | undefined;
   /**
-   * Used instead of undici: for MSW and tests. It must send each request once. It can't tell whether a failed one was sent, so more outcomes are
-   * `possible`.
+   * Used instead of undici, for MSW and tests. It must send each request once. It can't tell whether a failed one was sent, so more
+   * outcomes are `possible`.
    */
   readonly fetch?: FetchLike | undefined;
   /**
-   * An undici dispatcher (7 or 8) of your own, for a proxy. It stays open when the client is closed. Where it would send a
-   * request a second time (a retry, a redirect), the client stops it.
+   * An undici dispatcher (7 or 8) of your own, for a proxy. It stays open when the client is closed. If it sends a request a second
+   * time, for a retry or a redirect, the client stops it.
    */
   readonly dispatcher?: DispatcherLike | undefined;
-  /** Hooks that are told what the client does. No event contains a secret, a body or an id. */
+  /** Hooks that get the client's events. No event contains a secret, a body, or an id. */
   readonly on?: ClientEvents | undefined;
   /**
-   * Writes a line for each call (`debug`), retry and mismatch (`warn`), unknown outcome and held flow (`error`): pino, `console`, or
-   * anything like them. No line contains a secret, a body or an account. Default: none.
+   * pino, `console`, or a similar logger. Gets a line for each call (`debug`), retry and mismatch (`warn`), and unknown outcome and
+   * held flow (`error`). No line contains a secret, a body, or an account. Default: none.
    */
   readonly logger?: Logger | undefined;
-  /** Spans and metrics: what `openTelemetry` of `cross-border-payments/opentelemetry` makes. Default: none. */
+  /** Spans and metrics, from `openTelemetry` of `cross-border-payments/opentelemetry`. Default: none. */
   readonly telemetry?: Telemetry | undefined;
 }
 
@@ -231,7 +231,7 @@ export interface ResolvedOptions extends Omit<WithDefaults<ClientOptions, typeof
   readonly tls: TlsMaterial | undefined;
 }
 
-/** @throws {ConfigError} that names the option, what was found (never a secret) and what is wanted. */
+/** @throws {ConfigError} that names the option, what was found (never a secret), and what is expected. */
 export function resolveOptions(given: ClientOptions): ResolvedOptions {
   const refuse = (message: string) => new ConfigError(message);
   const parsed = parseOptions(clientOptions, given, "the client's options", refuse) as unknown as ClientOptions;
@@ -275,7 +275,7 @@ export type SharedOptions = Pick<
   "timeoutMs" | "maxRetries" | "headers" | "validation" | "on" | "logger"
 >;
 
-/** @throws {ConfigError} that names the option, what was found (never a secret) and what is wanted. */
+/** @throws {ConfigError} that names the option, what was found (never a secret), and what is expected. */
 export function resolveChanges(options: ResolvedOptions, given: SharedOptions): ResolvedOptions {
   const { timeoutMs, maxRetries, headers, validation, on, logger } = clientOptions;
   const table = { timeoutMs, maxRetries, headers, validation, on, logger };

@@ -27,8 +27,8 @@ import { openTransport } from "./wire/open-transport.js";
 import type { Transport } from "./wire/transport.js";
 
 /**
- * The client of the Cross-Border Payment Service. Build one for each gateway and keep it: it holds the access token and the
- * connections. It begins to load its libraries at once, and opens nothing before the first call; `close` it, or `await using` it, when you are done.
+ * The client of the Cross-Border Payment Service. Build one for each gateway and keep it, since it holds the access token and the
+ * connections. It starts to load its libraries at once, and opens nothing before the first call. `close` it, or `await using` it.
  *
  * @example
  * const client = new CrossBorderClient({ baseUrl, auth: { authUrl, realm, clientId, username, password }, signingKey });
@@ -39,7 +39,7 @@ import type { Transport } from "./wire/transport.js";
 export class CrossBorderClient {
   /** Payment gateways, and their withdrawals. */
   readonly paymentGateways: PaymentGateways;
-  /** Liquidity providers, and their deposits, withdrawals, exchange rates and transfers. */
+  /** Liquidity providers, and their deposits, withdrawals, exchange rates, and transfers. */
   readonly liquidityProviders: LiquidityProviders;
   /** The first step of a payment. */
   readonly paymentIntents: PaymentIntents;
@@ -55,7 +55,7 @@ export class CrossBorderClient {
    */
   declare readonly [apiClientKey]: ApiClient;
 
-  /** @throws {ConfigError} that names the option, what was found (never a secret) and what is wanted. */
+  /** @throws {ConfigError} that names the option, what was found (never a secret), and what is expected. */
   constructor(options: ClientOptions) {
     const { http, resolved } = options instanceof Derived ? options : openHttp(resolveOptions(options));
     this.#http = http;
@@ -68,47 +68,45 @@ export class CrossBorderClient {
   }
 
   /**
-   * Makes a payment in its two steps: creates the intent, calls `takeFunds` with it, then creates the signed payment.
+   * Makes a payment in its two steps. Creates the intent, calls `takeFunds` with it, then creates the signed payment.
    *
-   * If the second step fails, `error.funds` names the transaction and `error.effect` says what to do. `none`: give the money back.
-   * `possible`: don't; search for the payment by `error.request.signature` first. `done`: it was recorded.
+   * If the second step fails, `error.funds` names the transaction. If `error.effect` is `none`, give the money back. If it's
+   * `possible`, don't. Search for the payment by `error.request.signature` first. If it's `done`, the payment was recorded.
    *
    * @param options `signal` ends the call until the money is taken. `timeoutMs` is for each of the two requests.
-   * @returns `paid` with both records, or `declined` if `takeFunds` returned `null`. `paid` means recorded: see `isSettledBadly`.
+   * @returns `paid` with both records, or `declined` if `takeFunds` returned `null`. `paid` means recorded.
    */
   pay(request: PaymentIntentRequest, takeFunds: TakeFunds, options?: RequestOptions): Promise<PayOutcome> {
     return pay(this.#http, request, takeFunds, options);
   }
 
   /**
-   * Calls a path that the description does not have, as any other call is made: with a token, the deadline, retries, events, and errors
-   * that say what was done.
+   * Calls a path that the description doesn't have, with a token, the deadline, retries, events, and errors that tell what was done.
    *
-   * A GET is a read. Anything else is never sent again once it may have arrived, signed or not, unless the request is `idempotent`;
-   * then its failure is `possible`, or `none` if the service itself refused it or nothing was sent.
+   * A GET is a read. Any other request is never sent again once it may have arrived, unless it is `idempotent`. Its failure is
+   * `possible`, or `none` if the service itself refused it or nothing was sent.
    *
    * @example
    * const refund = await client.request({
    *   method: "POST", path: "/refunds/{refundId}/approve", ids: ["42"], body: { reason: "duplicate" }, signed: true,
    * });
-   * @returns the response's JSON as it came, or undefined if it has no body. Nothing of it is checked.
-   * @throws {InvalidArgumentError} when a part can't be sent, or the path is described and its method writes.
-   * @throws {ConfigError} when it is to be signed and the client has no signingKey.
+   * @returns the response's JSON, unchecked, or undefined if it has no body.
+   * @throws {InvalidArgumentError} if a part can't be sent, or the path is described and its method writes.
+   * @throws {ConfigError} if it must be signed and the client has no signingKey.
    */
   request<const Path extends `/${string}`>(request: RawRequest<Path>, options?: RequestOptions): ApiPromise<unknown> {
     return this.#http.request(request, options);
   }
 
   /**
-   * Tells whether the service is there and accepts the client's token: for health endpoints, and for the start of a process.
+   * Tells whether the service is available and accepts the client's token, for health endpoints and for the start of a process.
    *
-   * Reads a list of one payment gateway, once: `GET /payment-gateways?_size=1`. It changes nothing, is not signed (unless
-   * `signedOperations` names `paymentGateways.list`), and logs in only if any other call would have to. `maxRetries` is 0 and
-   * `timeoutMs` is 5,000 at most, unless `options` say otherwise.
+   * Reads a list of one payment gateway once (`GET /payment-gateways?_size=1`). It logs in only if any other call would have to.
+   * `maxRetries` is 0 and `timeoutMs` is 5,000 at most, unless `options` say otherwise.
    *
-   * @returns what was found. A service that is down is no error.
-   * @throws {InvalidArgumentError} when an option can't be used, or the client is closed (`client_closed`).
-   * @throws {AbortedError} when `options.signal` ended it.
+   * @returns what was found. It doesn't throw if the service is down.
+   * @throws {InvalidArgumentError} if an option can't be used, or the client is closed (`client_closed`).
+   * @throws {AbortedError} if `options.signal` ended it.
    */
   check(options?: RequestOptions): Promise<HealthReport> {
     return this.#http.checkHealth(paymentGateways.list, options);
@@ -122,7 +120,7 @@ export class CrossBorderClient {
    *
    * @example
    * const patient = client.withOptions({ timeoutMs: 120_000, headers: { "x-batch": "nightly" } });
-   * @throws {ConfigError} for any other option: it needs connections or a token of its own, so build another client.
+   * @throws {ConfigError} for any other option. It needs connections or a token of its own, so build another client.
    */
   withOptions(options: SharedOptions): CrossBorderClient {
     const resolved = resolveChanges(this.#resolved, options);
@@ -132,9 +130,9 @@ export class CrossBorderClient {
   }
 
   /**
-   * Refuses new calls, lets those under way finish, ends the session if `auth.endSessionOnClose` says so, and closes the client's
-   * own connections. Calling it again does nothing more. Close after every `pay` has ended: the second step of one whose `takeFunds` is
-   * still at work is refused (`client_closed`, effect `none`, with its `funds`).
+   * Refuses new calls, lets others finish, ends the session if `auth.endSessionOnClose` says so, and closes the client's own
+   * connections. Close after every `pay` has ended. If `takeFunds` is still at work, the second step is refused (`client_closed`,
+   * effect `none`, with its `funds`).
    */
   close(): Promise<void> {
     return this.#http.close();
@@ -145,7 +143,7 @@ export class CrossBorderClient {
   }
 }
 
-/** What a client is made of that shares another one's connections and token. */
+/** The parts of a client that shares another one's connections and token. */
 class Derived implements ClientOptions {
   readonly http: HttpClient;
   readonly resolved: ResolvedOptions;
@@ -196,7 +194,7 @@ function createTransport(options: ResolvedOptions): Transport {
 
 function reporterOf({ logger = defaultLogger(), telemetry, on }: ResolvedOptions): Reporter {
   const parts = telemetryParts(telemetry);
-  // The hooks last: whatever one of them does to its event, the line was written before.
+  // The hooks are last, since they could change an event.
   const listeners = [
     ...(logger === undefined ? [] : [logListener(logger)]),
     ...(parts === undefined ? [] : [parts.listener]),

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "./core/errors.js";
 import { type CheckTable, isWholeFrom, parseOptions } from "./core/parse.js";
 
-/** How a digit that does not fit is rounded: as in `java.math.RoundingMode`, in lower case. */
+/** How a digit that doesn't fit is rounded, as in `java.math.RoundingMode`, in lower case. */
 export type Rounding = "up" | "down" | "ceiling" | "floor" | "half-up" | "half-down" | "half-even";
 
 export interface RateOptions {
@@ -19,10 +19,10 @@ export interface IntentAmounts {
 }
 
 /**
- * The exchange rate as seen by a front-end: `senderAmount / receiverAmount`, as a decimal numeral
+ * The exchange rate that a front end shows, `senderAmount / receiverAmount`, as a decimal numeral
  * (Interface description 0.0.1, "What the service does", 8).
  *
- * @throws {InvalidArgumentError} when an amount is not a decimal numeral, the receiver amount is zero, or an option is wrong.
+ * @throws {InvalidArgumentError} if an amount isn't a decimal numeral, the receiver amount is zero, or an option is wrong.
  */
 export function exchangeRate(
   intent: Pick<IntentAmounts, "senderAmount" | "receiverAmount">,
@@ -32,23 +32,23 @@ export function exchangeRate(
 }
 
 /**
- * The more exact rate: `senderAmount / (receiverAmount + receivingGatewayFee)`, as a decimal numeral
+ * The more exact rate, `senderAmount / (receiverAmount + receivingGatewayFee)`, as a decimal numeral
  * (Interface description 0.0.1, "What the service does", 8).
  *
- * @throws {InvalidArgumentError} when an amount is not a decimal numeral, the divisor is zero, or an option is wrong.
+ * @throws {InvalidArgumentError} if an amount isn't a decimal numeral, the divisor is zero, or an option is wrong.
  */
 export function exactExchangeRate(intent: IntentAmounts, options: RateOptions = {}): string {
   const divisor = plus(amount(intent, "receiverAmount"), amount(intent, "receivingGatewayFee"));
   return divide(amount(intent, "senderAmount"), divisor, options);
 }
 
-/** Digits with an optional sign and an optional fraction: no exponent, no separators, no spaces. */
+/** Digits with an optional sign and an optional fraction, without exponent, separators, and spaces. */
 export const decimalNumeral: RegExp = /^-?\d+(?:\.\d+)?$/;
 
 /** As a service may write an amount, such as Java's zero `0E-7`. The exponent is short, so that no number gets huge. */
 const writtenNumeral = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?$/i;
 
-/** Whether a number is certainly what its JSON text said: whole up to 2 ** 53, or with at most 15 significant digits. */
+/** Whether a number is certainly what its JSON text said. It must be whole up to 2 ** 53, or have at most 15 significant digits. */
 export function isExactNumber(value: unknown): value is number {
   if (typeof value !== "number" || !Number.isFinite(value)) return false;
   if (Number.isInteger(value)) return Number.isSafeInteger(value);
@@ -59,7 +59,7 @@ export function isExactNumber(value: unknown): value is number {
   );
 }
 
-/** The value of an amount as a service wrote it, in a text or as a number; `undefined` if it isn't certain. */
+/** The value of an amount as a service wrote it, in a text or as a number. `undefined` if it isn't certain. */
 export function amountOf(value: unknown): Decimal | undefined {
   const text = isExactNumber(value) ? String(value) : value;
   if (typeof text !== "string" || !writtenNumeral.test(text)) return undefined;
@@ -105,7 +105,7 @@ function alike(one: Decimal, other: Decimal): readonly [bigint, bigint, number] 
 /**
  * `dividend / divisor`, rounded once. Zero is printed without a sign, also if a negative quotient was rounded to it.
  *
- * @throws {InvalidArgumentError} when the divisor is zero, or an option is not one of those that there are.
+ * @throws {InvalidArgumentError} if the divisor is zero, or an option is wrong.
  */
 export function divide(dividend: Decimal, divisor: Decimal, options: RateOptions = {}): string {
   const { scale, rounding = "half-even" }: RateOptions = parseOptions(rateOptions, options, "the options", refuse);
@@ -127,7 +127,7 @@ function roundedQuotient(over: bigint, under: bigint, rounding: Rounding, isNega
   return isUp ? quotient + 1n : quotient;
 }
 
-/** What is left of a division without sign: `half` is below zero, zero or above zero as the rest is less, exactly or more than half. */
+/** The rest of a division without sign. `half` is its distance from half of the divisor, doubled. */
 interface Rest {
   readonly rest: bigint;
   readonly half: bigint;
@@ -167,7 +167,7 @@ function exponentOf(over: bigint, under: bigint): number {
   return over * power(-exponent) < under * power(exponent) ? exponent - 1 : exponent;
 }
 
-/** `10 ** exponent`; 1 for an exponent below zero. */
+/** `10 ** exponent`, and 1 for an exponent below zero. */
 function power(exponent: number): bigint {
   return 10n ** BigInt(Math.max(exponent, 0));
 }

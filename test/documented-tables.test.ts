@@ -7,6 +7,7 @@ import { clientOptions } from "../src/client-options.js";
 import type { Option } from "../src/core/parse.js";
 import { resolutionOptions } from "../src/flows/operate.js";
 import { flowOptions } from "../src/flows/options.js";
+import { listPaymentsOptions, reconcileOptions, watchOptions } from "../src/reconcile/options.js";
 import { catalogue } from "../src/resources/catalogue.js";
 import { openApiText } from "../tools/openapi/document.js";
 import { commandPaths } from "./cli/run.js";
@@ -61,15 +62,15 @@ it("is in openapi.json as `npm run api` writes it", () => {
   expect(readFileSync("openapi.json", "utf8") === openApiText(), "run npm run api").toBe(true);
 });
 
-it("has a row for every option of the client, with its default", () => {
-  expect(tableUnder("Options", "docs/client.md")).toEqual(
-    Object.entries<Option<unknown>>(clientOptions).map(optionRow),
-  );
-});
-
-it("has a row for every option of the durable flow, in its own document", () => {
-  const rows = Object.entries<Option<unknown>>(flowOptions).map(optionRow);
-  expect(tableUnder("Options", "docs/durable-flow.md")).toEqual(rows);
+it.each<[what: string, document: string, options: Readonly<Record<string, Option<unknown>>>]>([
+  ["the client", "client", clientOptions],
+  ["the durable flow", "durable-flow", flowOptions],
+  ["watchPayments", "reconcile", watchOptions],
+  ["reconcilePayments", "statement", reconcileOptions],
+  ["listPayments", "statement", listPaymentsOptions],
+])("has a row for every option of %s, with its default", (_, document, options) => {
+  const rows = Object.entries(options).map(optionRow).join("\n");
+  expect(readFileSync(`docs/${document}.md`, "utf8")).toContain(`\n|---|---|---|\n${rows}\n\n`);
 });
 
 it("names all that an operator's decision is made of", () => {

@@ -13,7 +13,7 @@ export interface PagingValues {
 
 export interface CallInput<Body> {
   readonly body?: Body;
-  /** The body's unknown fields came from the service, so none of them is misspelled. */
+  /** The body's unknown fields are the service's own, so none of them is misspelled. */
   readonly isFromService?: true;
   /** Filters of a list, or the declared query parameters of a single read. */
   readonly query?: object | undefined;
@@ -30,9 +30,9 @@ export interface SignedRequest {
   readonly signature: string;
 }
 
-/** What resources and flows need of the client. */
+/** The part of the client that resources and flows use. */
 export interface ApiClient {
-  /** Of the service: origin and base path, without a slash at its end. */
+  /** The service's origin and base path, without a slash at its end. */
   readonly baseUrl: string;
   /** Gets the events of this client. */
   readonly reporter: Reporter;
@@ -77,16 +77,16 @@ export interface ApiClient {
   assertCallable(operation: Operation): void;
 }
 
-/** Where a client keeps its `ApiClient`, for the entry points beside the main one. */
+/** The property in which a client keeps its `ApiClient`, for the entry points beside the main one. */
 export const apiClientKey: unique symbol = Symbol("api-client");
 
 /** Options of a single read. */
 export interface GetOptions<Query> extends RequestOptions {
-  /** The query parameters that the description declares for single reads; their effect is not shown. */
+  /** The query parameters that the description declares for single reads. Their effect is not shown. */
   readonly query?: Query | undefined;
 }
 
-/** What a client calls operations with; `undefined` for anything else. */
+/** The `ApiClient` of a client. `undefined` for anything else. */
 export function apiClientOf(client: unknown): ApiClient | undefined {
   const api: unknown = Reflect.get(Object(client), apiClientKey);
   return typeof api === "object" && api !== null ? (api as ApiClient) : undefined;
@@ -99,7 +99,7 @@ export interface TokenHold {
    * `token-rejected` (the service refuses new tokens too), and so on. It may get further values.
    */
   readonly reason: string;
-  /** Whether other credentials, or another login, are needed: waiting does not help. */
+  /** Whether other credentials, or another login, are needed. Waiting doesn't help then. */
   readonly needsLogin: boolean;
   /** In how many milliseconds a token may be requested again. */
   readonly endsInMs: number;

@@ -1,7 +1,4 @@
-/**
- * What a field of the description is. The kind decides how the field is checked, filtered, and stored, and whether it may appear in
- * a message.
- */
+/** Decides how a field of the description is checked, filtered, and stored, and whether it may appear in a message. */
 export type FieldKind =
   | "text"
   | "decimal"
@@ -42,7 +39,7 @@ export const fieldKinds: Readonly<Record<FieldKind, FieldKindFacts>> = {
   any: { wanted: "any value, null included" },
 };
 
-/** The kinds that a TypeScript type may have: this is how the compiler holds a table of fields to its interface. */
+/** The kinds that a TypeScript type may have. With it the compiler checks a table of fields against its interface. */
 type KindOf<T> = unknown extends T
   ? "any"
   : [T] extends [number]
@@ -60,7 +57,7 @@ export type Fields<T> = { readonly [K in keyof T]-?: KindOf<Exclude<T[K], undefi
 /** The same table of an unknown `T`. */
 export type FieldTable = Readonly<Record<string, FieldKind>>;
 
-/** The kind of a field; `undefined` when the table has no such field. */
+/** The kind of a field. `undefined` if the table doesn't have it. */
 export function kindOfField(fields: FieldTable, name: string): FieldKind | undefined {
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }

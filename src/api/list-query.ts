@@ -13,33 +13,33 @@ import type { Operation } from "./operation.js";
 /** `field.asc` or `field.desc`, for the record's fields and the token that stands for its place in the list. */
 export type SortTerm<Record> = `${(keyof Record & string) | "pagingToken"}.${"asc" | "desc"}`;
 
-/** One term or, with commas between them, several: `createdAt.desc,id.asc`. Of the first alone the compiler knows the fields. */
+/** One term, or several with commas between them, such as `createdAt.desc,id.asc`. The compiler checks the first one. */
 export type SortTerms<Record> = SortTerm<Record> | `${SortTerm<Record>},${string}`;
 
-/** Paging, sorting and filtering of a list (Interface description 0.0.1, "Common rules"). */
+/** Paging, sorting, and filtering of a list (Interface description 0.0.1, "Common rules"). */
 export interface ListQuery<Item, Filter> {
-  /** `_size`: how many records a page may have. The service may have a maximum of its own, which is not shown. */
+  /** Sent as `_size`. The most records of a page. The service may have a maximum of its own, which is not shown. */
   readonly size?: number | undefined;
-  /** `_after`: only records whose paging token is above this one. */
+  /** Sent as `_after`. Only records with a paging token above this one. */
   readonly after?: string | undefined;
-  /** `_before`: only records whose paging token is below this one. */
+  /** Sent as `_before`. Only records with a paging token below this one. */
   readonly before?: string | undefined;
   /**
-   * `_sort`: one term, or several in order, in one text or in an array. Paging tokens follow `pagingToken` and `createdAt`: sorted
-   * otherwise, a list has to fit one page.
+   * Sent as `_sort`. One term, or several in order, in one text or in an array. A list that isn't sorted by `pagingToken` must fit on
+   * one page.
    */
   readonly sort?: SortTerms<Item> | readonly SortTerm<Item>[] | undefined;
-  /** Only records whose fields have these values. */
+  /** Only records with these values. */
   readonly filter?: Filter | undefined;
-  /** Returns the paging token of a record that has no `pagingToken`. Without it such a list has to fit one page, or ends in a `PagingError`. */
+  /** Returns the paging token of a record without `pagingToken`. Otherwise such a list must fit on one page. */
   readonly cursor?: ((record: Item) => string) | undefined;
-  /** Requests the next page while the records of this one are being processed. On `break` that page is dropped. Default: false. */
+  /** Requests the next page while you process this one. `break` drops that page. Default: false. */
   readonly prefetch?: boolean | undefined;
-  /** Continues although the paging tokens do not follow the sort order. Records can then be missed or appear twice. Default: false. */
+  /** Continues even if the paging tokens don't follow the sort. Records can then be missed or appear twice. Default: false. */
   readonly trustCursor?: boolean | undefined;
 }
 
-/** A query of which nothing is the caller's any more. */
+/** A query that shares nothing with the caller's. */
 export interface ParsedListQuery<Item> extends ListQuery<Item, object> {
   readonly sort?: readonly SortTerm<Item>[];
 }

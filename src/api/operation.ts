@@ -29,17 +29,17 @@ export interface Operation {
   /** Absent if the request has no body. */
   readonly body?: BodyFields;
   /**
-   * The filters of a list, or the query parameters that a single read declares. `open`: the description doesn't show them, so
+   * The filters of a list, or the query parameters that a single read declares. With `open` the description doesn't show them, so
    * any are sent as they are.
    */
   readonly query?: FieldTable | "open";
   /** Always carries `X-SERVICE-SIGNATURE-BASE64` (Interface description 0.0.1, "Digital signatures"). */
   readonly signed: boolean;
-  /** What names the gateway whose key signs: a field of the body, or the id in the path of a record that has a signer. */
+  /** The field of the body, or the id in the path, that names the signing gateway. */
   readonly signer?: string | undefined;
   /** A create that moves no money. If its response is lost, it may be requested again. */
   readonly repeatable?: true | undefined;
-  /** The body is a record of the service with the field of `identifiedBy`: unknown fields are sent along. */
+  /** The body is a record of the service with the field of `identifiedBy`. Unknown fields are sent along. */
   readonly sendsBack?: true | undefined;
   /** A field that the response repeats. A response in which it differs belongs to another request. */
   readonly identifiedBy?: string | undefined;

@@ -4,7 +4,7 @@ import { InvalidArgumentError } from "../core/errors.js";
 /** A path with parameters, such as `/payments/{paymentId}`, taken apart once. */
 export interface PathTemplate {
   readonly text: string;
-  /** What stands before, between and after the parameters. */
+  /** The texts before, between, and after the parameters. */
   readonly texts: readonly string[];
   /** Names of the parameters, in order. */
   readonly parameters: readonly string[];
@@ -22,7 +22,7 @@ export function parsePathTemplate(text: string): PathTemplate {
 /**
  * The path with its ids, encoded so that it reaches the wire unchanged.
  *
- * @throws {InvalidArgumentError} when an id can't be part of a path.
+ * @throws {InvalidArgumentError} if an id can't be part of a path.
  */
 export function fillPath(template: PathTemplate, operation: string, ids: readonly string[]): string {
   const { texts, parameters } = template;
@@ -32,9 +32,9 @@ export function fillPath(template: PathTemplate, operation: string, ids: readonl
 }
 
 /**
- * One id as one segment of a path. A service may give ids as JSON numbers: those that are exact are taken.
+ * One id as one segment of a path. A service may give ids as JSON numbers, so exact ones are accepted.
  *
- * @throws {InvalidArgumentError} for anything else but a string, and for a text that would address another record than was meant.
+ * @throws {InvalidArgumentError} for anything but a string, and for a text that would address another record.
  */
 export function encodeId(operation: string, parameter: string, given: unknown): string {
   const id = Number.isSafeInteger(given) ? String(given) : given;
@@ -55,7 +55,7 @@ function problemOf(id: unknown): string | undefined {
 /** URLs drop the first two. Templates such as `${id}` make the others if there is no id. */
 const noIds: ReadonlySet<string> = new Set([".", "..", "undefined", "null", "[object Object]"]);
 
-/** `?a=1&b=2` in the order of the values, or an empty string. What is undefined is left out; what is empty is sent empty. */
+/** `?a=1&b=2` in the order of the values, or an empty string. Leaves out what is undefined, and sends empty values. */
 export function encodeQuery(operation: string, query: Readonly<Record<string, string | number | undefined>>): string {
   const pairs = Object.entries(query)
     .filter(([, value]) => value !== undefined)
@@ -66,7 +66,7 @@ export function encodeQuery(operation: string, query: Readonly<Record<string, st
   return pairs.length === 0 ? "" : `?${pairs.join("&")}`;
 }
 
-/** URL parsers rewrite an apostrophe in a query: encoded from the start, it stays as it was signed. */
+/** URL parsers rewrite an apostrophe in a query. An encoded one stays as it was signed. */
 export function percentEncoded(value: string): string {
   return encodeURIComponent(value).replaceAll("'", "%27");
 }

@@ -2,13 +2,13 @@ import { InvalidArgumentError } from "../core/errors.js";
 import { type Check, type CheckTable, isPlainObject, isWholeFrom, parseOptions } from "../core/parse.js";
 import type { AnyOperation } from "./operation.js";
 
-/** What every method takes as its last argument. */
+/** The last argument of every method. */
 export interface RequestOptions {
-  /** Ends the call. What was sent by then may still take effect: see the error's `effect`. */
+  /** Ends the call. A request that was sent may still take effect. See the error's `effect`. */
   readonly signal?: AbortSignal | undefined;
-  /** Total time of the call in milliseconds: token, signature, connection, response, waits and retries. Default: the client's. */
+  /** Total time of the call in milliseconds, with token, signature, connection, waits, and retries. Default: the client's. */
   readonly timeoutMs?: number | undefined;
-  /** How often a safe failure is retried; 0 means never. Default: the client's. */
+  /** How often a safe failure is retried. 0 means never. Default: the client's. */
   readonly maxRetries?: number | undefined;
   /** Further headers. Those that the client sets itself are refused. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -44,7 +44,7 @@ export const maxRetriesOption: Check = {
   wanted: "a whole number, 0 or more",
 };
 
-/** What a call needs of a signal. */
+/** A call needs only these of a signal. */
 function isSignal(value: unknown): boolean {
   const { aborted, addEventListener, removeEventListener } = (value ?? {}) as Partial<AbortSignal>;
   return (

@@ -2,12 +2,12 @@ import type { FieldKind, Fields, FieldTable } from "./fields.js";
 import type { Operation, TypedOperation, Verb } from "./operation.js";
 import { parsePathTemplate } from "./path.js";
 
-/** What the description says of one resource: its fields, and what can be done with its records. */
+/** The fields of a resource, and the verbs that its records have. */
 export interface ResourceDescription<Item, Create, Update> {
   readonly fields: Fields<Item>;
   /**
-   * The query parameters of `list` and `get`: every field of the record, except those named here. `open`: the description does
-   * not show those of `list`.
+   * The query parameters of `list` and `get` are every field of the record, except those named here. With `open` the description
+   * doesn't show those of `list`.
    */
   readonly filters?: "open" | { readonly except: readonly (keyof Item & string)[] };
   readonly create?: BodyDescription<Create>;
@@ -109,7 +109,7 @@ function queryFields<Item>(
 ): FieldTable {
   const except: readonly string[] = filters?.except ?? [];
   const names = Object.keys(fields).filter((name) => !except.includes(name));
-  // A query carries strings: a field of any content is sent as the text that it is given as.
+  // A query carries strings, so a field of any content is sent as text.
   return Object.fromEntries(names.map((name) => [name, fields[name] === "any" ? "text" : (fields[name] as FieldKind)]));
 }
 

@@ -10,23 +10,57 @@ import {
 import { Deadline } from "../core/deadline.js";
 import { InvalidArgumentError, PagingError, traceFrom } from "../core/errors.js";
 import type { Page } from "./page.js";
-import { ListReader, type ListSource } from "./reader.js";
+import { type ListReader, type ListSource, listReader } from "./reader.js";
 
-type ListOperation<Item> = TypedOperation<string, readonly string[], never, Item[]>;
+/** @param calls gets each call that the reader makes. */
+type OpenReader<Item> = (isIterated: boolean, calls?: ApiPromise<Item[]>[]) => ListReader<Item>;
 
 /** A list of records. Nothing is requested before it is awaited or iterated. */
 export function listRecords<Ids extends readonly string[], Item>(
   client: ApiClient,
   operation: TypedOperation<string, Ids, never, Item[]>,
   ids: NoInfer<Ids>,
-  query: ListQuery<NoInfer<Item>, object> | undefined,
-  options: RequestOptions | undefined,
+  given: ListQuery<NoInfer<Item>, object> | undefined,
+  givenOptions: RequestOptions | undefined,
 ): Listing<Item> {
-  return new Listing(client, operation, ids, query, options);
+  let query: ParsedListQuery<Item> = {};
+  let options: RequestOptions = {};
+  /** It's thrown when the list is used, since a call rejects what it refuses. */
+  let refusal: unknown;
+  try {
+    query = parseListQuery(operation, given);
+    options = parseRequestOptions(operation, givenOptions);
+  } catch (error) {
+    refusal = traceFrom(error, listRecords);
+  }
+  const { filter, size, ...rest } = query;
+  const { signal } = options;
+  const hasTokens = Object.hasOwn(operation.record, "pagingToken") && query.cursor === undefined;
+  const isFiltered = Object.values(filter ?? {}).some((value) => value !== undefined);
+
+  return new Listing(operation.name, (isIterated, calls) => {
+    const source: ListSource<Item> = {
+      name: operation.name,
+      ask(paging, dropped) {
+        if (refusal !== undefined) return Promise.reject(refusal);
+        const call = client.call(operation, ids, { paging, query: filter }, { ...options, signal: dropped ?? signal });
+        calls?.push(call);
+        return call;
+      },
+      sleep: (ms) => pause(ms, signal),
+    };
+    return listReader(source, {
+      ...rest,
+      size: isIterated && size !== undefined ? Math.max(3, size) : size,
+      isFiltered,
+      defaultSort: hasTokens ? "pagingToken.asc" : undefined,
+      signal,
+    });
+  });
 }
 
 /**
- * A list that hasn't been requested yet. Await it for the first `Page`, or iterate it for every record; `break` stops requesting.
+ * A list that hasn't been requested yet. Await it for the first `Page`, or iterate it for every record. `break` stops requesting.
  *
  * Iterating gives every record that the service lists, once, or ends with a `PagingError` that says what to do. The rules are in
  * docs/lists.md. It keeps the id of each record that it handed out.
@@ -36,32 +70,14 @@ export function listRecords<Ids extends readonly string[], Item>(
  * const { items } = await client.payments.list({ sort: "createdAt.desc", size: 20 });
  */
 export class Listing<Item> implements Promise<Page<Item>>, AsyncIterable<Item> {
-  readonly #client: ApiClient;
-  readonly #operation: ListOperation<Item>;
-  readonly #ids: readonly string[];
-  readonly #query: ParsedListQuery<Item> = {};
-  readonly #options: RequestOptions = {};
-  /** Why nothing is requested. It's thrown when the list is used, since a call rejects what it refuses. */
-  readonly #refusal: unknown;
+  readonly #name: string;
+  readonly #open: OpenReader<Item>;
   #first: Promise<WithResponse<Page<Item>>> | undefined;
 
   /** @internal */
-  constructor(
-    client: ApiClient,
-    operation: ListOperation<Item>,
-    ids: readonly string[],
-    query: ListQuery<Item, object> | undefined,
-    options: RequestOptions | undefined,
-  ) {
-    this.#client = client;
-    this.#operation = operation;
-    this.#ids = ids;
-    try {
-      this.#query = parseListQuery(operation, query);
-      this.#options = parseRequestOptions(operation, options);
-    } catch (refusal) {
-      this.#refusal = traceFrom(refusal, listRecords);
-    }
+  constructor(name: string, open: OpenReader<Item>) {
+    this.#name = name;
+    this.#open = open;
   }
 
   get [Symbol.toStringTag](): string {
@@ -102,9 +118,8 @@ export class Listing<Item> implements Promise<Page<Item>>, AsyncIterable<Item> {
    * @throws {PagingError} if the list can't be read to its end without losing records.
    */
   async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
-    const { size } = this.#query;
     try {
-      yield* this.#reader(size && Math.max(3, size), (call) => call).pages();
+      yield* this.#open(true).pages();
     } catch (error) {
       throw traceFrom(error);
     }
@@ -113,11 +128,11 @@ export class Listing<Item> implements Promise<Page<Item>>, AsyncIterable<Item> {
   /**
    * Every record in one array.
    *
-   * @param limit `max`: the largest number of records to accept, so that a growing list can't fill the memory unnoticed.
+   * @param limit `max` is the largest number of records to accept, so that a growing list can't fill the memory unnoticed.
    * @throws {PagingError} if there are more, or the list can't be read to its end without losing records.
    */
   async toArray(limit: { readonly max: number }): Promise<Item[]> {
-    const { name } = this.#operation;
+    const name = this.#name;
     const max: unknown = limit?.max;
     if (typeof max !== "number" || !(max >= 0)) {
       throw new InvalidArgumentError(`${name}: toArray needs { max }, the largest number of records to accept`);
@@ -137,36 +152,11 @@ export class Listing<Item> implements Promise<Page<Item>>, AsyncIterable<Item> {
   }
 
   async #requestFirst(): Promise<WithResponse<Page<Item>>> {
-    let last: ApiPromise<Item[]> | undefined;
-    const reader = this.#reader(this.#query.size, (call) => {
-      last = call;
-      return call;
-    });
+    const calls: ApiPromise<Item[]>[] = [];
+    const reader = this.#open(false, calls);
     const data = reader.single(await reader.first());
-    const response = await last?.withResponse();
-    return { data, response: response?.response ?? { status: 0, headers: {} } };
-  }
-
-  /** @param onCall gets each call, which it returns. */
-  #reader(size: number | undefined, onCall: (call: ApiPromise<Item[]>) => Promise<Item[]>): ListReader<Item> {
-    const { filter, ...query } = this.#query;
-    const source: ListSource<Item> = {
-      name: this.#operation.name,
-      ask: (paging, dropped) => {
-        if (this.#refusal !== undefined) return Promise.reject(this.#refusal);
-        const options = dropped === undefined ? this.#options : { ...this.#options, signal: dropped };
-        return onCall(this.#client.call(this.#operation, this.#ids, { paging, query: filter }, options));
-      },
-      sleep: (ms) => pause(ms, this.#options.signal),
-    };
-    const hasTokens = Object.hasOwn(this.#operation.record, "pagingToken") && query.cursor === undefined;
-    return new ListReader(source, {
-      ...query,
-      size,
-      isFiltered: Object.values(filter ?? {}).some((value) => value !== undefined),
-      defaultSort: hasTokens ? "pagingToken.asc" : undefined,
-      signal: this.#options.signal,
-    });
+    const called = await calls.at(-1)?.withResponse();
+    return { data, response: called?.response ?? { status: 0, headers: {} } };
   }
 }
 

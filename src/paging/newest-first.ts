@@ -7,7 +7,7 @@ import { isRefusedQuestion } from "../wire/response.js";
 import { listRecords } from "./listing.js";
 import { textOf } from "./reader.js";
 
-/** What a reading by time needs of a record. */
+/** The fields that a reading by time needs. */
 export interface DatedRecord {
   readonly id: string;
   readonly createdAt: string;
@@ -15,7 +15,7 @@ export interface DatedRecord {
 }
 
 export interface NewestFirstOptions extends Pick<RequestOptions, "signal" | "headers"> {
-  /** Records created then or later are wanted: milliseconds since 1970, or `-Infinity` for all. */
+  /** Gives the records created then or later, in milliseconds since 1970, or all for `-Infinity`. */
   readonly since: number;
   /** How far the clocks of this machine and of the service's machines can differ. */
   readonly clockSkewMs: number;
@@ -25,7 +25,7 @@ export interface NewestFirstOptions extends Pick<RequestOptions, "signal" | "hea
   readonly maxRecords?: number | undefined;
   /** The operators of the service state that a later record has a higher token, within `clockSkewMs`. Default: false. */
   readonly tokensFollowTime?: boolean | undefined;
-  /** Reads to the end of the list if nothing proves that no wanted record is left. Default: false. */
+  /** Reads to the end of the list if nothing proves that no record is left. Default: false. */
   readonly toTheEnd?: boolean | undefined;
 }
 
@@ -40,7 +40,7 @@ type ListOperation<Item> = TypedOperation<string, readonly string[], never, Item
 
 /**
  * Gives the records back to a time, page by page, newest first as far as the service can sort. A record can come more than once,
- * and older ones can come too. Stop the loop at any page; the return value says whether the reading was complete.
+ * and older ones can come too. You can stop the loop at any page. The return value says whether the reading was complete.
  *
  * Tokens don't have to follow time, so the list is read by time if one page is enough, and by token otherwise.
  *
@@ -51,137 +51,125 @@ export async function* newestFirst<Item extends DatedRecord>(
   operation: ListOperation<Item>,
   options: NewestFirstOptions,
 ): AsyncGenerator<readonly Item[], ReadingEnd, undefined> {
-  const reading = new Reading(client, operation, options);
+  const { since, clockSkewMs, size = 100, tokensFollowTime, toTheEnd, signal, headers } = options;
+  const { maxRecords = Number.POSITIVE_INFINITY } = options;
+  const request = { signal, headers };
+  /** Records created before this time are too old. */
+  const boundMs = since - clockSkewMs;
+  /** Records created after this time may be listed between two requests. */
+  const startMs = clock.wallMs() - clockSkewMs;
+  let ignoresSort = false;
+
   try {
-    if (yield* reading.byTime()) return { complete: true };
-    return yield* reading.byToken();
+    if (yield* byTime()) return { complete: true };
+    return yield* byToken();
   } catch (error) {
     if (error instanceof PagingError) return { complete: false, reason: "paging", error };
     if (error instanceof ApiError && error.status < 500) return { complete: false, reason: "refused", error };
     throw error;
   }
-}
-
-const sortByTime = "createdAt.desc";
-const sortByToken = "pagingToken.desc";
-
-class Reading<Item extends DatedRecord> {
-  readonly #client: ApiClient;
-  readonly #operation: ListOperation<Item>;
-  readonly #options: NewestFirstOptions;
-  readonly #size: number;
-  readonly #request: RequestOptions;
-  /** Records created before this time aren't wanted. */
-  readonly #boundMs: number;
-  /** Records created after this time may be listed between two requests. */
-  readonly #settledMs: number;
-  #ignoresSort = false;
-
-  constructor(client: ApiClient, operation: ListOperation<Item>, options: NewestFirstOptions) {
-    this.#client = client;
-    this.#operation = operation;
-    this.#options = options;
-    const { since, clockSkewMs, size = 100, signal, headers } = options;
-    this.#size = size;
-    this.#request = { signal, headers };
-    this.#boundMs = since - clockSkewMs;
-    this.#settledMs = clock.wallMs() - clockSkewMs;
-  }
 
   /** One page of the newest records, then a larger one. Returns whether it proved complete. */
-  async *byTime(): AsyncGenerator<readonly Item[], boolean, undefined> {
-    for (const _size of [this.#size, 10 * this.#size]) {
-      const page = await this.#ask({ _sort: sortByTime, _size });
+  async function* byTime(): AsyncGenerator<readonly Item[], boolean, undefined> {
+    for (const _size of [size, 10 * size]) {
+      const page = await ask({ _sort: sortByTime, _size });
       if (page === undefined || page.length === 0) return false;
       yield page;
       const times = page.map(createdMsOf);
       if (!isDescending(times)) {
-        this.#ignoresSort = isDescending(times.toReversed());
+        ignoresSort = isDescending(times.toReversed());
         return false;
       }
       const oldestMs = times.at(-1) ?? Number.NaN;
-      if (oldestMs < this.#boundMs && oldestMs !== times[0]) {
+      if (oldestMs < boundMs && oldestMs !== times[0]) {
         // A service that sorts only what it cut out has newer records here.
-        const above = { _sort: sortByTime, _after: textOf(page[0]?.pagingToken), _size };
-        return yield* this.#provesNoneMissed(page, [above], oldestMs);
+        return yield* provesNoneMissed(page, [{ _sort: sortByTime, _after: tokenOf(page[0]), _size }], oldestMs);
       }
       if (page.length >= _size) continue;
-      const last = textOf(page.at(-1)?.pagingToken);
+      const last = tokenOf(page.at(-1));
       const below = { _sort: sortByTime, _before: last, _size };
-      // What the page lacks is older than all of it, so it comes first.
-      return yield* this.#provesNoneMissed(page, [below, { _sort: "createdAt.asc", _after: last, _size }]);
+      // Records that the page lacks are older than all of it, so they are listed first.
+      return yield* provesNoneMissed(page, [below, { _sort: "createdAt.asc", _after: last, _size }]);
     }
     return false;
   }
 
   /** The list by descending token, or in the service's own order if it can't be sorted. */
-  async *byToken(): AsyncGenerator<readonly Item[], ReadingEnd, undefined> {
+  async function* byToken(): AsyncGenerator<readonly Item[], ReadingEnd, undefined> {
     try {
-      if (!this.#ignoresSort) return yield* this.#list([sortByToken]);
+      if (!ignoresSort) return yield* list([sortByToken]);
     } catch (error) {
       // A sort that is ignored can look like a list that is out of order, or like a cursor that is.
       if (!(error instanceof PagingError) && !isRefused(error)) throw error;
     }
-    return yield* this.#list(undefined);
+    return yield* list(undefined);
   }
 
-  async *#list(
+  async function* list(
     sort: readonly [typeof sortByToken] | undefined,
   ): AsyncGenerator<readonly Item[], ReadingEnd, undefined> {
-    const { maxRecords = Number.POSITIVE_INFINITY, tokensFollowTime, toTheEnd } = this.#options;
-    const query = { sort, size: this.#size };
     let count = 0;
     let top: readonly Item[] | undefined;
-    for await (const { items } of listRecords(this.#client, this.#operation, [], query, this.#request).pages()) {
+    for await (const { items } of listRecords(client, operation, [], { sort, size }, request).pages()) {
       yield items;
       top ??= items;
       count += items.length;
       if (count >= maxRecords) return { complete: false, reason: "max_records" };
-      if (sort === undefined || !items.every((record) => createdMsOf(record) < this.#boundMs)) continue;
-      const above = { _sort: sortByToken, _after: textOf(top[0]?.pagingToken), _size: this.#size };
+      if (sort === undefined || !items.every((record) => createdMsOf(record) < boundMs)) continue;
+      const above = { _sort: sortByToken, _after: tokenOf(top[0]), _size: size };
       const oldestMs = Math.min(...top.map(createdMsOf));
-      if (tokensFollowTime && (yield* this.#provesNoneMissed(top, [above], oldestMs))) return { complete: true };
+      if (tokensFollowTime && (yield* provesNoneMissed(top, [above], oldestMs))) return { complete: true };
       if (!toTheEnd) return { complete: false, reason: "time_bound" };
     }
     return { complete: true };
   }
 
   /**
-   * Asks for what a page should have shown. Gives what it lacks, and returns whether that can only have come since.
+   * Requests what a page should have shown. Gives the records that it lacks, and returns whether they can only be newer.
    *
    * @param oldestMs records that aren't newer than this may be missing. If it's left out, the page has to be the whole list.
    */
-  async *#provesNoneMissed(
+  async function* provesNoneMissed(
     page: readonly Item[],
     checks: readonly PagingValues[],
     oldestMs?: number,
   ): AsyncGenerator<readonly Item[], boolean, undefined> {
     const shown = new Set(page.map(keyOf));
+    const isWhole = oldestMs === undefined;
+    // Records that a whole list lacks must be newer than all of it.
+    const settledMs = Math.max(startMs, ...(isWhole ? page.map(createdMsOf) : []));
     // Of a whole list, all records but the last lie on one side of it or the other.
-    let isShownAgain = page.length === 1 || oldestMs !== undefined;
+    let isShownAgain = page.length === 1 || !isWhole;
     for (const paging of checks) {
       // Without tokens there is nothing to ask with.
       const hasBound = (paging._after ?? paging._before) !== undefined;
-      const records = hasBound ? await this.#ask(paging) : undefined;
+      const records = hasBound ? await ask(paging) : undefined;
       if (records === undefined) return false;
       const missed = records.filter((record) => !shown.has(keyOf(record)));
       if (missed.length > 0) yield missed;
-      const newerMs = missed.map(createdMsOf).filter((ms) => oldestMs === undefined || !(ms <= oldestMs));
-      if (newerMs.length >= page.length || !newerMs.every((ms) => ms > this.#settledMs)) return false;
+      const newerMs = missed.map(createdMsOf).filter((ms) => isWhole || !(ms <= oldestMs));
+      if (newerMs.length >= page.length || !newerMs.every((ms) => ms > settledMs)) return false;
       isShownAgain ||= missed.length < records.length;
     }
     return isShownAgain;
   }
 
   /** `undefined` if the service refuses the question, or its response can't be read. */
-  async #ask(paging: PagingValues): Promise<readonly Item[] | undefined> {
+  async function ask(paging: PagingValues): Promise<readonly Item[] | undefined> {
     try {
-      return await this.#client.call(this.#operation, [], { paging }, this.#request);
+      return await client.call(operation, [], { paging }, request);
     } catch (error) {
       if (isRefused(error) || error instanceof UnexpectedResponseError) return undefined;
       throw error;
     }
   }
+}
+
+const sortByTime = "createdAt.desc";
+const sortByToken = "pagingToken.desc";
+
+function tokenOf(record: DatedRecord | undefined): string | undefined {
+  return textOf(record?.pagingToken);
 }
 
 /** A time that can't be read is in no order. */
@@ -197,7 +185,7 @@ export function createdMsOf({ createdAt }: Pick<DatedRecord, "createdAt">): numb
   return parseCreatedAt(createdAt);
 }
 
-/** What tells one record from the others. */
+/** Tells one record from the others. */
 export function keyOf({ id, pagingToken }: Pick<DatedRecord, "id" | "pagingToken">): string | undefined {
   return textOf(id) ?? textOf(pagingToken);
 }
@@ -207,7 +195,7 @@ const pattern =
   /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,3})\d*)? ?(?:Z|UTC|GMT|([+-]\d\d)(?::?(\d\d))?)?$/i;
 
 /**
- * Milliseconds since 1970 of a record's `createdAt`; `NaN` if it can't be read. A time without a zone is UTC. Digits beyond
+ * Milliseconds since 1970 of a record's `createdAt`, or `NaN` if it can't be read. A time without a zone is UTC. Digits beyond
  * milliseconds are cut off.
  */
 export function parseCreatedAt(value: unknown): number {

@@ -1,6 +1,6 @@
 import type { PagingError } from "../core/errors.js";
 
-/** Which way a list is read: up asks with `_after`, down with `_before`. */
+/** A list is read up with `_after`, or down with `_before`. */
 export type Direction = "up" | "down";
 
 /** One page of a list. Iterate it for its records. */
@@ -25,9 +25,9 @@ export class Page<Item> implements Iterable<Item> {
   }
 
   /**
-   * The paging token to continue from, which you can store: `list({ ...query, after: next })`. In a descending list it goes into
-   * `before`; `nextQuery` knows which. It's `undefined` if the records have no paging tokens or the page is empty. A token doesn't
-   * mean that there is another page.
+   * The paging token to continue from, which you can store. Pass it as `after`, or as `before` in a descending list. `nextQuery`
+   * knows which. It's `undefined` if the records have no paging tokens or the page is empty. A token doesn't mean that there is
+   * another page.
    *
    * @throws {PagingError} if a second page could skip or repeat records.
    */
@@ -36,7 +36,7 @@ export class Page<Item> implements Iterable<Item> {
     return this.#next;
   }
 
-  /** The same as the part of a query that it is: `list({ ...query, ...page.nextQuery })`. */
+  /** The same as part of a query. Spread it into the next one, as in `list({ ...query, ...page.nextQuery })`. */
   get nextQuery(): { readonly after: string } | { readonly before: string } | undefined {
     const { next } = this;
     if (next === undefined) return undefined;

@@ -5,7 +5,7 @@ import { ApiError, type ErrorCode, PagingError } from "../core/errors.js";
 import { isRefusedQuestion } from "../wire/response.js";
 import { type Direction, Page } from "./page.js";
 
-/** What the reader needs from outside: a request for one page, and a wait. */
+/** Requests pages and waits for the reader. */
 export interface ListSource<Item> {
   /** The operation, for messages. */
   readonly name: string;
@@ -73,172 +73,174 @@ interface Shown<Item> {
 
 type Tokens = readonly (string | undefined)[];
 
+/** Reads one list. `pages` can be called once. */
+export interface ListReader<Item> {
+  /** The first page, as the caller asked for it. */
+  first(): Promise<readonly Item[]>;
+  /** A page that the reading doesn't continue from. */
+  single(items: readonly Item[]): Page<Item>;
+  /**
+   * Every page with new records.
+   *
+   * @throws {PagingError} if the list can't be read to its end without losing records.
+   */
+  pages(): AsyncGenerator<Page<Item>, void, undefined>;
+}
+
 /**
  * Reads every record of a list once, or fails with an error that says what to do (docs/lists.md).
  *
  * Tokens are opaque. Each page after the first overlaps the page before it by one record, which must be shown again. That works
  * whether or not the service's bounds are inclusive, and detects a replica that lags, a cache, and a cursor that is ignored.
  */
-export class ListReader<Item> {
-  readonly #source: ListSource<Item>;
-  readonly #query: ReaderQuery<Item>;
-  /** The ids of all records that were handed out. */
-  readonly #seen: Set<string>;
-  #sort: string | undefined;
-  #direction: Direction;
-  #longest = 0;
-  #pagesWithoutNews = 0;
+export function listReader<Item>(
+  source: ListSource<Item>,
+  query: ReaderQuery<Item>,
+  seen = new Set<string>(),
+): ListReader<Item> {
+  const { size, after, before, cursor, trustCursor, isFiltered, prefetch, signal } = query;
+  const [term] = query.sort ?? [];
+  const isDescending = term?.endsWith(".desc") === true;
+  let sort = query.sort?.join(",") ?? query.defaultSort;
+  let direction: Direction = isDescending ? "down" : "up";
+  let longest = 0;
+  let pagesWithoutNews = 0;
 
-  constructor(source: ListSource<Item>, query: ReaderQuery<Item>, seen = new Set<string>()) {
-    this.#source = source;
-    this.#query = query;
-    this.#seen = seen;
-    this.#sort = query.sort?.join(",") ?? query.defaultSort;
-    this.#direction = query.sort?.[0]?.endsWith(".desc") ? "down" : "up";
-  }
+  return { first, single, pages };
 
-  /** The first page, as the caller asked for it. */
-  async first(): Promise<readonly Item[]> {
+  async function first(): Promise<readonly Item[]> {
     try {
-      return await this.#request({});
+      return await request({});
     } catch (error) {
       const isRefused = error instanceof ApiError && error.status === 400;
-      if (!isRefused || this.#query.sort !== undefined || this.#sort === undefined) throw error;
-      this.#sort = undefined;
-      return await this.#request({});
+      if (!isRefused || query.sort !== undefined || sort === undefined) throw error;
+      sort = undefined;
+      return await request({});
     }
   }
 
-  /** A page that isn't read on from. */
-  single(items: readonly Item[]): Page<Item> {
-    const tokens = items.map((item) => this.#tokenOf(item));
-    return this.#toPage(items, tokens, this.#obstacleAfter(items, tokens));
+  function single(items: readonly Item[]): Page<Item> {
+    const tokens = items.map(tokenOf);
+    return toPage(items, tokens, obstacleAfter(items, tokens));
   }
 
-  /**
-   * Every page with new records.
-   *
-   * @throws {PagingError} if the list can't be read to its end without losing records.
-   */
-  async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
-    const { prefetch, signal } = this.#query;
-    const drop = prefetch ? new AbortController() : undefined;
-    const onAbort = () => drop?.abort(signal?.reason);
+  async function* pages(): AsyncGenerator<Page<Item>, void, undefined> {
+    const drop = new AbortController();
+    const onAbort = () => drop.abort(signal?.reason);
     if (prefetch) signal?.addEventListener("abort", onAbort);
     try {
-      const head = this.#show(await this.first());
+      const head = show(await first());
       let page = head;
       while (page.items.length > 0) {
         const isFirst = page === head;
-        const obstacle = this.#obstacleAfter(page.items, page.tokens);
-        const fresh = this.#take(page.items, page.ids);
-        const isAhead = drop !== undefined && obstacle === undefined;
-        const ahead = isAhead ? this.#continue(startAfter(page.tokens).token, drop.signal) : undefined;
+        const obstacle = obstacleAfter(page.items, page.tokens);
+        const fresh = take(page.items, page.ids);
+        const isAhead = prefetch && obstacle === undefined;
+        const ahead = isAhead ? requestFrom(startAfter(page.tokens).token, drop.signal) : undefined;
         ahead?.catch(() => {});
-        if (fresh.length > 0) yield this.#toPage(fresh, page.tokens, obstacle);
-        const next = obstacle ?? (await this.#following(page, isFirst, ahead));
-        if (next === "end") return yield* this.#above(head, isFirst);
+        if (fresh.length > 0) yield toPage(fresh, page.tokens, obstacle);
+        const next = obstacle ?? (await following(page, isFirst, ahead));
+        if (next === "end") return yield* above(head, isFirst);
         if (next instanceof PagingError) {
           if (!isFirst || !provable.has(next.code)) throw next;
-          return yield* this.#provenWhole(next);
+          return yield* provenWhole(next);
         }
         page = next;
       }
     } finally {
-      drop?.abort();
+      drop.abort();
       signal?.removeEventListener("abort", onAbort);
     }
   }
 
   /** The page after this one, the end, or an error if the service gives the same page again. */
-  async #following(
+  async function following(
     page: Shown<Item>,
     isFirst: boolean,
     ahead: Promise<readonly Item[]> | undefined,
   ): Promise<Shown<Item> | "end" | PagingError> {
-    const { sort, isFiltered } = this.#query;
     const { token, isOverlap } = startAfter(page.tokens);
     for (let attempt = 0; ; attempt++) {
-      const next = this.#show(await ((attempt === 0 && ahead) || this.#continue(token)));
-      const verdict = this.#judge(next, page, isFirst, isOverlap);
+      const next = show(await ((attempt === 0 && ahead) || requestFrom(token)));
+      const verdict = judge(next, page, isFirst, isOverlap);
       if (verdict === "more" || (verdict === "gap" && isFiltered && attempt > 0)) return next;
       if (verdict === "end") return verdict;
-      if (verdict === "repeated") return this.#error("cursorIgnored");
-      if (verdict === "unproved" && attempt === 0 && isFirst && sort === undefined) {
+      if (verdict === "repeated") return problem("cursorIgnored");
+      if (verdict === "unproved" && attempt === 0 && isFirst && term === undefined) {
         // The service may list newest first if it isn't told how to sort.
-        this.#direction = "down";
-        const other = this.#show(await this.#continue(token));
-        const turned = this.#judge(other, page, true, isOverlap);
+        direction = "down";
+        const other = show(await requestFrom(token));
+        const turned = judge(other, page, true, isOverlap);
         if (turned === "more") return other;
         if (turned === "end") return turned;
-        this.#direction = "up";
+        direction = "up";
       }
       if (verdict === "unproved" && isFiltered) {
         // The last record may rightly have left a filtered list.
-        const rest = this.#show(await this.#continue(page.tokens.at(-1) ?? token));
-        return this.#hasNews(rest.ids) ? rest : "end";
+        const rest = show(await requestFrom(page.tokens.at(-1) ?? token));
+        return hasNews(rest.ids) ? rest : "end";
       }
       const waitMs = waitsMs[attempt];
-      if (waitMs === undefined) throw this.#error("endUnproved");
-      await this.#source.sleep(waitMs);
+      if (waitMs === undefined) throw problem("endUnproved");
+      await source.sleep(waitMs);
     }
   }
 
   /**
-   * What a page says about the records after the page before it. A gap: it has new records, but doesn't show the last one. Then the
-   * last one has moved, or, in a descending list, the page comes from a replica that doesn't know the records between.
+   * Decides what a page says about the records after the page before it. A gap has new records, but doesn't show the last one. The
+   * last one has moved, or, in a descending list, a replica that lags doesn't know the records in between.
    */
-  #judge(
+  function judge(
     { ids }: Shown<Item>,
-    { ids: before }: Shown<Item>,
+    { ids: previous }: Shown<Item>,
     isFirst: boolean,
     isOverlap: boolean,
   ): "more" | "gap" | "end" | "repeated" | "unproved" {
-    const last = before.at(-1) ?? "";
+    const last = previous.at(-1) ?? "";
     const isShown = ids.includes(last);
-    const isSameStart = ids[0] === before[0];
-    if (this.#hasNews(ids)) return this.#direction === "down" && isOverlap && !isShown ? "gap" : "more";
+    const isSameStart = ids[0] === previous[0];
+    if (hasNews(ids)) return direction === "down" && isOverlap && !isShown ? "gap" : "more";
     if (!isOverlap && ids.length <= 1) return "end";
     if (!isShown) return "unproved";
-    if (isSameStart && ids.length === before.length) {
+    if (isSameStart && ids.length === previous.length) {
       // Two records and inclusive bounds. After the first page, the cursor isn't ignored.
       return ids.length <= 2 ? "end" : isFirst ? "repeated" : "unproved";
     }
     if (ids.at(-1) === last) return isSameStart ? "unproved" : "end";
     // Records that moved fill the page behind the last one.
-    return ++this.#pagesWithoutNews <= 3 ? "more" : "unproved";
+    return ++pagesWithoutNews <= 3 ? "more" : "unproved";
   }
 
   /**
-   * Records that came or moved above the beginning of a descending list while it was read: a list of its own, read upward. A full
-   * page of them above a single page means that the service sorts only what it cut out.
+   * Records that were added above the beginning of a descending list while it was read. They are read upward, as a list of their own.
+   * A full page of them above a single page means that the service sorts only what it cut out.
    */
-  async *#above({ tokens: [after] }: Shown<Item>, isSinglePage: boolean): AsyncGenerator<Page<Item>, void, undefined> {
-    const { sort: [term = ""] = [], trustCursor, ...query } = this.#query;
-    if (!term.endsWith(".desc") || trustCursor || after === undefined) return;
-    const sort = [term.replace(/desc$/, "asc")];
-    for await (const page of new ListReader(this.#source, { ...query, sort, after }, this.#seen).pages()) {
-      if (isSinglePage && page.items.length >= Math.max(3, this.#longest)) throw this.#error("sortIgnored");
-      yield new Page(page.items, "down");
+  async function* above(head: Shown<Item>, isSinglePage: boolean): AsyncGenerator<Page<Item>, void, undefined> {
+    const [top] = head.tokens;
+    if (!isDescending || trustCursor || top === undefined) return;
+    const upward = { ...query, sort: [term.replace(/desc$/, "asc")], after: top };
+    for await (const { items } of listReader(source, upward, seen).pages()) {
+      if (isSinglePage && items.length >= Math.max(3, longest)) throw problem("sortIgnored");
+      yield new Page(items, "down");
     }
   }
 
   /**
-   * Proves that the first page is the whole list: sorted by id from both ends, the list shows the same records in opposite orders,
-   * and fewer than asked for.
+   * Proves that the first page is the whole list. Sorted by id from both ends, the list must show the same records in opposite
+   * orders, and fewer than asked for.
    *
    * @throws the given error if that fails.
    */
-  async *#provenWhole(error: PagingError): AsyncGenerator<Page<Item>, void, undefined> {
-    const ask = async (sort: string, size: number) => this.#show(await this.#request({ _sort: sort, _size: size }));
+  async function* provenWhole(error: PagingError): AsyncGenerator<Page<Item>, void, undefined> {
     try {
       for (let attempt = 0; attempt < 2; attempt++) {
-        const size = Math.max(2 * this.#seen.size, 20) + 1;
-        const [{ items, ids }, down] = [await ask("id.asc", size), await ask("id.desc", size)];
+        const _size = Math.max(2 * seen.size, 20) + 1;
+        const { items, ids } = show(await request({ _sort: "id.asc", _size }));
+        const down = show(await request({ _sort: "id.desc", _size }));
         const isOpposite = JSON.stringify(ids) === JSON.stringify(down.ids.toReversed());
-        if (!isOpposite || ids.length >= size || ids.length < this.#seen.size) continue;
-        if (!this.#hasNews(ids)) return;
-        if (this.#query.sort === undefined) return yield new Page(this.#take(items, ids), this.#direction);
+        if (!isOpposite || ids.length >= _size || ids.length < seen.size) continue;
+        if (!hasNews(ids)) return;
+        if (term === undefined) return yield new Page(take(items, ids), direction);
       }
     } catch (cause) {
       throw cause instanceof ApiError && isRefusedQuestion(cause.status) ? error : cause;
@@ -246,86 +248,82 @@ export class ListReader<Item> {
     throw error;
   }
 
-  #continue(token: string, dropped?: AbortSignal): Promise<readonly Item[]> {
-    return this.#request(this.#direction === "up" ? { _after: token } : { _before: token }, dropped);
+  function requestFrom(token: string, dropped?: AbortSignal): Promise<readonly Item[]> {
+    return request(direction === "up" ? { _after: token } : { _before: token }, dropped);
   }
 
   /**
-   * Requests a page. The caller's own bounds, size, and order count unless `request` has others. Its bounds are exclusive, even if
-   * the service's are not.
+   * Requests a page. The caller's own bounds, size, and order count unless `paging` has others. Its bounds are exclusive, even if the
+   * service's are not.
    */
-  async #request(request: PagingValues, dropped?: AbortSignal): Promise<readonly Item[]> {
-    const { size, after, before } = this.#query;
-    const paging = { _size: size, _sort: this.#sort, _after: after, _before: before };
-    const items = await this.#source.ask({ ...paging, ...request }, dropped);
+  async function request(paging: PagingValues, dropped?: AbortSignal): Promise<readonly Item[]> {
+    const own = { _size: size, _sort: sort, _after: after, _before: before };
+    const items = await source.ask({ ...own, ...paging }, dropped);
     if (after === undefined && before === undefined) return items;
     return items.filter((item) => {
-      const token = this.#tokenOf(item);
+      const token = tokenOf(item);
       return token === undefined || (token !== after && token !== before);
     });
   }
 
-  #show(items: readonly Item[]): Shown<Item> {
-    const tokens = items.map((item) => this.#tokenOf(item));
+  function show(items: readonly Item[]): Shown<Item> {
+    const tokens = items.map(tokenOf);
     const ids = items.map((item, index) => {
-      const id = this.#exact(fieldOf(item, "id")) ?? tokens[index];
-      if (id === undefined) throw this.#error("unnamed");
+      const id = exact(fieldOf(item, "id")) ?? tokens[index];
+      if (id === undefined) throw problem("unnamed");
       return id;
     });
-    if (new Set(ids).size < ids.length) throw this.#error("repeated");
+    if (new Set(ids).size < ids.length) throw problem("repeated");
     return { items, ids, tokens };
   }
 
   /** Why the list can't continue after a page. */
-  #obstacleAfter(items: readonly Item[], tokens: Tokens): PagingError | undefined {
-    const { cursor, sort: [term] = [], trustCursor } = this.#query;
+  function obstacleAfter(items: readonly Item[], tokens: Tokens): PagingError | undefined {
     if (tokens.includes(undefined)) {
       const hasNone = cursor === undefined && tokens.every((token) => token === undefined);
-      return this.#error(hasNone ? "noToken" : "someTokens");
+      return problem(hasNone ? "noToken" : "someTokens");
     }
     if (trustCursor || tokens.length === 0) return undefined;
     if (term !== undefined) {
       // A list can have several pages in the order of its tokens.
       const field = term.replace(/\.(?:asc|desc)$/, "");
       const isTokenOrder = items.every((item, index) => textOf(fieldOf(item, field)) === tokens[index]);
-      if (!isTokenOrder) return this.#error("sort");
+      if (!isTokenOrder) return problem("sort");
     }
-    if (tokens.length > 1 && new Set(tokens).size === 1) return this.#error("oneToken");
-    return term !== undefined && isAgainst(tokens, this.#direction) ? this.#error("order") : undefined;
+    if (tokens.length > 1 && new Set(tokens).size === 1) return problem("oneToken");
+    return term !== undefined && isAgainst(tokens, direction) ? problem("order") : undefined;
   }
 
-  #tokenOf(item: Item): string | undefined {
-    const { cursor } = this.#query;
-    return this.#exact(cursor === undefined ? fieldOf(item, "pagingToken") : cursor(item));
+  function tokenOf(item: Item): string | undefined {
+    return exact(cursor === undefined ? fieldOf(item, "pagingToken") : cursor(item));
   }
 
-  #exact(value: unknown): string | undefined {
-    if (typeof value === "number" && !Number.isSafeInteger(value)) throw this.#error("inexact");
+  function exact(value: unknown): string | undefined {
+    if (typeof value === "number" && !Number.isSafeInteger(value)) throw problem("inexact");
     return textOf(value);
   }
 
-  #hasNews(ids: readonly string[]): boolean {
-    return ids.some((id) => !this.#seen.has(id));
+  function hasNews(ids: readonly string[]): boolean {
+    return ids.some((id) => !seen.has(id));
   }
 
-  /** The records that were not handed out before; from now on they were. */
-  #take(items: readonly Item[], ids: readonly string[]): readonly Item[] {
-    const fresh = items.filter((_, index) => !this.#seen.has(ids[index] ?? ""));
-    for (const id of ids) this.#seen.add(id);
-    this.#longest = Math.max(this.#longest, items.length);
-    if (fresh.length > 0) this.#pagesWithoutNews = 0;
+  /** Returns the records that weren't handed out before, and remembers them. */
+  function take(items: readonly Item[], ids: readonly string[]): readonly Item[] {
+    const fresh = items.filter((_, index) => !seen.has(ids[index] ?? ""));
+    for (const id of ids) seen.add(id);
+    longest = Math.max(longest, items.length);
+    if (fresh.length > 0) pagesWithoutNews = 0;
     return fresh;
   }
 
-  #toPage(fresh: readonly Item[], tokens: Tokens, obstacle: PagingError | undefined): Page<Item> {
+  function toPage(fresh: readonly Item[], tokens: Tokens, obstacle: PagingError | undefined): Page<Item> {
     const next = obstacle?.code === "paging_no_token" ? undefined : (obstacle ?? tokens.at(-1));
-    return new Page(fresh, this.#direction, next);
+    return new Page(fresh, direction, next);
   }
 
-  #error(kind: keyof typeof errors): PagingError {
+  function problem(kind: keyof typeof errors): PagingError {
     const [code, message] = errors[kind];
-    const { name: operation } = this.#source;
-    return new PagingError(`${operation}: ${message}`, { operation, code });
+    return new PagingError(`${source.name}: ${message}`, { operation: source.name, code });
   }
 }
 
@@ -352,7 +350,7 @@ function fieldOf(item: unknown, field: string): unknown {
   return (item as Readonly<Record<string, unknown>>)[field];
 }
 
-/** A token or id as text: a string that isn't empty, or a whole number that JavaScript holds exactly. */
+/** A token or id as text. It may be a string that isn't empty, or a whole number that JavaScript holds exactly. */
 export function textOf(value: unknown): string | undefined {
   if (Number.isSafeInteger(value)) return String(value);
   return typeof value === "string" && value !== "" ? value : undefined;

@@ -37,7 +37,7 @@ const rows: readonly CataloguedOperation[] = catalogue.flatMap((resource) =>
 /** The names of all operations. */
 export const operationNames = Object.freeze(rows.map(({ name }) => name));
 
-/** The name of an operation: its path in code, such as `liquidityProviders.deposits.create`. */
+/** The path of an operation in code, such as `liquidityProviders.deposits.create`. */
 export type OperationName = (typeof operationNames)[number];
 
 export const operations: ReadonlyMap<string, Operation> = new Map(rows.map((row) => [row.name, row]));

@@ -13,19 +13,19 @@ export interface Deposit {
   paymentGatewayId: string;
   /** Gateway transaction referencing the deposited funds. */
   paymentGatewayTransactionId: string;
-  /** Amount deposited: a decimal numeral. */
+  /** Amount deposited, a decimal numeral. */
   amount: string;
   /** Currency deposited. */
   currency: string;
   /** Blockchain transaction of a successful deposit. */
   blockchainTransactionId: string;
-  /** Response only: URI of the creating request. */
+  /** URI of the creating request. Response only. */
   requestUri: string;
-  /** Response only: raw body of the creating request. */
+  /** Raw body of the creating request. Response only. */
   requestBody: string;
-  /** Response only: public key that verified the creating request, Base64. */
+  /** Public key that verified the creating request, Base64. Response only. */
   paymentGatewayPublicKeyBase64: string;
-  /** Response only: signature of the creating request, Base64. */
+  /** Signature of the creating request, Base64. Response only. */
   requestSignatureBase64: string;
 }
 
@@ -38,7 +38,7 @@ export interface DepositFields
     >
   > {}
 
-/** Filters of the list, and the query parameters of the single read: every field except `id`. */
+/** Filters of the list, and the query parameters of the single read. They are every field except `id`. */
 export interface DepositFilter extends Optional<Omit<Deposit, "id">> {}
 
 const writable = [
@@ -91,15 +91,15 @@ export class Deposits {
   }
 
   /**
-   * Records a deposit: `POST /liquidity-providers/{id}/deposits`. Signed; moves money.
+   * Records a deposit: `POST /liquidity-providers/{id}/deposits`. Signed. Moves money.
    *
-   * Never repeated by the client once it may have been sent. On `effect: "possible"` look for the deposit whose
-   * `requestSignatureBase64` is the error's `request.signature` before doing it again.
+   * The client never repeats it once it may have been sent. On `effect: "possible"` search for the deposit with the error's
+   * `request.signature` as its `requestSignatureBase64` before you do it again.
    *
    * @returns the stored record, with the request and the signature that created it.
    * @throws {InvalidArgumentError} on an unknown field, a wrong type or an amount that is not a decimal numeral.
-   * @throws {ConfigError} when the client has no `signingKey`.
-   * @throws {OutcomeUnknownError} when no response came back.
+   * @throws {ConfigError} if the client has no `signingKey`.
+   * @throws {OutcomeUnknownError} if there was no response.
    */
   create(fields: DepositFields, options?: RequestOptions): ApiPromise<Deposit> {
     return this.#client.call(deposits.create, [this.#liquidityProviderId], { body: fields }, options);
@@ -111,7 +111,7 @@ export class Deposits {
   }
 
   /**
-   * Updates a deposit: `PUT /liquidity-providers/{id}/deposits/{id}`. Send all five fields: what the service does with
+   * Updates a deposit: `PUT /liquidity-providers/{id}/deposits/{id}`. Send all five fields. What the service does with
    * those left out is not shown. Not signed unless `signedOperations` names it. Safe to repeat.
    */
   update(depositId: string, fields: DepositFields, options?: RequestOptions): ApiPromise<void> {

@@ -13,17 +13,17 @@ export interface ExchangeRate {
   counterGatewayId: string;
   baseCurrency: string;
   counterCurrency: string;
-  /** Price to buy 1 base currency in counter currency: a decimal numeral. */
+  /** Price to buy 1 base currency in counter currency, a decimal numeral. */
   buyPrice: string;
-  /** Price to sell 1 base currency in counter currency: a decimal numeral. */
+  /** Price to sell 1 base currency in counter currency, a decimal numeral. */
   sellPrice: string;
-  /** Response only: numerator companion of `buyPrice`. The exact relation is not shown. */
+  /** Numerator companion of `buyPrice`. The exact relation is not shown. Response only. */
   buyPriceN: number;
-  /** Response only: denominator companion of `buyPrice`. The exact relation is not shown. */
+  /** Denominator companion of `buyPrice`. The exact relation is not shown. Response only. */
   buyPriceD: number;
-  /** Response only: numerator companion of `sellPrice`. The exact relation is not shown. */
+  /** Numerator companion of `sellPrice`. The exact relation is not shown. Response only. */
   sellPriceN: number;
-  /** Response only: denominator companion of `sellPrice`. The exact relation is not shown. */
+  /** Denominator companion of `sellPrice`. The exact relation is not shown. Response only. */
   sellPriceD: number;
 }
 
@@ -36,7 +36,7 @@ export interface ExchangeRateFields
     >
   > {}
 
-/** Filters of the list, and the query parameters of the single read: every field; the N and D companions are integers. */
+/** Filters of the list, and the query parameters of the single read. They are every field. The N and D companions are integers. */
 export interface ExchangeRateFilter extends Optional<ExchangeRate> {}
 
 const writable = [
@@ -102,7 +102,7 @@ export class ExchangeRates {
   }
 
   /**
-   * Updates an exchange rate: `PUT /liquidity-providers/{id}/exchange-rates/{id}`. Send all six fields: what the service
+   * Updates an exchange rate: `PUT /liquidity-providers/{id}/exchange-rates/{id}`. Send all six fields. What the service
    * does with those left out is not shown. Safe to repeat, and repeated by the client on transient failures.
    */
   update(exchangeRateId: string, fields: ExchangeRateFields, options?: RequestOptions): ApiPromise<void> {

@@ -12,14 +12,14 @@ export interface GatewayWithdrawal {
   gatewayTransactionId: string;
   /** Whose funds are withdrawn. */
   liquidityProviderId: string;
-  /** Amount to withdraw: a decimal numeral. */
+  /** Amount to withdraw, a decimal numeral. */
   amount: string;
-  /** Fee for the amount withdrawn: a decimal numeral. */
+  /** Fee for the amount withdrawn, a decimal numeral. */
   fee: string;
   /** Currency withdrawn. */
   currency: string;
   blockchainTransactionId: string;
-  /** Status of the withdrawal request. Allowed values: not shown. */
+  /** Status of the withdrawal request. Its values are not shown. */
   status: string;
 }
 
@@ -27,7 +27,7 @@ export interface GatewayWithdrawal {
 export interface GatewayWithdrawalFields
   extends Optional<Pick<GatewayWithdrawal, "amount" | "fee" | "currency" | "blockchainTransactionId" | "status">> {}
 
-/** Filters of the list, and the query parameters of the single read: the withdrawal's own fields. */
+/** Filters of the list, and the query parameters of the single read. They are the withdrawal's own fields. */
 export interface GatewayWithdrawalFilter extends Optional<GatewayWithdrawal> {}
 
 const writable = ["amount", "fee", "currency", "blockchainTransactionId", "status"] as const;
@@ -70,7 +70,7 @@ export class GatewayWithdrawals {
   }
 
   /**
-   * Updates a withdrawal: `PUT /payment-gateways/{id}/withdrawals/{id}`. Send all five fields: what the service does with
+   * Updates a withdrawal: `PUT /payment-gateways/{id}/withdrawals/{id}`. Send all five fields. What the service does with
    * those left out is not shown. Safe to repeat, and repeated by the client on transient failures.
    */
   update(withdrawalId: string, fields: GatewayWithdrawalFields, options?: RequestOptions): ApiPromise<void> {

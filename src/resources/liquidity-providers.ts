@@ -22,7 +22,7 @@ export interface LiquidityProvider {
 export interface LiquidityProviderFields
   extends Optional<Pick<LiquidityProvider, "firstName" | "lastName" | "email">> {}
 
-/** Filters of the list, and the query parameters of the single read: every field. */
+/** Filters of the list, and the query parameters of the single read. They are every field. */
 export interface LiquidityProviderFilter extends Optional<LiquidityProvider> {}
 
 const writable = ["firstName", "lastName", "email"] as const;
@@ -74,7 +74,7 @@ export class LiquidityProviders {
   }
 
   /**
-   * Updates a liquidity provider: `PUT /liquidity-providers/{id}`. Send all three fields: what the service does with
+   * Updates a liquidity provider: `PUT /liquidity-providers/{id}`. Send all three fields. What the service does with
    * those left out is not shown. Safe to repeat, and repeated by the client on transient failures.
    */
   update(liquidityProviderId: string, fields: LiquidityProviderFields, options?: RequestOptions): ApiPromise<void> {
@@ -89,22 +89,22 @@ export class LiquidityProviders {
     return listRecords(this.#client, liquidityProviders.list, [], query, options);
   }
 
-  /** The provider's deposits. Binds the id; no I/O. */
+  /** The provider's deposits. Binds the id without I/O. */
   deposits(liquidityProviderId: string): Deposits {
     return new Deposits(this.#client, liquidityProviderId);
   }
 
-  /** The provider's withdrawals. Binds the id; no I/O. */
+  /** The provider's withdrawals. Binds the id without I/O. */
   withdrawals(liquidityProviderId: string): Withdrawals {
     return new Withdrawals(this.#client, liquidityProviderId);
   }
 
-  /** The provider's exchange rates. Binds the id; no I/O. */
+  /** The provider's exchange rates. Binds the id without I/O. */
   exchangeRates(liquidityProviderId: string): ExchangeRates {
     return new ExchangeRates(this.#client, liquidityProviderId);
   }
 
-  /** The provider's transfers. Binds the id; no I/O. */
+  /** The provider's transfers. Binds the id without I/O. */
   transfers(liquidityProviderId: string): Transfers {
     return new Transfers(this.#client, liquidityProviderId);
   }

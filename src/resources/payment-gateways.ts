@@ -10,19 +10,19 @@ import { GatewayWithdrawals } from "./gateway-withdrawals.js";
 export interface PaymentGateway {
   /** Assigned by the service on creation. */
   id: string;
-  /** Country of the gateway. Format: not shown. */
+  /** Country of the gateway. The format is not shown. */
   countryCode: string;
-  /** Currency of the gateway. Format: not shown. */
+  /** Currency of the gateway. The format is not shown. */
   currency: string;
-  /** Type of the gateway. Allowed values: not shown. */
+  /** Type of the gateway. Its values are not shown. */
   type: string;
-  /** Short local name of the institution; also the gateway's identifier in the fields of intents and payments. */
+  /** Short local name of the institution. It identifies the gateway in intents and payments. */
   institutionId: string;
   /** Name of the institution. */
   name: string;
   /** Fee structure for internal payments, supplied by the gateway. */
   feeStructure: string;
-  /** Base64 of the PEM public key that verifies the gateway's signed requests: see `publicKeyToBase64`. */
+  /** Base64 of the PEM public key that verifies the gateway's signed requests. See `publicKeyToBase64`. */
   rsaPublicKeyBase64: string;
   /** Contact e-mail of the gateway. */
   email: string;
@@ -30,11 +30,11 @@ export interface PaymentGateway {
   website: string;
   /** Address used for account verification. */
   accountVerificationEndpoint: string;
-  /** Bearer token for that address. A secret, returned as stored: keep it out of logs. */
+  /** Bearer token for that address. A secret, returned as stored. Keep it out of logs. */
   accountVerificationBearerToken: string;
 }
 
-/** Body of create and update. Which fields are required is not shown, so none is: the service decides. */
+/** Body of create and update. Which fields are required is not shown, so the service decides. */
 export interface PaymentGatewayFields
   extends Optional<
     Pick<
@@ -53,7 +53,7 @@ export interface PaymentGatewayFields
     >
   > {}
 
-/** Filters of the list, and the query parameters of the single read: every field. */
+/** Filters of the list, and the query parameters of the single read. They are every field. */
 export interface PaymentGatewayFilter extends Optional<PaymentGateway> {}
 
 const writable = [
@@ -96,7 +96,7 @@ export const paymentGateways = resource<PaymentGateway, PaymentGatewayFields>()(
   },
 );
 
-/** Payment gateways: register, read and update them. */
+/** Registers, reads, and updates payment gateways. */
 export class PaymentGateways {
   readonly #client: ApiClient;
 
@@ -122,14 +122,14 @@ export class PaymentGateways {
   /**
    * Reads one gateway: `GET /payment-gateways/{id}`. The record holds a secret, `accountVerificationBearerToken`.
    *
-   * @throws {ApiError} with the service's `code` and `message` when there is no such gateway.
+   * @throws {ApiError} with the service's `code` and `message` if the gateway doesn't exist.
    */
   get(paymentGatewayId: string, options?: GetOptions<PaymentGatewayFilter>): ApiPromise<PaymentGateway> {
     return this.#client.call(paymentGateways.get, [paymentGatewayId], {}, options);
   }
 
   /**
-   * Updates a gateway: `PUT /payment-gateways/{id}`. Send every field of the record: what the service does with the
+   * Updates a gateway: `PUT /payment-gateways/{id}`. Send every field of the record. What the service does with the
    * fields that are left out is not shown. Safe to repeat, and repeated by the client on transient failures.
    */
   update(paymentGatewayId: string, fields: PaymentGatewayFields, options?: RequestOptions): ApiPromise<void> {
@@ -145,7 +145,7 @@ export class PaymentGateways {
     return listRecords(this.#client, paymentGateways.list, [], query, options);
   }
 
-  /** The withdrawals as this gateway sees them. Binds the id; no I/O. */
+  /** The withdrawals as this gateway sees them. Binds the id without I/O. */
   withdrawals(paymentGatewayId: string): GatewayWithdrawals {
     return new GatewayWithdrawals(this.#client, paymentGatewayId);
   }

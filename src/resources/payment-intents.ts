@@ -3,32 +3,32 @@ import type { Optional } from "../api/fields.js";
 import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 import { resource } from "../api/resource.js";
 
-/** The first step of a payment: what it will cost, and whose accounts these are (Interface description 0.0.1, "Payment intent"). */
+/** The first step of a payment, with its cost and the names of both parties (Interface description 0.0.1, "Payment intent"). */
 export interface PaymentIntent {
   /** Assigned by the service on creation. */
   id: string;
   senderGatewayId: string;
-  /** What the sender pays, excluding sender fees: a decimal numeral, computed by the service. */
+  /** What the sender pays, excluding sender fees, a decimal numeral, computed by the service. */
   senderAmount: string;
   senderCurrency: string;
   senderAccount: string;
   /** Result of the sender's name verification. */
   senderName: string;
   receiverGatewayId: string;
-  /** A decimal numeral; the only amount that a payment can name. */
+  /** A decimal numeral. The only amount that a payment can name. */
   receiverAmount: string;
   receiverCurrency: string;
   receiverAccount: string;
   /** Result of the receiver's name verification. */
   receiverName: string;
-  /** In receiver currency: a decimal numeral. */
+  /** In receiver currency, a decimal numeral. */
   receivingGatewayFee: string;
   memo: string;
   /** Can be null. Its content is not shown. */
   extras: unknown;
 }
 
-/** Body of create: the description gives an intent these eight fields, all of them strings. */
+/** The body of create. The description gives an intent these eight fields, all of them strings. */
 export interface PaymentIntentRequest
   extends Pick<
     PaymentIntent,
@@ -42,7 +42,7 @@ export interface PaymentIntentRequest
     | "memo"
   > {}
 
-/** The query parameters that the single read declares: the intent's own fields. */
+/** The query parameters that the single read declares. They are the intent's own fields. */
 export interface PaymentIntentFilter extends Optional<Omit<PaymentIntent, "extras">> {
   /** Sent as it is. */
   extras?: string | undefined;
@@ -81,7 +81,7 @@ export const paymentIntents = resource<PaymentIntent, PaymentIntentRequest>()("p
   get: true,
 });
 
-/** Payment intents: the first of the two steps. */
+/** The first step of a payment. */
 export class PaymentIntents {
   readonly #client: ApiClient;
 
@@ -91,9 +91,9 @@ export class PaymentIntents {
   }
 
   /**
-   * Creates an intent: `POST /payment-intents`. Not signed; moves no money. The caller must be a payment gateway.
+   * Creates an intent: `POST /payment-intents`. Not signed. Moves no money. The caller must be a payment gateway.
    *
-   * Repeated by the client on passing failures: a lost intent costs nothing, and may simply be asked for again.
+   * The client repeats it after passing failures. A lost intent costs nothing, so it can be requested again.
    *
    * @returns the sender amount, the names of both parties and the receiving gateway's fee.
    * @throws {InvalidArgumentError} on a missing or unknown field, or an amount that is not a decimal numeral.

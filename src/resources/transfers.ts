@@ -5,7 +5,7 @@ import type { ApiPromise, RequestOptions } from "../api/request-options.js";
 import { resource } from "../api/resource.js";
 import { type Listing, listRecords } from "../paging/listing.js";
 
-/** Source or target of a transfer: one of the two known values on creation, any value in responses. */
+/** Source or target of a transfer. One of the two known values on creation, any value in responses. */
 export type TransferEnd = "wallet" | "exchange-rate" | (string & {});
 
 /** Money moved between a provider's wallet and its exchange rates (Interface description 0.0.1, "Transfer"). */
@@ -34,7 +34,7 @@ export interface TransferFields extends Omit<TransferUpdate, "from" | "to"> {
   to?: "wallet" | "exchange-rate" | undefined;
 }
 
-/** Filters of the list, and the query parameters of the single read: every field. */
+/** Filters of the list, and the query parameters of the single read. They are every field. */
 export interface TransferFilter extends Optional<Transfer> {}
 
 const writable = ["from", "to", "exchangeRateId", "gatewayId", "currency", "amount"] as const;
@@ -73,7 +73,7 @@ export class Transfers {
   }
 
   /**
-   * Creates a transfer: `POST /liquidity-providers/{id}/transfers`. Moves money; not signed unless `signedOperations` names it.
+   * Creates a transfer: `POST /liquidity-providers/{id}/transfers`. Moves money. Not signed unless `signedOperations` names it.
    *
    * The client repeats it only if nothing was sent, and after a 429. A lost response throws
    * `OutcomeUnknownError`.
@@ -91,7 +91,7 @@ export class Transfers {
   }
 
   /**
-   * Updates a transfer: `PUT /liquidity-providers/{id}/transfers/{id}`. Send all six fields: what the service does with
+   * Updates a transfer: `PUT /liquidity-providers/{id}/transfers/{id}`. Send all six fields. What the service does with
    * those left out is not shown. Safe to repeat, and repeated by the client on transient failures.
    */
   update(transferId: string, fields: TransferUpdate, options?: RequestOptions): ApiPromise<void> {

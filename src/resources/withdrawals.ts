@@ -11,16 +11,16 @@ export interface Withdrawal {
   id: string;
   /** Gateway from which funds are withdrawn. */
   paymentGatewayId: string;
-  /** Response only: gateway transaction id of the processed withdrawal. */
+  /** Gateway transaction id of the processed withdrawal. Response only. */
   paymentGatewayTransactionId: string;
-  /** Amount to withdraw: a decimal numeral. */
+  /** Amount to withdraw, a decimal numeral. */
   amount: string;
-  /** Fee for the amount withdrawn: a decimal numeral. */
+  /** Fee for the amount withdrawn, a decimal numeral. */
   fee: string;
   /** Currency withdrawn. */
   currency: string;
   blockchainTransactionId: string;
-  /** Status of the withdrawal request. Allowed values: not shown. */
+  /** Status of the withdrawal request. Its values are not shown. */
   status: string;
 }
 
@@ -30,7 +30,7 @@ export interface WithdrawalFields
     Pick<Withdrawal, "paymentGatewayId" | "amount" | "fee" | "currency" | "blockchainTransactionId" | "status">
   > {}
 
-/** Filters of the list, and the query parameters of the single read: the withdrawal's own fields. */
+/** Filters of the list, and the query parameters of the single read. They are the withdrawal's own fields. */
 export interface WithdrawalFilter extends Optional<Withdrawal> {}
 
 const writable = ["paymentGatewayId", "amount", "fee", "currency", "blockchainTransactionId", "status"] as const;
@@ -86,7 +86,7 @@ export class Withdrawals {
   }
 
   /**
-   * Updates a withdrawal: `PUT /liquidity-providers/{id}/withdrawals/{id}`. Send all six fields: what the service does
+   * Updates a withdrawal: `PUT /liquidity-providers/{id}/withdrawals/{id}`. Send all six fields. What the service does
    * with those left out is not shown. Safe to repeat, and repeated by the client on transient failures.
    */
   update(withdrawalId: string, fields: WithdrawalFields, options?: RequestOptions): ApiPromise<void> {

@@ -16,13 +16,13 @@ import type { KeyObjectLike, PrivateKey, PublicKey } from "../platform/platform.
 /** The smallest RSA key that is taken. */
 const minBits = 2048;
 
-/** What a private key in the place of a public one is called. */
+/** Names a private key in the place of a public one. */
 const privateKeyFound = "a private key";
 
 /**
- * The private RSA key (2048 bits or more) whose public key was given at onboarding (Interface description 0.0.1, "Digital
- * signatures"): PEM (PKCS#8 or PKCS#1) as text or as the bytes of a file, a `KeyObject` of `node:crypto`, or any of them with the
- * passphrase that an encrypted PEM needs. Only Node can decrypt a PEM. Lost or escaped line breaks don't matter.
+ * The private RSA key, 2,048 bits or more, of the public key that you gave at onboarding (Interface description 0.0.1, "Digital
+ * signatures"). PEM (PKCS#8 or PKCS#1) as text or bytes, a `KeyObject` of `node:crypto`, or any of them with the passphrase of an
+ * encrypted PEM. Only Node can decrypt a PEM. Lost or escaped line breaks don't matter.
  */
 export type SigningKey =
   | string
@@ -34,18 +34,18 @@ export { writePem } from "../platform/encodings.js";
 
 /** A new key pair for signing, as PEM text, with the public key in the form that the service takes. */
 export interface SigningKeyPair {
-  /** PKCS#8 PEM, not encrypted. Secret: it is never sent anywhere. */
+  /** PKCS#8 PEM, not encrypted. A secret that is never sent anywhere. */
   readonly privateKey: string;
   /** SubjectPublicKeyInfo PEM. */
   readonly publicKey: string;
-  /** Base64 of `publicKey`'s PEM text: the gateway's `rsaPublicKeyBase64`. */
+  /** Base64 of `publicKey`'s PEM text, for the gateway's `rsaPublicKeyBase64`. */
   readonly publicKeyBase64: string;
 }
 
 /**
  * Reads the key once, so that no call has to.
  *
- * @throws {ConfigError} when it is anything but a private RSA key of at least 2048 bits that can be opened. The message says
+ * @throws {ConfigError} if it is anything but a private RSA key of at least 2048 bits that can be opened. The message says
  * what was found, never the key itself.
  */
 export function parseSigningKey(input: SigningKey): PrivateKey {
@@ -55,9 +55,9 @@ export function parseSigningKey(input: SigningKey): PrivateKey {
 }
 
 /**
- * Reads a public key: PEM as text or bytes, Base64 of the PEM text (as in `rsaPublicKeyBase64`), Base64 of its DER form, or a `KeyObject`.
+ * Reads a public key. PEM as text or bytes, Base64 of the PEM text (as in `rsaPublicKeyBase64`), Base64 of its DER form, or a `KeyObject`.
  *
- * @throws {InvalidArgumentError} when it is anything but a public RSA key of at least 2048 bits. A private key is refused too.
+ * @throws {InvalidArgumentError} if it is anything but a public RSA key of at least 2048 bits. A private key is refused too.
  */
 export function parsePublicKey(input: string | Uint8Array | KeyObjectLike): PublicKey {
   const key = readPublicKey(input);
@@ -73,11 +73,11 @@ export const expectedPublicKey = `a public RSA key of at least ${minBits} bits, 
 
 /**
  * The gateway's `rsaPublicKeyBase64`: Base64, on one line, of the public key's PEM text (Interface description 0.0.1,
- * "Digital signatures"). PEM text that is in order is kept byte for byte, line ends included; anything else is written as
+ * "Digital signatures"). PEM text that is in order is kept byte for byte, line ends included. Anything else is written as
  * SubjectPublicKeyInfo PEM.
  *
- * @throws {InvalidArgumentError} when it is anything but a public RSA key of at least 2048 bits. A private key is refused:
- * it must never be sent.
+ * @throws {InvalidArgumentError} if it is anything but a public RSA key of at least 2048 bits. A private key is
+ * refused, since it must never be sent.
  */
 export function publicKeyToBase64(publicKey: string | Uint8Array | KeyObjectLike): string {
   const text = keyText(publicKey);
@@ -99,7 +99,7 @@ function isInOrder(text: string): boolean {
   return block !== null && isSpki === (block[2] === undefined) && !/^[ \t]|\\/m.test(text);
 }
 
-/** Makes a new RSA key pair of 2048 bits. Store the private key where only the signer can read it. */
+/** Makes a new RSA key pair of 2048 bits. Only the signer should be able to read the private key. */
 export async function generateSigningKeyPair(): Promise<SigningKeyPair> {
   const { pkcs8, spki } = await generateKeyPair(minBits);
   const publicKey = writePem("PUBLIC KEY", spki);
@@ -110,7 +110,7 @@ function encodeText(text: string): string {
   return encodeBase64(new TextEncoder().encode(text));
 }
 
-/** Reads a signing key: the key, or what was found in its place and, after a full stop, what to do. */
+/** Reads a signing key. Returns the key, or what was found in its place and, after a full stop, what to do. */
 export function readSigningKey(input: unknown): PrivateKey | string {
   if (!Object.hasOwn(Object(input), "key") || isKeyObject(input)) return readPrivateKey(input);
   const { key, passphrase } = input as { readonly key: unknown; readonly passphrase?: unknown };
@@ -118,7 +118,7 @@ export function readSigningKey(input: unknown): PrivateKey | string {
   return typeof passphrase === "string" ? readPrivateKey(key, passphrase) : "a key whose passphrase is not a string";
 }
 
-/** Reads a public key: the key, or what was found in its place and, after a full stop, what to do. */
+/** Reads a public key. Returns the key, or what was found in its place and, after a full stop, what to do. */
 export function readPublicKey(input: unknown): PublicKey | string {
   if (isKeyObject(input)) return refusalOf(input, "public") ?? importPublicKey(input);
   const text = keyText(input);
@@ -130,7 +130,7 @@ export function readPublicKey(input: unknown): PublicKey | string {
   return isPem(decoded) ? readPublicPem(decoded) : readPublicDer(bytes);
 }
 
-/** Why a text can't be sent as a public key; undefined if it can. A service may store none, which is an empty text. */
+/** Why a text can't be sent as a public key. Undefined if it can. A service may store none, which is an empty text. */
 export function publicKeyFault(text: string): string | undefined {
   const key = text === "" ? undefined : readPublicKey(text);
   if (key === privateKeyFound) return `${key}, which must never be sent`;
@@ -138,7 +138,7 @@ export function publicKeyFault(text: string): string | undefined {
   return typeof key === "string" ? key : undefined;
 }
 
-/** The text of a key: of a string or of a file's bytes. Undefined if there is none. */
+/** The text of a key, from a string or from a file's bytes. Undefined if there is none. */
 function keyText(input: unknown): string | undefined {
   const text: unknown = input instanceof Uint8Array ? new TextDecoder().decode(input) : input;
   return typeof text === "string" && text.trim() !== "" ? text : undefined;

@@ -15,7 +15,7 @@ import {
 } from "./keys.js";
 
 /**
- * The bytes that are signed: the path without host, immediately followed by the raw body (Interface description 0.0.1,
+ * The bytes that are signed. The path without host, immediately followed by the raw body (Interface description 0.0.1,
  * "Digital signatures"). Nothing stands between the two.
  */
 export function signedText(path: string, body: string | Uint8Array): Uint8Array {
@@ -42,10 +42,7 @@ function assertPath(path: unknown): void {
   );
 }
 
-/**
- * A signer whose private key stays elsewhere, in a KMS or an HSM. What it returns is verified with `publicKey` before
- * anything is sent.
- */
+/** Signs with a private key in a KMS or an HSM. The client verifies the signature with `publicKey` before it sends anything. */
 export interface RequestSigner {
   /** The public key that was given at onboarding: PEM, Base64 of the PEM, or `KeyObject`. RSA, 2048 bits or more. */
   readonly publicKey: string | Uint8Array | KeyObjectLike;
@@ -59,7 +56,7 @@ export interface RequestSigner {
 }
 
 export interface SigningContext {
-  /** Aborts when the call that needs the signature ends: hand it to the key service's client. */
+  /** Aborts when the call ends. Pass it to the client of the key service. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -68,7 +65,7 @@ export interface Signer {
   /**
    * The signature of path and body, Base64 on one line.
    *
-   * @throws {SigningError} when no signature was made, or the one that a `RequestSigner` made does not fit its public key.
+   * @throws {SigningError} if no signature was made, or the one that a `RequestSigner` made does not fit its public key.
    */
   sign(path: string, body: string | Uint8Array, context?: SigningContext): Promise<string>;
   /** What `sign` signs and with which key, for errors. */
@@ -76,7 +73,7 @@ export interface Signer {
 }
 
 /**
- * @throws {ConfigError} when the key is not a private RSA key of at least 2048 bits, or the signer has no such public key.
+ * @throws {ConfigError} if the key isn't a private RSA key of at least 2048 bits, or the signer has no such public key.
  */
 export function createSigner(input: SigningKey | RequestSigner): Signer {
   return isRequestSigner(input) ? foreignSigner(input) : localSigner(parseSigningKey(input));
@@ -123,14 +120,14 @@ function foreignSigner(signer: RequestSigner): Signer {
 
 async function askForSignature(signer: RequestSigner, text: Uint8Array, context: SigningContext): Promise<unknown> {
   try {
-    // A copy: what the signer does to it must not reach the text that its signature is verified with.
+    // A copy, since the signature is verified with the text.
     return await signer.sign(Uint8Array.from(text), toContext(context));
   } catch (error) {
     throw new SigningError("the signer failed, so nothing was sent", { cause: describeThrown(error) });
   }
 }
 
-/** The signal and nothing else: what has it may be the deadline of a call. It is made when it is looked at. */
+/** The signal and nothing else, since a call passes its deadline. The deadline makes its signal on first use. */
 function toContext(context: SigningContext): SigningContext {
   return {
     get signal() {
@@ -166,18 +163,17 @@ export interface RequestToSign {
   readonly key: SigningKey;
   /** Request path without host, base path included, exactly as it will be on the wire. */
   readonly path: string;
-  /** The raw body, exactly as it will be sent: serialise once, sign that, send that. */
+  /** The raw body, exactly as it will be sent. Serialize it once, sign that, and send that. */
   readonly body: string | Uint8Array;
 }
 
 /**
- * Signs a request: the value of `X-SERVICE-SIGNATURE-BASE64`, RSA with SHA-256 and PKCS#1 v1.5 over path and body, Base64 on
- * one line (Interface description 0.0.1, "Digital signatures"). The client does this automatically; this is for requests that are
- * sent otherwise.
+ * Signs a request. Returns the value of `X-SERVICE-SIGNATURE-BASE64`, RSA with SHA-256 and PKCS#1 v1.5 over path and body, Base64
+ * on one line (Interface description 0.0.1, "Digital signatures"). The client does this automatically. Use it for other requests.
  *
  * The same key, path and body always give the same signature.
  *
- * @throws {InvalidArgumentError} when `path` is a full URL or does not start with `/`, `body` is neither text nor bytes,
+ * @throws {InvalidArgumentError} if `path` is a full URL or doesn't start with `/`, `body` is neither text nor bytes,
  * or `key` is not a private RSA key of at least 2048 bits.
  */
 export async function signRequest({ key, path, body }: RequestToSign): Promise<string> {
@@ -194,19 +190,18 @@ export interface SignatureToVerify {
   readonly path: string;
   /** The raw body, byte for byte. */
   readonly body: string | Uint8Array;
-  /** The `X-SERVICE-SIGNATURE-BASE64` header: padded Base64 on one line. */
+  /** The `X-SERVICE-SIGNATURE-BASE64` header, padded Base64 on one line. */
   readonly signature: string;
 }
 
 /**
  * Tells whether `signature` was made for exactly this path and body by the private key of `publicKey`: RSA with SHA-256,
- * PKCS#1 v1.5 (Interface description 0.0.1, "Digital signatures"). Await it: in a condition a promise is always true.
+ * PKCS#1 v1.5 (Interface description 0.0.1, "Digital signatures"). Await it, since a promise is always true in a condition.
  *
- * A signature that is not Base64 on one line is `false`, like any other that does not fit. The signed text has nothing
- * between path and body, so `"/a"` + `"bc"` and `"/ab"` + `"c"` have the same signature: take the path from the request,
- * never from the party that brings the signature.
+ * A signature that isn't Base64 on one line is `false`, like any other that doesn't fit. Nothing separates path and body, so `"/a"`
+ * with `"bc"` and `"/ab"` with `"c"` have the same signature. Take the path from the request, never from the party that signed.
  *
- * @throws {InvalidArgumentError} when an argument has the wrong type, `path` does not start with `/`, or `publicKey` is not a
+ * @throws {InvalidArgumentError} if an argument has the wrong type, `path` does not start with `/`, or `publicKey` is not a
  * public RSA key of at least 2048 bits.
  */
 export async function verifySignature({ publicKey, path, body, signature }: SignatureToVerify): Promise<boolean> {
@@ -221,7 +216,7 @@ export async function verifySignature({ publicKey, path, body, signature }: Sign
   return bytes !== undefined && key.verify(text, bytes);
 }
 
-/** The bytes of a signature; undefined if the text is not the one Base64 that stands for them: padded, on one line. */
+/** The bytes of a signature. Undefined if the text isn't the one padded Base64 on one line that stands for them. */
 export function decodeSignature(text: string): Uint8Array | undefined {
   const bytes = decodeBase64(text);
   return bytes !== undefined && encodeBase64(bytes) === text ? bytes : undefined;

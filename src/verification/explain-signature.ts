@@ -4,7 +4,7 @@ import { parsePublicKey } from "../signing/keys.js";
 import { decodeSignature, signedText } from "../signing/signer.js";
 import { candidatesOf } from "./signed-text-variants.js";
 
-/** A request whose signature is to be explained. */
+/** A request with a signature to explain. */
 export interface SignatureQuestion {
   /** Request path without host, base path and query included, as it was on the wire. */
   readonly path: string;
@@ -14,7 +14,7 @@ export interface SignatureQuestion {
   readonly signature: string;
   /** The public key that is registered: PEM, or Base64 of the PEM. */
   readonly publicKey: string;
-  /** Other keys of the same bank, by name: one of them may have signed. */
+  /** Other keys of the same bank, by name. One of them may have signed. */
   readonly otherKeys?: ReadonlyMap<string, string> | undefined;
   /** The service's base path in the path. Without it, every beginning of the path is tried. */
   readonly basePath?: string | undefined;
@@ -119,7 +119,7 @@ interface SignatureBytes {
   readonly mistake?: SignatureFinding;
 }
 
-/** Reads Base64 with the mistakes that people make; only a finding if nothing can be made of it. */
+/** Reads Base64 with the mistakes that people make. Only a finding if it can't be read at all. */
 function readSignatureText(text: string): SignatureBytes | { readonly problem: SignatureFinding } {
   for (const [mistake, repaired] of readings(text)) {
     const bytes = decodeSignature(repaired);
@@ -207,7 +207,7 @@ function undo(key: KeyObject, signature: Uint8Array): string {
 interface Search extends OpenedSignature {
   /** The key that opened it, if it isn't the registered one. */
   readonly keyName: string | undefined;
-  /** What was signed in place of the text: empty if it was the text. Absent if none of those that were tried fits. */
+  /** What was signed in place of the text. Empty if it was the text. Absent if none of those that were tried fits. */
   readonly mistakes: readonly SignatureFinding[] | undefined;
 }
 

@@ -49,10 +49,11 @@ const recordOptions: CheckTable<VerifyRecordOptions> = {
 };
 
 /**
- * Tells, without any call, whether a stored payment is what was signed. Await it: in a condition a promise is always true.
+ * Tells, without any call, whether a stored payment is what was signed. Await it, since a promise is always true in a condition.
  *
  * The stored signature must fit the stored path, body, and key. Each amount, party, account, and id of the body must be the
- * record's. **Without `publicKey` this shows only that the record agrees with itself**: whoever can write records can put in a key.
+ * record's. **Without `publicKey` this shows only that the record agrees with itself**, since anyone who can write records can put in
+ * a key.
  *
  * @throws {InvalidArgumentError} if one of the four `creationRequest*` fields isn't a string, or `publicKey` isn't a public RSA key.
  */
@@ -63,7 +64,7 @@ export async function verifyPaymentRecord(payment: SignedPayment, options: Verif
 /**
  * Tells, without any call, whether a stored deposit is what was signed, as `verifyPaymentRecord` does for payments.
  *
- * A deposit that was updated later doesn't agree with the request that created it: pass `compareFields: false`. The service may fill
+ * A deposit that was updated later doesn't agree with the request that created it. Pass `compareFields: false`. The service may fill
  * in a `blockchainTransactionId` that the body left empty.
  *
  * @throws {InvalidArgumentError} if `requestUri`, `requestBody`, `paymentGatewayPublicKeyBase64`, or `requestSignatureBase64` isn't a
@@ -79,7 +80,7 @@ interface RecordRules {
   readonly body: string;
   readonly publicKey: string;
   readonly signature: string;
-  /** The creating request's row: the fields of its body are what is compared. */
+  /** The creating request's row. The fields of its body are compared. */
   readonly creation: () => Operation;
   /** Fields of the body that are not the record's own. */
   readonly notCompared: readonly string[];

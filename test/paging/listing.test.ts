@@ -1,21 +1,42 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
+import type { PagingValues } from "../../src/api/api-client.js";
 import type { ListQuery } from "../../src/api/list-query.js";
 import type { RequestOptions } from "../../src/api/request-options.js";
 import { resource } from "../../src/api/resource.js";
 import { InvalidArgumentError, PagingError } from "../../src/core/errors.js";
+import { toApiPromise } from "../../src/http/http-client.js";
 import { type Listing, listRecords } from "../../src/paging/listing.js";
-import { ListService, type Row, rowsUpTo } from "./list-service.js";
+import { fakeApiClient } from "./fake-api-client.js";
+import { type ModelRecord, ModelService } from "./model-service.js";
+
+interface Row {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: string;
+  readonly pagingToken?: string;
+}
+type Query = ListQuery<Row, object>;
 
 const rows = resource<Row>()("rows", "/rows", {
-  fields: { id: "text", pagingToken: "text", createdAt: "timestamp", name: "text" },
+  fields: { id: "text", name: "text", createdAt: "timestamp", pagingToken: "text" },
   list: true,
 });
 
-type Query = ListQuery<Row, object>;
-
-function list(service: ListService, query?: Query, options?: RequestOptions): Listing<Row> {
-  return listRecords(service.client, rows.list, [], query, options);
+/** A service with records of this number, and the requests that it got. */
+function serviceOf(count: number, cap = 100) {
+  const service = new ModelService({ count, tokens: "number", cap });
+  const requested: { paging: PagingValues; query: object | undefined; options: RequestOptions | undefined }[] = [];
+  const client = fakeApiClient({
+    call(_, __, { paging = {}, query } = {}, options) {
+      requested.push({ paging, query, options });
+      const response = { status: 200, headers: { "x-page": `${requested.length}` } };
+      return toApiPromise(service.ask(paging) as Promise<never>, { response });
+    },
+  });
+  const list = (query?: Query, options?: RequestOptions): Listing<Row> =>
+    listRecords(client, rows.list, [], query, options);
+  return { service, requested, list, rows: service.records as readonly Row[] };
 }
 
 async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
@@ -25,89 +46,73 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 }
 
 /** Fails from the second request on. */
-const failingLater = () =>
-  new ListService({
-    rows: [],
-    response: (_, number) => {
-      if (number > 1) throw new Error("the service is unavailable");
-      return rowsUpTo(3);
-    },
-  });
+function failingLater() {
+  const made = serviceOf(6, 3);
+  made.service.intercept = (_, number) => {
+    if (number > 1) throw new Error("the service is unavailable");
+    return undefined;
+  };
+  return made;
+}
 
 describe("a listing", () => {
   it("requests nothing before it is used", () => {
-    const service = new ListService({ rows: rowsUpTo(3) });
-    list(service);
-    expect(service.requested).toEqual([]);
+    const { list, requested } = serviceOf(3);
+    list();
+    expect(requested).toEqual([]);
   });
 
   it("requests the first page once, however often it is awaited", async () => {
-    const service = new ListService({ rows: rowsUpTo(5), cap: 2 });
-    const listing: Promise<Iterable<Row>> = list(service);
-    const page = await list(service, { size: 1 });
-    expect([[...page], page.next, page.nextQuery]).toEqual([rowsUpTo(1), "1", { after: "1" }]);
+    const { list, requested, rows } = serviceOf(5, 2);
+    const listing: Promise<Iterable<Row>> = list();
+    const page = await list({ size: 1 });
+    expect([[...page], page.next, page.nextQuery]).toEqual([rows.slice(0, 1), "1000", { after: "1000" }]);
     expect(await listing).toBe(await listing);
-    expect(service.requested).toHaveLength(2);
-    const { data, response } = await list(service).withResponse();
-    expect([[...data], response.headers["x-page"]]).toEqual([rowsUpTo(2), "3"]);
+    expect(requested).toHaveLength(2);
+    const { data, response } = await list().withResponse();
+    expect([[...data], response.headers["x-page"]]).toEqual([rows.slice(0, 2), "3"]);
   });
 
   it("takes catch and finally as promises do", async () => {
     const failure = new Error("no");
-    const failing = () => {
-      const response = () => {
-        throw failure;
-      };
-      return list(new ListService({ rows: [], response }));
-    };
+    const { service, list } = serviceOf(1);
     let finished = 0;
-    expect(await failing().catch((error: unknown) => error)).toBe(failure);
-    await expect(failing().finally(() => void finished++)).rejects.toBe(failure);
-    await list(new ListService({ rows: [] })).finally(() => void finished++);
+    await list().finally(() => void finished++);
+    service.ask = () => Promise.reject(failure);
+    expect(await list().catch((error: unknown) => error)).toBe(failure);
+    await expect(list().finally(() => void finished++)).rejects.toBe(failure);
     expect(finished).toBe(2);
   });
 
   it("sorts by paging token unless told otherwise, and joins sort terms with commas", async () => {
-    const service = new ListService({ rows: [] });
-    await list(service);
-    await list(service, { sort: ["createdAt.desc", "id.asc"] });
-    await list(service, { cursor: ({ id }) => id ?? "" });
-    expect(service.requested.map(({ paging }) => paging._sort)).toEqual([
-      "pagingToken.asc",
-      "createdAt.desc,id.asc",
-      undefined,
-    ]);
-  });
-
-  it("hands options and filter to each page, and asks for three records at least", async () => {
-    const service = new ListService({ rows: rowsUpTo(6), cap: 4 });
-    const options = { timeoutMs: 5 };
-    await collect(list(service, { size: 1, filter: { name: "a" } }, options));
-    expect(service.requested.length).toBeGreaterThan(2);
-    for (const request of service.requested) {
-      expect(request).toMatchObject({ options, query: { name: "a" }, paging: { _size: 3 } });
-    }
+    const { list, requested } = serviceOf(0);
+    await list();
+    await list({ sort: ["createdAt.desc", "id.asc"] });
+    await list({ cursor: ({ id }) => String(id) });
+    const sorts = ["pagingToken.asc", "createdAt.desc,id.asc", undefined];
+    expect(requested.map(({ paging }) => paging._sort)).toEqual(sorts);
   });
 
   it("stops requesting at a break", async () => {
-    const service = new ListService({ rows: rowsUpTo(10), cap: 4 });
-    for await (const row of list(service)) if (row.pagingToken === "5") break;
-    expect(service.requested).toHaveLength(2);
+    const { list, requested } = serviceOf(10, 4);
+    for await (const { id } of list()) if (id === "r0004") break;
+    expect(requested).toHaveLength(2);
   });
 
-  it("isn't changed by what the caller changes later", async () => {
-    const service = new ListService({ rows: rowsUpTo(6), cap: 4 });
+  it("hands query and options to each page as they were given, and asks for three records at least", async () => {
+    const { list, requested, rows } = serviceOf(6, 4);
     const sort: ("pagingToken.asc" | "pagingToken.desc")[] = ["pagingToken.asc"];
-    const query = { size: 4, filter: { name: "a" }, sort };
+    const query = { size: 1, filter: { name: "a" }, sort };
     const options = { timeoutMs: 5_000, headers: { "x-a": "1" } };
-    const listing = list(service, query, options);
-    Object.assign(query, { size: 3 });
+    const listing = list(query, options);
+    Object.assign(query, { size: 4 });
     query.filter.name = "b";
     sort[0] = "pagingToken.desc";
     options.headers["x-a"] = "2";
-    expect(await collect(listing)).toEqual(rowsUpTo(6));
-    for (const { paging, query: filter, options: given } of service.requested) {
-      expect([paging._size, paging._sort, filter]).toEqual([4, "pagingToken.asc", { name: "a" }]);
+    expect(await collect(listing)).toEqual(rows);
+    expect(requested.length).toBeGreaterThan(2);
+    for (const { paging, query: filter, options: given } of requested) {
+      expect([paging._size, paging._sort, filter]).toEqual([3, "pagingToken.asc", { name: "a" }]);
       expect(given).toEqual({ timeoutMs: 5_000, headers: { "x-a": "1" } });
     }
   });
@@ -120,40 +125,42 @@ describe("a listing", () => {
     [{ cursor: "id" }, "cursor must be a function"],
     [{ trustCursor: "yes" }, "trustCursor must be true or false"],
   ])("rejects %j before anything is requested, and not before it is used", async (query, message) => {
-    const service = new ListService({ rows: [] });
-    const listing = list(service, query as Query);
+    const { list, requested } = serviceOf(3);
+    const listing = list(query as Query);
     for (const used of [listing, collect(listing), collect(listing.pages()), listing.toArray({ max: 1 })]) {
       const error: unknown = await used.then(undefined, (reason: unknown) => reason);
       expect(error).toBeInstanceOf(InvalidArgumentError);
       expect(String(error)).toContain(`rows.list: ${message}`);
     }
-    expect(service.requested).toEqual([]);
+    expect(requested).toEqual([]);
   });
 });
 
 describe("a page's next", () => {
   it("continues where the page ended, in either direction", async () => {
     for (const sort of ["pagingToken.asc", "pagingToken.desc"] as const) {
-      const service = new ListService({ rows: rowsUpTo(9), cap: 4 });
-      const all = await collect(list(service, { sort }));
+      const { list } = serviceOf(9, 4);
+      const all = await collect(list({ sort }));
       let seen = 0;
-      for await (const page of list(service, { sort }).pages()) {
+      for await (const page of list({ sort }).pages()) {
         seen += page.items.length;
-        expect(await collect(list(service, { sort, ...page.nextQuery }))).toEqual(all.slice(seen));
+        expect(await collect(list({ sort, ...page.nextQuery }))).toEqual(all.slice(seen));
       }
       expect(seen).toBe(9);
     }
   });
 
   it("is undefined after an empty page, and without tokens", async () => {
-    for (const made of [[], [{ id: "a" }]]) {
-      const page = await list(new ListService({ rows: made }));
+    const { service, list } = serviceOf(3);
+    for (const made of [[], [{ id: "a" } as ModelRecord]]) {
+      service.intercept = () => made;
+      const page = await list();
       expect([page.items, page.next, page.nextQuery]).toEqual([made, undefined, undefined]);
     }
   });
 
   it("throws in an order that tokens may not follow, which printing the page doesn't", async () => {
-    const page = await list(new ListService({ rows: rowsUpTo(3) }), { sort: "name.desc" });
+    const page = await serviceOf(3).list({ sort: "name.desc" });
     expect(() => page.next).toThrow(PagingError);
     expect(JSON.parse(JSON.stringify(page))).toEqual({ items: page.items });
   });
@@ -161,16 +168,16 @@ describe("a page's next", () => {
 
 describe("toArray", () => {
   it("gives all records if there are at most max", async () => {
-    const service = new ListService({ rows: rowsUpTo(5), cap: 4 });
-    expect(await list(service).toArray({ max: 5 })).toEqual(rowsUpTo(5));
-    expect(await list(service).toArray({ max: Number.POSITIVE_INFINITY })).toHaveLength(5);
-    await expect(list(service).toArray({ max: 4 })).rejects.toBeInstanceOf(PagingError);
+    const { list, rows } = serviceOf(5, 4);
+    expect(await list().toArray({ max: 5 })).toEqual(rows);
+    expect(await list().toArray({ max: Number.POSITIVE_INFINITY })).toHaveLength(5);
+    await expect(list().toArray({ max: 4 })).rejects.toBeInstanceOf(PagingError);
   });
 
   it.each([undefined, {}, { max: -1 }, { max: Number.NaN }, { max: "5" }])("rejects %j", async (limit) => {
-    const service = new ListService({ rows: rowsUpTo(5) });
-    await expect(list(service).toArray(limit as { max: number })).rejects.toBeInstanceOf(InvalidArgumentError);
-    expect(service.requested).toEqual([]);
+    const { list, requested } = serviceOf(5);
+    await expect(list().toArray(limit as { max: number })).rejects.toBeInstanceOf(InvalidArgumentError);
+    expect(requested).toEqual([]);
   });
 });
 
@@ -178,19 +185,19 @@ describe("prefetch", () => {
   const query = { size: 3, prefetch: true };
 
   it("requests the next page before this one is handed out, and none beyond it", async () => {
-    const service = new ListService({ rows: rowsUpTo(9) });
-    const pages = list(service, query).pages();
+    const { list, requested, rows } = serviceOf(9);
+    const pages = list(query).pages();
     await pages.next();
-    expect(service.requested.map(({ paging }) => paging._after)).toEqual([undefined, "2"]);
-    expect((await collect(pages)).flatMap(({ items }) => items)).toEqual(rowsUpTo(9).slice(3));
+    expect(requested.map(({ paging }) => paging._after)).toEqual([undefined, "1001"]);
+    expect((await collect(pages)).flatMap(({ items }) => items)).toEqual(rows.slice(3));
   });
 
   it.each(["break", "abort"])("ends the request of a page that isn't wanted any more: %s", async (stop) => {
     const caller = new AbortController();
-    const service = new ListService({ rows: rowsUpTo(6) });
-    const pages = list(service, query, { signal: caller.signal }).pages();
+    const { list, requested } = serviceOf(6);
+    const pages = list(query, { signal: caller.signal }).pages();
     await pages.next();
-    const signal = service.requested[1]?.options?.signal;
+    const signal = requested[1]?.options?.signal;
     expect(signal?.aborted).toBe(false);
     if (stop === "abort") caller.abort();
     await pages.return();
@@ -199,18 +206,19 @@ describe("prefetch", () => {
   });
 
   it("throws a failure when its page is wanted, and leaves no rejection unhandled if it isn't", async () => {
-    const pages = list(failingLater(), query).pages();
+    const { list } = failingLater();
+    const pages = list(query).pages();
     expect((await pages.next()).value?.items).toHaveLength(3);
     await expect(pages.next()).rejects.toThrow("the service is unavailable");
-    for await (const _ of list(failingLater(), query)) break;
+    for await (const _ of failingLater().list(query)) break;
     await new Promise((resolve) => setImmediate(resolve));
   });
 
   it("requests nothing ahead if the list can't continue", async () => {
-    const service = new ListService({ rows: rowsUpTo(9) });
-    const pages = list(service, { ...query, sort: "name.asc" }).pages();
+    const { list, requested } = serviceOf(9);
+    const pages = list({ ...query, sort: "name.asc" }).pages();
     await pages.next();
-    expect(service.requested).toHaveLength(1);
+    expect(requested).toHaveLength(1);
     await expect(pages.next()).rejects.toMatchObject({ code: "paging_sort" });
   });
 });

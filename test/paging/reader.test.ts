@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PagingError } from "../../src/core/errors.js";
-import { ListReader, type ReaderQuery } from "../../src/paging/reader.js";
+import { listReader, type ReaderQuery } from "../../src/paging/reader.js";
 import { type Defect, kindsOfTokens, type ModelOptions, type ModelRecord, ModelService } from "./model-service.js";
 
 type Query = ReaderQuery<ModelRecord>;
@@ -14,7 +14,7 @@ interface Reading {
 async function read(service: ModelService, query: Query = {}, onRecord = () => {}): Promise<Reading> {
   const ids: string[] = [];
   try {
-    for await (const page of new ListReader(service, query).pages()) {
+    for await (const page of listReader(service, query).pages()) {
       for (const { id } of page.items) {
         ids.push(String(id));
         onRecord();

@@ -1,33 +1,8 @@
-import { readFileSync } from "node:fs";
 import { runInNewContext } from "node:vm";
 import { listPayments, reconcilePayments, watchPayments } from "cross-border-payments/reconcile";
 import { expect, it } from "vitest";
-import type { Option } from "../../src/core/parse.js";
-import {
-  listPaymentsOptions,
-  reconcileOptions,
-  toListSettings,
-  toReconcileSettings,
-  toWatchSettings,
-  watchOptions,
-} from "../../src/reconcile/options.js";
+import { toListSettings, toReconcileSettings, toWatchSettings } from "../../src/reconcile/options.js";
 import { ModelService } from "./model-service.js";
-
-function rowsOf(options: Readonly<Record<string, Option<unknown>>>): string {
-  const rows = Object.entries(options).map(([name, { default: value, documentedDefault, documentation }]) => {
-    const text = documentedDefault ?? (typeof value === "number" ? value.toLocaleString("en-US") : "");
-    return `| \`${name}\` | ${text === "" ? "" : `${text} `}| ${documentation} |`;
-  });
-  return rows.join("\n");
-}
-
-it.each([
-  ["watchPayments", "docs/reconcile.md", rowsOf(watchOptions)],
-  ["reconcilePayments", "docs/statement.md", rowsOf(reconcileOptions)],
-  ["listPayments", "docs/statement.md", rowsOf(listPaymentsOptions)],
-])("has a row for every option of %s, with its default", (_, document, rows) => {
-  expect(readFileSync(document, "utf8")).toContain(`\n|---|---|---|\n${rows}\n\n`);
-});
 
 const day = { from: "2026-03-02T00:00:00Z", to: "2026-03-03T00:00:00Z" };
 const [fromMs, toMs] = [Date.parse(day.from), Date.parse(day.to)];

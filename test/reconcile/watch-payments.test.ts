@@ -25,26 +25,6 @@ async function watch(service: ModelService, untilMs: number, options: WatchOptio
 
 const told = ({ type, payment }: PaymentEvent) => `${type} ${payment.id} ${payment.receiverGatewayStatus}`;
 
-describe.each(ordinaryServices)("%s", (_, features) => {
-  it("hands out each payment once, oldest first, and each change of a status", async () => {
-    const before = minutely(130).map((payment, index) =>
-      index % 40 === 3 ? { ...payment, changes: [{ atMs: startMs + 4000, status: "reverted" }] } : payment,
-    );
-    const live = [2000, 21_000, 21_500].map((ms) => ({ createdMs: startMs + ms }));
-    const service = new ModelService([...before, ...live], features);
-    const events = await watch(service, startMs + 3 * minuteMs, { rereadEveryMs: 30_000 });
-    const ids = service.all().map(({ id }) => id);
-    const created = events.filter(({ type }) => type === "created").map(({ payment }) => payment.id);
-    // Within a second, only fractions tell which of two was first.
-    expect(features.times === "no fraction" ? created.sort() : created).toEqual(
-      features.times === "no fraction" ? ids.sort() : ids,
-    );
-    const changed = events.filter(({ type }) => type === "changed");
-    const expected = [3, 43, 83, 123].map((index) => String(service.all()[index]?.id));
-    expect(changed.map(({ payment }) => String(payment.id)).sort()).toEqual(expected.sort());
-  });
-});
-
 it("continues after a stored cursor with what changed while nobody watched, and nothing else", async () => {
   const payments = minutely(40).map((payment, index) =>
     index === 7 ? { ...payment, changes: [{ atMs: startMs + minuteMs, status: "error" }] } : payment,
