@@ -79,86 +79,13 @@ export const bodies = {
   paymentIntents: intentRequest satisfies Full<PaymentIntentRequest>,
 };
 
-export interface Given {
-  readonly client: CrossBorderClient;
-  /** The record that the resource is nested under. */
-  readonly owner: string;
-  /** The record that is read or updated. */
-  readonly id: string;
-  readonly query: {
-    readonly size?: number;
-    readonly sort?: never;
-    readonly after?: string;
-    readonly before?: string;
-    readonly filter?: object;
-  };
-  readonly transactionId: string;
+export interface Query {
+  readonly size?: number;
+  readonly sort?: string | readonly string[];
+  readonly after?: string;
+  readonly before?: string;
+  readonly filter?: object;
 }
-
-type Call = (given: Given) => PromiseLike<unknown>;
-
-interface Calls {
-  readonly create: Call;
-  readonly list: Call;
-  readonly get: Call;
-  readonly update: Call;
-}
-
-/** The four calls of a resource, each with its full body. */
-function callsOf<Body extends object>(
-  body: Body,
-  resourceOf: (given: Given) => {
-    create?(body: Body): PromiseLike<unknown>;
-    list?(query: Given["query"]): PromiseLike<unknown>;
-    get(id: string, options: { readonly query: object }): PromiseLike<unknown>;
-    update?(id: string, body: Body): PromiseLike<unknown>;
-  },
-): Calls {
-  const missing = () => Promise.reject(new TypeError("the resource has no such call"));
-  return {
-    create: (given) => resourceOf(given).create?.(body) ?? missing(),
-    list: (given) => resourceOf(given).list?.(given.query) ?? missing(),
-    get: (given) => resourceOf(given).get(given.id, { query: given.query.filter ?? {} }),
-    update: (given) => resourceOf(given).update?.(given.id, body) ?? missing(),
-  };
-}
-
-const providers = ({ client }: Given) => client.liquidityProviders;
-const resources: Readonly<Record<string, Partial<Calls>>> = {
-  paymentGateways: {
-    ...callsOf(bodies.paymentGateways, ({ client }) => client.paymentGateways),
-    create: ({ client, transactionId }) =>
-      client.paymentGateways.create({ ...bodies.paymentGateways, institutionId: `bank of ${transactionId}` }),
-  },
-  liquidityProviders: callsOf(bodies.liquidityProviders, providers),
-  "liquidityProviders.deposits": {
-    ...callsOf(bodies["liquidityProviders.deposits"], (given) => providers(given).deposits(given.owner)),
-    create: (given) =>
-      providers(given)
-        .deposits(given.owner)
-        .create({ ...bodies["liquidityProviders.deposits"], paymentGatewayTransactionId: given.transactionId }),
-  },
-  "liquidityProviders.withdrawals": callsOf(bodies["liquidityProviders.withdrawals"], (given) =>
-    providers(given).withdrawals(given.owner),
-  ),
-  "liquidityProviders.exchangeRates": callsOf(bodies["liquidityProviders.exchangeRates"], (given) =>
-    providers(given).exchangeRates(given.owner),
-  ),
-  "liquidityProviders.transfers": callsOf(bodies["liquidityProviders.transfers"], (given) =>
-    providers(given).transfers(given.owner),
-  ),
-  "paymentGateways.withdrawals": callsOf(bodies["paymentGateways.withdrawals"], ({ client, owner }) =>
-    client.paymentGateways.withdrawals(owner),
-  ),
-  paymentIntents: callsOf(bodies.paymentIntents, ({ client }) => client.paymentIntents),
-  payments: {
-    create: async ({ client, transactionId }) =>
-      client.payments.create(paymentFromIntent(await client.paymentIntents.create(intentRequest), transactionId)),
-    list: ({ client, query }) => client.payments.list(query),
-  },
-};
-
-export const resourceOf = (name: string): string => name.slice(0, Math.max(name.lastIndexOf("."), 0));
 
 interface Listed {
   readonly id: string;
@@ -167,34 +94,54 @@ interface Listed {
 
 export interface PreparedCalls {
   /** @param by another client of the same service. */
-  call(name: OperationName, query?: Given["query"], by?: CrossBorderClient): Promise<unknown>;
-  list(name: OperationName, query?: Given["query"]): AsyncIterable<Listed>;
+  call(name: OperationName, query?: Query, by?: CrossBorderClient): Promise<unknown>;
+  list(name: OperationName, query?: Query): AsyncIterable<Listed>;
 }
+
+export const resourceOf = (name: string): string => name.slice(0, Math.max(name.lastIndexOf("."), 0));
+export const namesOf = (verb: string) => operationNames.filter((name) => name.endsWith(`.${verb}`));
 
 /** Opens the corridor and creates a record of each resource, with which any operation can be called. */
 export async function prepareCalls(client: CrossBorderClient, transactionId?: string): Promise<PreparedCalls> {
   const ids = new Map<string, string>();
-  const provider = await openCorridor(client, bodies.paymentGateways.rsaPublicKeyBase64);
+  ids.set("liquidityProviders", await openCorridor(client, bodies.paymentGateways.rsaPublicKeyBase64));
   const gateways = await client.paymentGateways.list({ filter: { institutionId: gatewayId } });
-  ids.set("liquidityProviders", provider);
   ids.set("paymentGateways", gateways.items[0]?.id ?? "");
   let count = 0;
-  const start = (name: OperationName, query: Given["query"] = {}, by = client): unknown => {
+
+  /** A method of the client, by its name, with the ids of the records above. */
+  function start(name: OperationName, query: Query = {}, by = client, body?: object): unknown {
     const resource = resourceOf(name);
-    const verb = name.slice(resource.length + 1) as keyof Calls;
-    const [owner = "", id = ""] = [ids.get(resourceOf(resource)), ids.get(resource)];
+    const [first = "", nested] = resource.split(".");
+    const parent: unknown = Reflect.get(by, first);
+    const target = nested === undefined ? parent : Reflect.get(Object(parent), nested).call(parent, ids.get(first));
+    const parameters = {
+      create: [body ?? bodies[resource as keyof typeof bodies]],
+      list: [query],
+      get: [ids.get(resource), { query: query.filter ?? {} }],
+      update: [ids.get(resource), bodies[resource as keyof typeof bodies]],
+    };
+    const verb = name.slice(resource.length + 1) as keyof typeof parameters;
+    return Reflect.get(target, verb).apply(target, parameters[verb]);
+  }
+
+  const call: PreparedCalls["call"] = async (name, query, by) => {
     count += 1;
-    return resources[resource]?.[verb]?.({
-      client: by,
-      owner,
-      id,
-      query,
-      transactionId: transactionId ?? `TX-${count}`,
-    });
+    const transaction = transactionId ?? `TX-${count}`;
+    if (name === "paymentGateways.create") {
+      return await start(name, query, by, { ...bodies.paymentGateways, institutionId: transaction });
+    }
+    if (name === "liquidityProviders.deposits.create") {
+      const deposit = { ...bodies["liquidityProviders.deposits"], paymentGatewayTransactionId: transaction };
+      return await start(name, query, by, deposit);
+    }
+    if (name !== "payments.create") return await start(name, query, by);
+    const intent = await client.paymentIntents.create(intentRequest);
+    return await start(name, query, by, paymentFromIntent(intent, transaction));
   };
-  const call: PreparedCalls["call"] = async (name, query, by) => await start(name, query, by);
-  for (const name of operationNames.filter((each) => each.endsWith(".create"))) {
-    const { id } = (await call(name)) as { readonly id: string };
+
+  for (const name of namesOf("create")) {
+    const { id } = (await call(name)) as Listed;
     if (!ids.has(resourceOf(name))) ids.set(resourceOf(name), id);
   }
   ids.set("paymentGateways.withdrawals", ids.get("liquidityProviders.withdrawals") ?? "");

@@ -3,7 +3,6 @@ import { AuthenticationError, BadRequestError, type CrossBorderClient, operation
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { intentRequest } from "../support/corridor.js";
 import { errorOf } from "../support/error-of.js";
-import { signingKeysOf } from "../support/key-pairs.js";
 import { type PreparedCalls, prepareCalls } from "./calls.js";
 import { grantsIn, type Harness, type HarnessOptions, harnesses } from "./harness.js";
 
@@ -20,12 +19,12 @@ describe.each(harnesses)("$name", ({ open }) => {
     harness = await open({ onRequest: (request) => respond?.(request) }, (closing) => {
       close = closing;
     });
-    ({ call } = await prepareCalls(harness.client({ signingKey: signingKeysOf("gateway").privateKey })));
+    ({ call } = await prepareCalls(harness.payer()));
     return close;
   });
   beforeEach(() => {
     respond = undefined;
-    client = harness.client({ signingKey: signingKeysOf("gateway").privateKey });
+    client = harness.payer();
   });
 
   it.each(operationNames)("reads the 400 of %s", async (name) => {

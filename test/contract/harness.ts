@@ -16,6 +16,8 @@ export interface Harness {
   readonly problems: string[];
   /** A client that is closed together with the service. */
   client(more?: Partial<ClientOptions>): CrossBorderClient;
+  /** A client that signs. */
+  payer(more?: Partial<ClientOptions>): CrossBorderClient;
   /** Ends access tokens and refresh tokens. */
   revokeTokens(): void;
 }
@@ -101,21 +103,21 @@ function harness(
     await close();
     expect(problems, "traffic that is not as described").toEqual([]);
   });
-  return {
-    ...{ options, requests, problems, revokeTokens },
-    client(more) {
-      // No call ends because the machine is busy.
-      const client = new CrossBorderClient({ timeoutMs: 100_000, validation: "strict", ...options, ...more });
-      clients.push(client);
-      return client;
-    },
-  };
+  function client(more?: Partial<ClientOptions>): CrossBorderClient {
+    // No call ends because the machine is busy.
+    const made = new CrossBorderClient({ timeoutMs: 100_000, validation: "strict", ...options, ...more });
+    clients.push(made);
+    return made;
+  }
+  const signingKey = signingKeysOf("gateway").privateKey;
+  const payer: Harness["payer"] = (more) => client({ signingKey, ...more });
+  return { ...{ options, requests, problems, revokeTokens }, client, payer };
 }
 
 /** A client that can pay, with gateways, a provider, and a rate. */
 export async function openPayer(harness: Harness) {
   const keys = signingKeysOf("gateway");
-  const client = harness.client({ signingKey: keys.privateKey });
+  const client = harness.payer();
   return { client, keys, liquidityProviderId: await openCorridor(client, keys.publicKeyBase64) };
 }
 

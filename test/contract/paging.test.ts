@@ -1,16 +1,11 @@
-import { operationNames, PagingError } from "cross-border-payments";
+import { PagingError } from "cross-border-payments";
 import { describe, expect, it } from "vitest";
-import { signingKeysOf } from "../support/key-pairs.js";
-import { type Given, type PreparedCalls, prepareCalls } from "./calls.js";
+import { namesOf, type PreparedCalls, prepareCalls, type Query } from "./calls.js";
 import { describedOperations, fields } from "./described-api.js";
 import { harnesses } from "./harness.js";
 
-type Query = Given["query"];
-
-const lists = operationNames.filter((name) => name.endsWith(".list"));
 const sizes = [undefined, 1, 1000];
 const pageSize = 3;
-const sortedBy = (term: string) => ({ sort: term as never });
 
 /** The records as they came, and whether the list ended in a `PagingError`. */
 async function read(list: ReturnType<PreparedCalls["list"]>) {
@@ -32,10 +27,10 @@ async function read(list: ReturnType<PreparedCalls["list"]>) {
 describe.each(harnesses)("$name", ({ open }) => {
   async function prepare() {
     const harness = await open({ pageSize });
-    return prepareCalls(harness.client({ signingKey: signingKeysOf("gateway").privateKey }));
+    return prepareCalls(harness.payer());
   }
 
-  it.each(lists)("gives every record of %s once, or a PagingError", async (name) => {
+  it.each(namesOf("list"))("gives every record of %s once, or a PagingError", async (name) => {
     const { call, list } = await prepare();
     const { kind = "gateway" } = describedOperations[name] ?? {};
     const hasTokens = fields[kind].some((field) => field === "pagingToken");
@@ -58,7 +53,7 @@ describe.each(harnesses)("$name", ({ open }) => {
         // Without tokens, the proof asks for the largest page.
         expect(isWhole).toBe(hasTokens || count <= 2 * pageSize);
         for (const direction of ["asc", "desc"]) {
-          const sorted = await read(list(name, { ...query, ...sortedBy(`id.${direction}`) }));
+          const sorted = await read(list(name, { ...query, sort: `id.${direction}` }));
           const inOrder = made.toSorted();
           if (direction === "desc") inOrder.reverse();
           expect(sorted.ids).toEqual(inOrder.slice(0, sorted.isWhole ? count : pageOf));
@@ -69,14 +64,14 @@ describe.each(harnesses)("$name", ({ open }) => {
   });
 
   it.each<[string, (tokenOf: (place: number) => string) => Query, (ids: string[]) => string[]]>([
-    ["by token", () => sortedBy("pagingToken.asc"), (ids) => ids],
-    ["by token, newest first", () => sortedBy("pagingToken.desc"), (ids) => ids.reverse()],
+    ["by token", () => ({ sort: "pagingToken.asc" }), (ids) => ids],
+    ["by token, newest first", () => ({ sort: "pagingToken.desc" }), (ids) => ids.reverse()],
     ["after a token", (tokenOf) => ({ after: tokenOf(1) }), (ids) => ids.slice(2)],
     ["before a token", (tokenOf) => ({ before: tokenOf(6) }), (ids) => ids.slice(0, 6)],
     ["between two", (tokenOf) => ({ after: tokenOf(0), before: tokenOf(7) }), (ids) => ids.slice(1, 7)],
     [
       "newest first, before a token",
-      (tokenOf) => ({ ...sortedBy("pagingToken.desc"), before: tokenOf(6) }),
+      (tokenOf) => ({ sort: "pagingToken.desc", before: tokenOf(6) }),
       (ids) => ids.slice(0, 6).reverse(),
     ],
   ])("lists payments %s", async (_, queryOf, expected) => {

@@ -1,16 +1,8 @@
 import { TokenError } from "cross-border-payments";
-import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { intentRequest } from "../support/corridor.js";
 import { errorOf } from "../support/error-of.js";
 import { runs } from "../support/thorough.js";
-import { grantsIn, type Harness, harnesses, openPayer } from "./harness.js";
-
-/** An hour is over as soon as a test says so. */
-function stopClocks(): void {
-  vi.useFakeTimers({ toFake: ["Date", "performance"] });
-  onTestFinished(() => void vi.useRealTimers());
-}
+import { grantsIn, type Harness, harnesses } from "./harness.js";
 
 const tokensIn = ({ requests }: Harness) =>
   requests.filter(({ name }) => name !== "token").map(({ headers }) => headers.get("authorization"));
@@ -27,7 +19,8 @@ describe.each(harnesses)("$name", ({ open }) => {
   });
 
   it("renews on expiry only, with the refresh token", async () => {
-    stopClocks();
+    vi.useFakeTimers({ toFake: ["Date", "performance"] });
+    onTestFinished(() => void vi.useRealTimers());
     const harness = await open({ tokenLifetimeSeconds: 60 });
     const client = harness.client();
     await client.liquidityProviders.list();
@@ -37,24 +30,6 @@ describe.each(harnesses)("$name", ({ open }) => {
     await client.liquidityProviders.list();
     expect(grantsIn(harness)).toEqual(["password", "refresh_token"]);
     expect(new Set(tokensIn(harness)).size).toBe(2);
-  });
-
-  it("requests one token per lifetime while flows make payments, however long their leases are", async () => {
-    stopClocks();
-    const harness = await open({ tokenLifetimeSeconds: 60 });
-    const { client } = await openPayer(harness);
-    const flow = new PaymentFlow({
-      client,
-      journal: new MemoryJournal(),
-      takeFunds: ({ key }) => ({ senderGatewayTransactionId: key, replayed: false }),
-      releaseFunds: () => {},
-      leaseMs: 120_000,
-    });
-    for (let payment = 0; payment < 18; payment += 1) {
-      expect(await flow.run(`order-${payment}`, intentRequest)).toMatchObject({ status: "paid" });
-      vi.advanceTimersByTime(10_000);
-    }
-    expect(grantsIn(harness).length).toBeLessThanOrEqual(4);
   });
 
   it("retries once with a new token after a 401", async () => {
@@ -90,15 +65,6 @@ describe.each(harnesses)("$name", ({ open }) => {
     harness.revokeTokens();
     const refused = harness.client({ auth: { accessToken } }).liquidityProviders.list();
     expect(await errorOf(refused)).toMatchObject({ code: "token_rejected", effect: "none" });
-  });
-
-  it("fails at once on an identity server that is busy with maxRetries 0", async () => {
-    const harness = await open({
-      onRequest: ({ name }) => (name === "token" ? new Response("", { status: 503 }) : undefined),
-    });
-    const client = harness.client({ maxRetries: 0 });
-    expect(await errorOf(client.liquidityProviders.list())).toMatchObject({ code: "token_endpoint_failing" });
-    expect(grantsIn(harness)).toHaveLength(1);
   });
 
   it("lets calls under way finish when it is closed, and refuses later ones", async () => {
