@@ -1,6 +1,5 @@
 import { builtinModules } from "node:module";
 import { posix } from "node:path";
-import { findCircles, type ImportGraph } from "./find-circles.js";
 import { readImports } from "./read-imports.js";
 
 export interface ImportTable {
@@ -8,66 +7,25 @@ export interface ImportTable {
   readonly packages: Readonly<Record<string, readonly string[]>>;
 }
 
-/** In the table, what stands for a module whose name is not a string literal. */
-const computedName = "a computed name";
-
 /** The files of `src/` behind each `#name` of package.json's `imports`. */
 export type SubpathImports = ReadonlyMap<string, readonly string[]>;
 
-/** One import of one file. */
+/** Paths are relative to `src/`. */
 interface Edge {
-  /** Files are relative to `src/`, with slashes. */
   readonly from: string;
-  readonly line: number;
-  /** Undefined where the name of the module is not a string literal. */
-  readonly specifier: string | undefined;
-  /** A file of `src/`, or the name of a package. */
+  /** A file of `src/`, the name of a package, or `a computed name`. */
   readonly to: string;
-  readonly toPackage: boolean;
-}
-
-/** One entry of the table. */
-interface Permission {
-  readonly importer: string;
-  readonly target: string;
-}
-
-/**
- * What is wrong with the imports of `src/`, one sentence for each problem.
- * @param texts The text of each file, by its path in `src/`.
- */
-export function importProblems(
-  texts: ReadonlyMap<string, string>,
-  table: ImportTable,
-  subpaths: SubpathImports = new Map(),
-): string[] {
-  const edges = [...texts].flatMap(([path, text]) => edgesOf(path, text, subpaths));
-  return [
-    ...unlistedLayers([...texts.keys()], table),
-    ...edges.flatMap((edge) => edgeProblem(edge, texts, table)),
-    ...findCircles(graphOf(texts, edges)).map((circle) => `These files import each other in a circle: ${circle}.`),
-    ...upwardPermissions(table),
-    ...unusedPermissions(edges, table),
-  ];
-}
-
-/** The files that no other one imports. */
-export function unimportedFiles(texts: ReadonlyMap<string, string>, subpaths: SubpathImports): string[] {
-  const imported = new Set([...texts].flatMap(([path, text]) => edgesOf(path, text, subpaths).map(({ to }) => to)));
-  return [...texts.keys()].filter((path) => !imported.has(path));
+  readonly isPackage: boolean;
+  readonly text: string;
 }
 
 function edgesOf(from: string, text: string, subpaths: SubpathImports): Edge[] {
-  return readImports(from, text).flatMap(({ specifier, line }) => {
-    const edge = { from, line, specifier, toPackage: false };
-    if (specifier === undefined) return [{ ...edge, to: computedName, toPackage: true }];
-    const files = /^\.\.?(\/|$)/.test(specifier) ? [fileOf(from, specifier)] : subpaths.get(specifier);
-    return files?.map((to) => ({ ...edge, to })) ?? [{ ...edge, to: packageOf(specifier), toPackage: true }];
+  return readImports(text).flatMap(({ specifier = "a computed name", line }) => {
+    const edge = { from, isPackage: false, text: `src/${from}:${line} imports ${specifier}` };
+    const relative = posix.join(posix.dirname(from), specifier).replace(/\.js$/, ".ts");
+    const files = specifier.startsWith(".") ? [relative] : subpaths.get(specifier);
+    return files?.map((to) => ({ ...edge, to })) ?? [{ ...edge, to: packageOf(specifier), isPackage: true }];
   });
-}
-
-function fileOf(from: string, specifier: string): string {
-  return posix.join(posix.dirname(from), specifier).replace(/\.js$/, ".ts");
 }
 
 /** `zod` of `zod/v4/core`, `@scope/name` of `@scope/name/x`, `node:crypto` of `crypto`. */
@@ -77,85 +35,57 @@ function packageOf(specifier: string): string {
 }
 
 /** The folder directly in `src/`; a file directly in it is a layer of its own. */
-function layerOf(path: string): string {
-  return path.split("/", 1)[0] ?? path;
-}
+const layerOf = (path: string): string => path.split("/", 1)[0] ?? path;
+const covers = (folderOrFile: string, path: string) => path === folderOrFile || path.startsWith(`${folderOrFile}/`);
 
-function covers(folderOrFile: string, path: string): boolean {
-  return path === folderOrFile || path.startsWith(`${folderOrFile}/`);
-}
-
-function permissions(table: ImportTable): Permission[] {
-  return [
-    ...Object.entries(table.layers).flatMap(([importer, targets]) => targets.map((target) => ({ importer, target }))),
-    ...Object.entries(table.packages).flatMap(([target, importers]) =>
-      importers.map((importer) => ({ importer, target })),
-    ),
-  ];
-}
-
-function permits({ importer, target }: Permission, edge: Edge): boolean {
-  return covers(importer, edge.from) && covers(target, edge.to);
-}
-
-function edgeProblem(edge: Edge, texts: ReadonlyMap<string, string>, table: ImportTable): string[] {
-  const place = `src/${edge.from}:${edge.line}`;
-  if (edge.specifier === undefined) {
-    if (permissions(table).some((permission) => permits(permission, edge))) return [];
-    return [`${place} imports a module whose name is not a string literal, so it can't be checked.`];
-  }
-  const layer = layerOf(edge.from);
-  if (!edge.toPackage && !texts.has(edge.to)) return [`${place} imports ${edge.specifier}: src/ has no ${edge.to}.`];
-  if (!edge.toPackage && layerOf(edge.to) === layer) return [];
-  if (permissions(table).some((permission) => permits(permission, edge))) return [];
-  if (edge.toPackage) {
-    const importers = table.packages[edge.to];
-    const rule = importers === undefined ? "It is not in the table" : `Only these may: ${importers.join(", ")}`;
-    return [`${place} imports ${edge.specifier}. ${rule}.`];
-  }
-  const allowed = table.layers[layer];
-  if (allowed === undefined) return [];
-  return [
-    `${place} imports ${edge.specifier}. src/${layer} may import only: ${allowed.join(", ") || "its own files"}.`,
-  ];
-}
-
-function unlistedLayers(paths: readonly string[], table: ImportTable): string[] {
-  const present = new Set(paths.map(layerOf));
-  const listed = Object.keys(table.layers);
-  const face = listed.filter((layer) => layer.endsWith(".ts")).join(", ");
-  const unlisted = [...present].filter((layer) => !listed.includes(layer));
-  return [
-    ...unlisted.map((layer) =>
-      layer.endsWith(".ts")
-        ? `src/${layer}: only ${face} may be directly in src/. Move it into the folder of its job.`
-        : `src/${layer} is not in the table: say there what it may import.`,
-    ),
-    ...listed
-      .filter((layer) => !present.has(layer))
-      .map((layer) => `The table lists src/${layer}, which is not there.`),
-  ];
-}
-
-function graphOf(texts: ReadonlyMap<string, string>, edges: readonly Edge[]): ImportGraph {
-  const graph = new Map([...texts.keys()].map((path) => [path, new Map<string, number>()]));
-  for (const { from, line, to, toPackage } of edges) if (!toPackage && from !== to) graph.get(from)?.set(to, line);
-  return graph;
-}
-
-function upwardPermissions(table: ImportTable): string[] {
-  const order = Object.keys(table.layers);
-  return Object.entries(table.layers).flatMap(([layer, targets]) =>
-    targets
-      .filter((target) => !order.slice(0, order.indexOf(layer)).includes(layerOf(target)))
-      .map(
-        (target) => `The table lets ${layer} import ${target}, which is not a lower layer: it is not listed before it.`,
-      ),
+/** One sentence for each import that the table doesn't allow, and for each entry that is wrong or has no use. */
+export function importProblems(
+  texts: ReadonlyMap<string, string>,
+  { layers, packages }: ImportTable,
+  subpaths: SubpathImports = new Map(),
+): string[] {
+  const edges = [...texts].flatMap(([path, text]) => edgesOf(path, text, subpaths));
+  const order = Object.keys(layers);
+  const present = new Set([...texts.keys()].map(layerOf));
+  const upwards = Object.entries(layers).flatMap(([from, targets]) =>
+    targets.filter((to) => !order.slice(0, order.indexOf(from)).includes(layerOf(to))).map((to) => ({ from, to })),
   );
+  const rules = [
+    ...Object.entries(layers).flatMap(([from, targets]) => targets.map((to) => ({ from, to }))),
+    ...Object.entries(packages).flatMap(([to, importers]) => importers.map((from) => ({ from, to }))),
+  ];
+  const isUse = (rule: (typeof rules)[number], { from, to }: Edge) => covers(rule.from, from) && covers(rule.to, to);
+  const isAllowed = (edge: Edge) =>
+    (!edge.isPackage && layerOf(edge.from) === layerOf(edge.to)) || rules.some((rule) => isUse(rule, edge));
+  const unused = rules.filter((rule) => !edges.some((edge) => isUse(rule, edge)));
+  return [
+    ...[...present].filter((layer) => !order.includes(layer)).map((layer) => `src/${layer} is not in the table.`),
+    ...order.filter((layer) => !present.has(layer)).map((layer) => `The table lists src/${layer}, which is not there.`),
+    ...edges
+      .filter(({ to, isPackage }) => !isPackage && !texts.has(to))
+      .map(({ text, to }) => `${text}: there is no src/${to}.`),
+    ...edges.filter((edge) => !isAllowed(edge)).map(({ text }) => `${text}. The table doesn't allow it.`),
+    ...circlesOf(edges).map((circle) => `These files import each other in a circle: ${circle}.`),
+    ...upwards.map(({ from, to }) => `The table lets ${from} import ${to}, which is not a lower layer.`),
+    ...unused.map(({ from, to }) => `The table lets ${from} import ${to}, but no file does.`),
+  ];
 }
 
-function unusedPermissions(edges: readonly Edge[], table: ImportTable): string[] {
-  return permissions(table)
-    .filter((permission) => !edges.some((edge) => permits(permission, edge)))
-    .map(({ importer, target }) => `The table lets ${importer} import ${target}, but no file does: remove the entry.`);
+/** The files that no other one imports. */
+export function unimportedFiles(texts: ReadonlyMap<string, string>, subpaths: SubpathImports): string[] {
+  const imported = new Set([...texts].flatMap(([path, text]) => edgesOf(path, text, subpaths).map(({ to }) => to)));
+  return [...texts.keys()].filter((path) => !imported.has(path));
+}
+
+function circlesOf(edges: readonly Edge[]): string[] {
+  const visited = new Set<string>();
+  const circles: string[] = [];
+  function visit(path: string, way: readonly string[]): void {
+    if (way.includes(path)) circles.push([...way.slice(way.indexOf(path)), path].join(" -> "));
+    if (visited.has(path)) return;
+    visited.add(path);
+    for (const { from, to } of edges) if (from === path) visit(to, [...way, path]);
+  }
+  for (const { from } of edges) visit(from, []);
+  return circles;
 }

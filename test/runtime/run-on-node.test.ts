@@ -24,7 +24,7 @@ it("copies tests that need nothing but the package, by name, and what the script
   const files = copied.flatMap(filesOf).filter((file) => !removed.some((folder) => file.startsWith(`${folder}/`)));
   expect(files.length).toBeGreaterThan(10);
   const imports = files.flatMap((path) =>
-    readImports(path, readFileSync(path, "utf8")).map(({ specifier = "?", line }) => ({ path, specifier, line })),
+    readImports(readFileSync(path, "utf8")).map(({ specifier = "?", line }) => ({ path, specifier, line })),
   );
   const missing = imports.filter(({ path, specifier }) =>
     specifier.startsWith(".")

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
 import { bankVariables, readBankSettings } from "../../../examples/bank/settings.js";
 import { settingNames, variableOf } from "../../../src/settings/settings.js";
-import { yamlProblems } from "../../architecture/yaml-problems.js";
 import { startCollector } from "../../support/collector.js";
 import { until } from "../../support/eventually.js";
 import { BankFixture, postgresUrl, says, skipped } from "./bank-fixture.js";
@@ -131,7 +131,8 @@ it("waits in Kubernetes for longer than an end takes, and asks the probes that t
 });
 
 it.each(manifests)("is YAML: %s", (name) => {
-  expect(read(name).split(/^---$/m).flatMap(yamlProblems)).toEqual([]);
+  const documents = [parseAllDocuments(read(name))].flat();
+  expect(documents.flatMap(({ errors }) => errors)).toEqual([]);
 });
 
 it("shows in the guide what the image and the manifests have", () => {
