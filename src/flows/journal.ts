@@ -214,16 +214,14 @@ export function assertFlowKey(key: unknown): asserts key is string {
 
 const utf8 = new TextEncoder();
 
-/** Every journal orders keys by UTF-8 bytes, which is by code points. JavaScript itself orders by UTF-16 units. */
+/** Every journal orders keys by UTF-8 bytes. JavaScript itself orders by UTF-16 units. */
 export function compareKeys(one: string, other: string): number {
-  const others = other[Symbol.iterator]();
-  for (const character of one) {
-    const codePoint = character.codePointAt(0) ?? 0;
-    const difference = codePoint - (others.next().value?.codePointAt(0) ?? -1);
-    if (difference !== 0) return difference;
-  }
-  return others.next().done === true ? 0 : -1;
+  const [first, second] = [bytesOf(one), bytesOf(other)];
+  return first === second ? 0 : first < second ? -1 : 1;
 }
+
+/** A character for each byte. */
+const bytesOf = (key: string): string => String.fromCharCode(...utf8.encode(key));
 
 export const journalMethods = [
   "begin",

@@ -1,6 +1,5 @@
 import { clock } from "../core/clock.js";
-import { ConfigError, InvalidArgumentError } from "../core/errors.js";
-import { type CheckTable, isFunction, parseOptions } from "../core/parse.js";
+import { InvalidArgumentError } from "../core/errors.js";
 import {
   compareKeys,
   type FlowScope,
@@ -25,10 +24,6 @@ export interface MemoryJournalOptions {
   readonly nowMs?: (() => number) | undefined;
 }
 
-const journalOptions: CheckTable<MemoryJournalOptions> = {
-  nowMs: { accepts: isFunction, wanted: "a function that returns milliseconds since 1970" },
-};
-
 type Stored = Omit<JournalEntry, "readAtMs">;
 
 const dayMs = 86_400_000;
@@ -43,10 +38,8 @@ export class MemoryJournal implements Journal {
   readonly #flows = new Map<string, Stored>();
   readonly #nowMs: () => number;
 
-  constructor(options: MemoryJournalOptions = {}) {
-    const refuse = (message: string) => new ConfigError(`MemoryJournal: ${message}`);
-    const { nowMs }: MemoryJournalOptions = parseOptions(journalOptions, options, "the options", refuse);
-    this.#nowMs = nowMs ?? (() => clock.wallMs());
+  constructor({ nowMs = () => clock.wallMs() }: MemoryJournalOptions = {}) {
+    this.#nowMs = nowMs;
   }
 
   async begin(key: string, scope: FlowScope, state: JournalState, lease: LeaseRequest) {

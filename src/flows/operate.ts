@@ -29,7 +29,6 @@ export interface FlowApproval {
 
 const maxBy = 200;
 export const maxWhy = 2000;
-const maxPaymentLength = 256 * 1024;
 
 const isTextOf = (max: number) => (value: unknown) =>
   isText(value) && String(value).trim() !== "" && String(value).length <= max;
@@ -54,8 +53,8 @@ export const resolutionOptions: CheckTable<FlowResolution> = {
   },
   revision,
   payment: {
-    accepts: isPayment,
-    wanted: `the service's record of the payment, as JSON of ${maxPaymentLength} characters or fewer`,
+    accepts: isPlainObject,
+    wanted: "the service's record of the payment",
   },
   withoutProof: {
     accepts: isBoolean,
@@ -64,14 +63,6 @@ export const resolutionOptions: CheckTable<FlowResolution> = {
 };
 
 const approvalOptions: CheckTable<FlowApproval> = { by, revision: { ...revision, isRequired: true } };
-
-function isPayment(value: unknown): boolean {
-  try {
-    return isPlainObject(value) && JSON.stringify(value).length <= maxPaymentLength;
-  } catch {
-    return false;
-  }
-}
 
 const actions: readonly ResolveAction[] = ["found", "release", "resend"];
 

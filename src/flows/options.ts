@@ -110,7 +110,7 @@ export interface RecoverOptions {
 }
 
 export interface WorkOptions extends RecoverOptions {
-  /** Time between two rounds, in milliseconds. It grows while every flow fails. Default: 5,000. */
+  /** Time between two rounds, in milliseconds. Default: 5,000. */
   readonly everyMs?: number | undefined;
 }
 
@@ -140,7 +140,6 @@ const objectOf =
     Object.entries(given).every(([name, value]) => value === undefined || checks[name as keyof T]?.(value) === true);
 
 const isBreaker = objectOf<CircuitBreakerOptions>({ opensAfter: isPositiveInteger, pauseMs: isWholeFrom(1, maxMs) });
-const areDecisions = objectOf<DecisionOptions>({ people: isWholeFrom(1, 2) });
 
 /** Every option with its check, its default, and its line in docs/durable-flow.md. */
 export const flowOptions = {
@@ -235,7 +234,7 @@ export const flowOptions = {
     documentation: "stops `takeFunds` while one payment after the other ends unknown",
   },
   decisions: {
-    accepts: (value) => areDecisions(value) && Object.hasOwn(Object(value), "people"),
+    accepts: (value) => isWholeFrom(1, 2)(Reflect.get(Object(value), "people")),
     wanted: "{ people: 1 } or { people: 2 }",
     default: { people: 1 },
     documentedDefault: "`{ people: 1 }`",

@@ -160,6 +160,13 @@ export function toRefusal({ by, status, code, message }: Refusal): FlowRefusal {
   return { by, ...known({ status, serviceCode, serviceMessage: message || undefined }) };
 }
 
+interface PauseDetails {
+  readonly phase?: FlowPhase | undefined;
+  readonly cause?: unknown;
+  readonly retryAtMs?: number | undefined;
+  readonly request?: SentRequest | undefined;
+}
+
 /**
  * A flow stopped before it had an outcome. It is stored and still owns the payment. `work`, `recover`, or a later `run` continues
  * it, in this or another process. So `effect` is always `possible`. Don't pay another way, and don't refund.
@@ -176,16 +183,7 @@ export class FlowPausedError extends CrossBorderError {
   /** The signed payment that may have been sent, if there is one. */
   declare readonly request?: SentRequest;
 
-  constructor(
-    key: string,
-    details: {
-      readonly phase?: FlowPhase | undefined;
-      readonly cause?: unknown;
-      readonly retryAtMs?: number | undefined;
-      readonly request?: SentRequest | undefined;
-    } = {},
-  ) {
-    const { phase, cause, retryAtMs, request } = details;
+  constructor(key: string, { phase, cause, retryAtMs, request }: PauseDetails = {}) {
     super(describe(key, phase, cause), { code: "flow_paused", effect: "possible", cause });
     this.key = key;
     Object.assign(this, known({ phase, retryAtMs }));
@@ -206,8 +204,8 @@ function describe(key: string, phase: FlowPhase | undefined, cause: unknown): st
 
 /** A cause may say that nothing was sent, which is true of its own call but not of the flow, so its text stays in `cause`. */
 function nameOf(cause: unknown): string {
-  const { name, code } = cause instanceof CrossBorderError ? cause : describeThrown(cause);
-  const { operation } = cause instanceof CrossBorderError ? cause : {};
+  const { name, code, operation } =
+    cause instanceof CrossBorderError ? cause : { operation: undefined, ...describeThrown(cause) };
   return [operation, name, code].filter((part) => part !== undefined).join(" ");
 }
 

@@ -41,10 +41,10 @@ import {
   type FlowGauges,
   type FlowListItem,
   type FlowStatus,
-  GaugeReader,
   heldFlows,
   listFlows,
   readDetails,
+  readGauges,
   readStatus,
   type WaitingSince,
 } from "./status.js";
@@ -57,13 +57,11 @@ import { Work } from "./work.js";
 export class PaymentFlow {
   readonly #context: FlowContext;
   readonly #work: Work;
-  readonly #gauges: GaugeReader;
 
   /** @throws {ConfigError} that names the option that is wrong, or if the client has no signing key. */
   constructor(options: PaymentFlowOptions) {
     this.#context = toFlowContext(options);
     this.#work = new Work(this.#context);
-    this.#gauges = new GaugeReader(this.#context, () => this.#work.load);
   }
 
   /**
@@ -190,10 +188,10 @@ export class PaymentFlow {
    * Returns figures for metrics and alarms. The journal counts the flows of all processes, and this process adds its work,
    * circuit breaker, and tokens. `observeGauges` of `cross-border-payments/opentelemetry` exports them.
    *
-   * It never rejects, and takes 5 s at most. Calls within 5 s share one query of the journal.
+   * It never rejects, and takes 5 s at most.
    */
   gauges(): Promise<FlowGauges> {
-    return this.#gauges.read();
+    return readGauges(this.#context, this.#work.load);
   }
 
   /**

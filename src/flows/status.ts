@@ -1,5 +1,4 @@
 import type { TokenHold } from "../api/api-client.js";
-import { clock } from "../core/clock.js";
 import { Deadline, Ended } from "../core/deadline.js";
 import { CrossBorderError, InvalidArgumentError, JournalError } from "../core/errors.js";
 import type { FlowPhase } from "../events/events.js";
@@ -214,44 +213,19 @@ export interface FlowGauges {
   readonly tokenHold?: TokenHold;
 }
 
-/** Collectors of metrics that ask one after the other share a reading for so long. */
-const keptMs = 5_000;
 const timeoutMs = 5_000;
 
-/** Reads the figures. Calls at about the same time share one query of the journal. */
-export class GaugeReader {
-  readonly #context: FlowContext;
-  readonly #load: () => WorkGauges;
-  #reading: { readonly value: Promise<StoredGauges>; readonly atMs: number } | undefined;
-
-  constructor(context: FlowContext, load: () => WorkGauges) {
-    this.#context = context;
-    this.#load = load;
-  }
-
-  /** Never rejects. */
-  async read(): Promise<FlowGauges> {
-    const deadline = new Deadline({ timeoutMs });
-    const read: Pick<FlowGauges, "stored" | "error"> = await deadline.race(this.#shared()).then(
-      (stored) => ({ stored }),
-      (error: unknown) => {
-        this.#reading = undefined;
-        return { error: toError(error) };
-      },
-    );
-    deadline.finish();
-    const { circuitBreaker, client } = this.#context;
-    const isCircuitOpen = circuitBreaker?.isOpen === true;
-    return { ...read, work: this.#load(), isCircuitOpen, ...known({ tokenHold: client.tokenHold }) };
-  }
-
-  #shared(): Promise<StoredGauges> {
-    const nowMs = clock.monotonicMs();
-    if (this.#reading === undefined || nowMs - this.#reading.atMs >= keptMs) {
-      this.#reading = { value: readStored(this.#context), atMs: nowMs };
-    }
-    return this.#reading.value;
-  }
+/** See `PaymentFlow.gauges`. Never rejects. */
+export async function readGauges(context: FlowContext, work: WorkGauges): Promise<FlowGauges> {
+  const deadline = new Deadline({ timeoutMs });
+  const read: Pick<FlowGauges, "stored" | "error"> = await deadline.race(readStored(context)).then(
+    (stored) => ({ stored }),
+    (error: unknown) => ({ error: toError(error) }),
+  );
+  deadline.finish();
+  const { circuitBreaker, client } = context;
+  const isCircuitOpen = circuitBreaker?.isOpen === true;
+  return { ...read, work, isCircuitOpen, ...known({ tokenHold: client.tokenHold }) };
 }
 
 async function readStored({ journal, scope }: StoredFlows): Promise<StoredGauges> {

@@ -1,6 +1,5 @@
 import { now } from "../core/clock.js";
 import { Deadline } from "../core/deadline.js";
-import { nextDelayMs } from "../core/retry.js";
 import type { FlowContext } from "./context.js";
 import { askJournal, Driver, newLease } from "./driver.js";
 import { FlowCall, Slots } from "./flow-call.js";
@@ -30,6 +29,11 @@ export class Work {
   /** How long each held flow has been held when it is searched for the next time. */
   #checks: Checks = new Map();
 
+  /** Of `work`, whose failures are events. */
+  readonly #report: Report = (outcome, error) => {
+    if (outcome === undefined) this.#context.reporter.emit("error", error);
+  };
+
   constructor(context: FlowContext) {
     this.#context = context;
   }
@@ -55,12 +59,11 @@ export class Work {
       await Promise.all(flows);
       this.#slots.delete(slots);
     }, signal);
-    const end = (): void => {
+    // A caller that stops reading leaves flows running.
+    void Promise.allSettled([all]).then(() => {
       isOver = true;
       wake();
-    };
-    // A caller that stops reading leaves flows running.
-    all.then(end, end);
+    });
     for (;;) {
       const outcome = outcomes.shift();
       if (outcome !== undefined) yield outcome;
@@ -79,46 +82,29 @@ export class Work {
     }, signal);
   }
 
-  /** Rounds become rarer while they only fail. */
   async #recoverAlways(concurrency: number, everyMs: number, stop: AbortSignal): Promise<void> {
-    const { reporter } = this.#context;
     const slots = this.#open(concurrency);
     const running = new Set<Promise<unknown>>();
-    let [failures, outcomes, fruitless] = [0, 0, 0];
-    const report: Report = (outcome, error) => {
-      if (outcome !== undefined) {
-        outcomes += 1;
-        return;
-      }
-      failures += 1;
-      reporter.emit("error", error);
-    };
     while (!stop.aborted) {
-      [failures, outcomes] = [0, 0];
       try {
-        const ended = Promise.all(await this.#takeOver("work", slots, Number.POSITIVE_INFINITY, report, stop));
+        const ended = Promise.all(await this.#takeOver("work", slots, Number.POSITIVE_INFINITY, this.#report, stop));
         running.add(ended);
         void ended.then(() => running.delete(ended));
         // A round doesn't wait for slow flows, since flows that are abandoned later need recovery, too.
         await pause(everyMs, stop, ended);
       } catch (error) {
-        report(undefined, error);
+        this.#report(undefined, error);
       }
-      fruitless = failures > 0 && outcomes === 0 ? fruitless + 1 : 0;
-      await pause(roundDelayMs(everyMs, fruitless), stop);
+      await pause(roundDelayMs(everyMs), stop);
     }
     await Promise.all(running);
     this.#slots.delete(slots);
   }
 
   async #recheckAlways(stop: AbortSignal): Promise<void> {
-    const { reporter } = this.#context;
-    const report: Report = (outcome, error) => {
-      if (outcome === undefined) reporter.emit("error", error);
-    };
     while (!stop.aborted) {
-      await this.#recheck(report, stop).catch((error: unknown) => report(undefined, error));
-      await pause(roundDelayMs(listHeldEveryMs, 0), stop);
+      await this.#recheck(this.#report, stop).catch((error: unknown) => this.#report(undefined, error));
+      await pause(roundDelayMs(listHeldEveryMs), stop);
     }
   }
 
@@ -205,7 +191,6 @@ async function pause(ms: number, signal: AbortSignal, work?: Promise<unknown>): 
 }
 
 /** Between half of the time and all of it, so that the processes of a fleet don't ask the journal at the same moment. */
-function roundDelayMs(everyMs: number, fruitless: number): number {
-  const backoff = { baseMs: everyMs / 2, capMs: everyMs * 4 };
-  return Math.min(backoff.capMs, backoff.baseMs * 2 ** fruitless) + nextDelayMs(fruitless, Math.random, backoff);
+function roundDelayMs(everyMs: number): number {
+  return (everyMs * (1 + Math.random())) / 2;
 }

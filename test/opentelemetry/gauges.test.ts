@@ -97,22 +97,6 @@ it("exports what work has taken over, and no longer once that has ended", async 
   expect((await flow.gauges()).work).toEqual({ flows: 0, queued: 0 });
 });
 
-it("asks the journal once for collectors that come at about the same time", async () => {
-  const fixture = await flowFixture();
-  const { meter, collect } = collectors();
-  const flow = fixture.flow();
-  vi.useFakeTimers({ toFake: ["performance"] });
-  onTestFinished(() => void vi.useRealTimers());
-  observeGauges(api, flow, { meter });
-  const list = vi.spyOn(fixture.journal, "list");
-  await Promise.all([collect(0), collect(1)]);
-  await collect(0);
-  expect(list).toHaveBeenCalledTimes(1);
-  await vi.advanceTimersByTimeAsync(5_000);
-  await flow.gauges();
-  expect(list).toHaveBeenCalledTimes(2);
-});
-
 it.each([
   ["an error", new Error("the database is away")],
   ["something else", "away"],
