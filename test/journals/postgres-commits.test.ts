@@ -209,15 +209,6 @@ describe.skipIf(url === "")("with a server", () => {
     expect(await journal.read(key)).toMatchObject({ phase: "paid", revision: 3, data: state.data });
   }
 
-  it("prepares each statement once for each connection", async () => {
-    const { journal, names } = await openByWire();
-    await runFlow(journal, "one");
-    const first = names.filter((name) => name !== "");
-    expect(first).toHaveLength(3);
-    await runFlow(journal, "two");
-    expect(names.filter((name) => name !== "")).toEqual(first);
-  });
-
   it("prepares nothing behind a pooler, which gives each statement to any server process", async () => {
     // As PgBouncer does, which tells its clients of a process that is none.
     const { journal, names } = await openByWire({
@@ -244,13 +235,5 @@ describe.skipIf(url === "")("with a server", () => {
     const seen = names.length;
     await runFlow(journal, "two");
     expect(new Set(names.slice(seen))).toEqual(new Set([""]));
-  });
-
-  it("compresses states by what takes the least time, where the server has it", async () => {
-    const { schema } = await openByWire();
-    const { rows } = await admin.query(
-      `SELECT attname, attcompression FROM pg_attribute WHERE attrelid = '${schema}.cross_border_flows'::regclass AND attname = 'data'`,
-    );
-    expect(rows.map(({ attcompression }) => attcompression)).toEqual(["l"]);
   });
 });

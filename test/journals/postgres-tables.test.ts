@@ -3,7 +3,7 @@ import { PostgresJournal } from "cross-border-payments/journal/postgres";
 import { verifyJournal } from "cross-border-payments/testing";
 import pg from "pg";
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { begin, expectMigrated, failure, newLease, scope, state } from "./journal-fixture.js";
+import { expectMigrated, failure, newLease, scope, state } from "./journal-fixture.js";
 import { isOpen, postgresRelease03 } from "./release-0-3.js";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";
@@ -65,19 +65,6 @@ describe.skipIf(url === "")("with a role that has the least grants", () => {
     },
   );
 
-  it("waits in turns for a table that a backup reads, and lets others use it meanwhile", async () => {
-    await admin.query(postgresRelease03(schema));
-    const backup = await admin.connect();
-    await backup.query(`BEGIN; LOCK TABLE ${schema}.cross_border_flows IN ACCESS SHARE MODE`);
-    const opening = openAsAdmin();
-    await new Promise((resolve) => setTimeout(resolve, 2_500));
-    await backup.query("COMMIT");
-    backup.release();
-    const journal = await opening;
-    onTestFinished(() => journal.close());
-    expect((await journal.read("held"))?.phase).toBe("held");
-  });
-
   it("refuses tables of a newer release", async () => {
     await (await openAsAdmin()).close();
     await admin.query(`UPDATE ${schema}.cross_border_flows_version SET version = 99`);
@@ -133,13 +120,6 @@ describe.skipIf(url === "")("with a role that has the least grants", () => {
   it("keeps the laws of a journal", async () => {
     await admin.query(PostgresJournal.schema({ schema, role: schema }));
     await verifyJournal(open, { openSecond: open, flows: 20 });
-  });
-
-  it("opens what is up to date without migrate: false too", async () => {
-    await admin.query(PostgresJournal.schema({ schema, role: schema }));
-    const journal = await PostgresJournal.open(roleUrl, { schema });
-    await begin(journal, "k");
-    await journal.close();
   });
 
   it("makes the same tables as a journal that may migrate", async () => {

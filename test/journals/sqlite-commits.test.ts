@@ -83,14 +83,6 @@ describe.skipIf(nodeSqlite === undefined)("over a handle that is passed in", () 
     expect([told.commits, repliedBefore, replies.length]).toEqual([1, 0, 41]);
   });
 
-  it("opens no transaction for reads", async () => {
-    const { handle, told } = counting(newFile());
-    const journal = await openSqliteJournal(handle);
-    told.commits = 0;
-    await Promise.all([journal.read("k"), journal.list({ scope, limit: 1, counts: true })]);
-    expect(told.commits).toBe(0);
-  });
-
   it("says that nobody knows what was stored when the disk failed at the commit", async () => {
     const { handle, told } = counting(newFile());
     const journal = await openSqliteJournal(handle);

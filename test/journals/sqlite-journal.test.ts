@@ -76,6 +76,16 @@ it("finds the SQLite that many processes need in Node 22.22.3, 24.15 and newer",
   expect(inOrder.compare(sqlite, "3.51.3") >= 0).toBe(inOrder.compare(node, since) >= 0);
 });
 
+function withTable(file: string): string {
+  openHandle(file).exec("CREATE TABLE customers (id INTEGER)");
+  return file;
+}
+
+function withText(file: string): string {
+  writeFileSync(file, "not a database ".repeat(100));
+  return file;
+}
+
 describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
   it("keeps the laws of a journal, with two handles and reopened", async () => {
     const file = newFile();
@@ -87,13 +97,6 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     const database = openHandle(newFile());
     await verifyJournal(() => SqliteJournal.open(likeBetterSqlite3(database)), { flows: 20 });
     expect(database.prepare("SELECT count(*) AS flows FROM flows").all()).not.toEqual([{ flows: 0 }]);
-  });
-
-  it("flushes every write: a write-ahead log with synchronous FULL", async () => {
-    const database = openHandle(newFile());
-    await openSqliteJournal(database);
-    expect(Object.values(Object(database.prepare("PRAGMA journal_mode").all()[0]))).toEqual(["wal"]);
-    expect(Object.values(Object(database.prepare("PRAGMA synchronous").all()[0]))).toEqual([2]);
   });
 
   it("makes its tables once when eight processes' handles open a new file at the same time", async () => {
@@ -173,20 +176,21 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     await begin(await openSqliteJournal(current, { migrate: false }), "k");
   });
 
-  it("refuses another program's database", async () => {
-    const file = newFile();
-    openHandle(file).exec("CREATE TABLE customers (id INTEGER)");
-    expect(await failure(SqliteJournal.open(file))).toMatchObject({
-      name: "ConfigError",
-      message: expect.stringContaining("a file of its own"),
-    });
+  it.each<[string, (file: string) => string, string, RegExp]>([
+    ["another program's database", withTable, "ConfigError", /a file of its own/],
+    ["a database in memory", () => ":memory:", "ConfigError", /MemoryJournal/],
+    ["a file that is no database", withText, "JournalError", /could not open the journal: .*isn't a SQLite database/],
+    ["a folder that is not there", (file) => `${file}/none/payments.db`, "JournalError", /SQLITE_CANTOPEN/],
+  ])("refuses %s", async (_, make, name, message) => {
+    const error = await failure(SqliteJournal.open(make(newFile())));
+    expect(error).toMatchObject({ name, message: expect.stringMatching(message) });
   });
 
-  it("refuses a database in memory", async () => {
-    expect(await failure(SqliteJournal.open(":memory:"))).toMatchObject({
-      name: "ConfigError",
-      message: expect.stringContaining("MemoryJournal"),
-    });
+  it("flushes every write: a write-ahead log with synchronous FULL", async () => {
+    const database = openHandle(newFile());
+    await openSqliteJournal(database);
+    const pragma = (name: string) => Object.values(Object(database.prepare(`PRAGMA ${name}`).all()[0]))[0];
+    expect([pragma("journal_mode"), pragma("synchronous")]).toEqual(["wal", 2]);
   });
 
   it("finds keys from the first possible one on, and prunes more than a slice of them", async () => {
@@ -198,19 +202,6 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     const setBack = (key: string) =>
       database.exec(`UPDATE flows SET expires_at_ms = expires_at_ms - 86500000 WHERE key = '${key}'`);
     await expectQuotesPruned(await openSqliteJournal(database), setBack);
-  });
-
-  it("refuses a file that is no database, and one in a folder that is not there", async () => {
-    const file = newFile();
-    writeFileSync(file, "not a database ".repeat(100));
-    expect(await failure(SqliteJournal.open(file))).toMatchObject({
-      name: "JournalError",
-      message: expect.stringMatching(/could not open the journal: .*isn't a SQLite database/),
-    });
-    expect(await failure(SqliteJournal.open(`${newFile()}/none/payments.db`))).toMatchObject({
-      name: "JournalError",
-      message: expect.stringContaining("SQLITE_CANTOPEN"),
-    });
   });
 
   it("leaves what was there when the file can't grow", async () => {
@@ -270,31 +261,6 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     }
     isBroken = false;
     expect(await journal.read("k")).toEqual({ ...before, readAtMs: expect.any(Number) });
-  });
-
-  it("leaves a transaction alone that somebody else has left open on the handle, and stores nothing in it", async () => {
-    const database = openHandle(newFile());
-    const journal = await openSqliteJournal(database);
-    database.exec("BEGIN; CREATE TABLE of_somebody_else (id INTEGER)");
-    expect(await failure(journal.begin("k", scope, state, newLease()))).toMatchObject({ stored: "nothing" });
-    database.exec("COMMIT");
-    expect((await journal.begin("k", scope, state, newLease())).created).toBe(true);
-  });
-
-  it("does not lose the failure of a commit", async () => {
-    const database = openHandle(newFile());
-    const journal = await openSqliteJournal(database);
-    const entry = await begin(journal, "k");
-    // Fails when the statement commits, after its row came back.
-    database.exec(`
-      PRAGMA foreign_keys = ON;
-      CREATE TABLE parent (id TEXT PRIMARY KEY);
-      CREATE TABLE child (id TEXT REFERENCES parent DEFERRABLE INITIALLY DEFERRED);
-      CREATE TRIGGER fails_late AFTER UPDATE ON flows BEGIN INSERT INTO child VALUES ('orphan'); END;`);
-    expect(await failure(journal.write("k", entry, { ...state, data: "lost" }))).toMatchObject({
-      name: "JournalError",
-    });
-    expect((await journal.read("k"))?.data).toBe("{}");
   });
 
   it("counts a lease from when it is granted, not from when it waited for another process", async () => {
