@@ -19,11 +19,6 @@ export interface CrashFixtureOptions extends JournalChoice, ServiceOptions {
   readonly database?: DatabaseChoice;
 }
 
-export interface WorkerOptions extends Pick<WorkerSettings, "diskFaults"> {
-  /** Each lane has a journal of its own. Default: the first. */
-  readonly lane?: number;
-}
-
 /** What the workers need: a journal, a service and a bank, with the records of the last two. */
 export class CrashFixture implements AsyncDisposable {
   /** Every outcome that a worker reported. */
@@ -54,39 +49,33 @@ export class CrashFixture implements AsyncDisposable {
     return new CrashFixture(options, place, script, await FaultyService.start(options), await Bank.start(options.bank));
   }
 
-  journal(lane = 0): JournalPlace {
-    return this.#place.journal(lane);
-  }
-
   /** Where the fixture has one of its own. */
   get database(): OwnDatabase | undefined {
     return this.#place.database;
   }
 
   /** Starts a process. */
-  newWorker({ lane = 0, ...extras }: WorkerOptions = {}, onReport: (report: Report) => void = () => {}): WorkerProcess {
+  newWorker(more: Pick<WorkerSettings, "diskFaults"> = {}, onReport?: (report: Report) => void): WorkerProcess {
     const { leaseMs, readBackDelayMs } = this.#options;
     const { baseUrl, accessToken, signingKey } = this.service;
     const service = { baseUrl, accessToken, signingKey, bankUrl: this.bank.url };
-    const journal = named(this.journal(lane));
-    const settings: WorkerSettings = { journal, ...service, leaseMs, readBackDelayMs, ...extras };
+    const journal = named(this.#place.journal);
+    const settings: WorkerSettings = { journal, ...service, leaseMs, readBackDelayMs, ...more };
     return new WorkerProcess({
       node: this.#place.node,
       script: this.#script.path,
       settings,
       onReport: (report) => {
         if (report.type === "settled") this.told.push(report.outcome);
-        onReport(report);
+        onReport?.(report);
       },
     });
   }
 
-  /** What the journals say of each key, read in a new process. */
-  async audit(lanes: readonly (readonly string[])[]): Promise<readonly (Outcome | undefined)[]> {
+  /** What the journal says of each key, read in a new process. */
+  async audit(keys: readonly string[]): Promise<readonly (Outcome | undefined)[]> {
     await using auditor = await this.newWorker().ready();
-    const outcomes: (Outcome | undefined)[] = [];
-    for (const [lane, keys] of lanes.entries()) outcomes.push(...(await auditor.audit(this.journal(lane), keys)));
-    return outcomes;
+    return await auditor.audit(this.#place.journal, keys);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { kept, seed } from "./kept.js";
 import { describeKills, runKills } from "./kills.js";
 import { nodeWithSqlite } from "./node-with-sqlite.js";
-import { openAtOnce } from "./opening.js";
 import { say } from "./script-options.js";
 
 /** Both journals, with a Node that can open them. */
@@ -14,10 +13,6 @@ const journals = [
 const bounds = { workers: 4, concurrency: 12, seed };
 
 describe.each(journals)("with $kind", (journal) => {
-  it("opens one journal from many processes at once, new or left behind by killed ones", async () => {
-    expect(await openAtOnce({ ...journal, processes: 5, times: 2 })).toEqual([]);
-  });
-
   it("pays nothing twice, takes nothing twice and settles everything while four processes are killed and stopped", async () => {
     const counts = { flows: 160, kills: 30, stops: 6 };
     const result = await runKills({ ...journal, ...counts, ...bounds, troubles: 40, leaseMs: 1000 });

@@ -25,9 +25,9 @@ export interface OwnDatabase {
   readonly proxy: PostgresProxy;
 }
 
-/** Empty journals, as many as are asked for, and the Node whose processes can open them. */
+/** An empty journal, and the Node whose processes can open it. */
 export interface OpenedPlace extends AsyncDisposable {
-  journal(lane: number): JournalPlace;
+  readonly journal: JournalPlace;
   readonly node: string;
   /** Where the test asked for one of its own, over PostgreSQL. */
   readonly database?: OwnDatabase;
@@ -49,7 +49,7 @@ export async function openPlace(
 async function openFolder(node: string): Promise<OpenedPlace> {
   const folder = await mkdtemp(join(tmpdir(), "cbp-journal-"));
   return {
-    journal: (lane) => ({ kind: "sqlite", place: join(folder, `flows-${lane}.db`) }),
+    journal: { kind: "sqlite", place: join(folder, "flows.db") },
     node,
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
@@ -69,8 +69,7 @@ async function openDatabase(node: string, { timeoutMs }: DatabaseChoice): Promis
   };
 }
 
-function journalAt(place: string, timeoutMs?: number): (lane: number) => JournalPlace {
-  const run = `crash_${randomUUID().slice(0, 8)}`;
-  const patience = timeoutMs === undefined ? undefined : { timeoutMs };
-  return (lane) => ({ kind: "postgres", place, schema: `${run}_${lane}`, ...patience });
+function journalAt(place: string, timeoutMs?: number): JournalPlace {
+  const schema = `crash_${randomUUID().slice(0, 8)}`;
+  return { kind: "postgres", place, schema, ...(timeoutMs !== undefined && { timeoutMs }) };
 }

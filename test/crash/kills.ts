@@ -69,7 +69,7 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
   await workers.untilAllSettled();
   // Late commits can still come.
   await pause(3 * leaseMs + 100);
-  const outcomes = await fixture.audit([keys]);
+  const outcomes = await fixture.audit(keys);
   const { told, service, bank } = fixture;
   const verdict = judge({ keys, outcomes, told, payments: service.payments, bank: bank.entries });
   const { done, atPoints, confirmedElsewhere, stumbles, accidents } = workers;

@@ -52,7 +52,7 @@ export type Command =
 
 export type Report =
   | { readonly type: "ready" }
-  | { readonly type: "settled"; readonly outcome: Outcome; readonly by: "run" | "recover" }
+  | { readonly type: "settled"; readonly outcome: Outcome }
   | { readonly type: "quoted"; readonly key: string; readonly intentId: string }
   /** The task can't be done: the quote has expired, is confirmed, cancelled or unknown, or its intent is refused. */
   | { readonly type: "refused"; readonly task: Task; readonly code: string }

@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { patienceMs } from "../support/patience.js";
 import type { Command, JournalPlace, Outcome, Report, WorkerSettings } from "./worker-messages.js";
 
 export interface WorkerStart {
@@ -59,33 +58,17 @@ export class WorkerProcess implements AsyncDisposable {
     this.#child.kill(name);
   }
 
-  /** The next report of a kind. */
-  next<T extends Report["type"]>(type: T): Promise<Extract<Report, { readonly type: T }>> {
-    return this.until((report) => (isOf(report, type) ? report : undefined));
-  }
-
-  /** What `find` makes of the first report of which it makes something. Rejects when the worker ends before that. */
-  until<T>(find: (report: Report) => T | undefined): Promise<T> {
-    const found = new Promise<T>((resolve, reject) => {
-      const listen = (report: Report): void => {
-        const result = find(report);
-        if (result === undefined) return;
-        this.#child.off("message", listen);
-        resolve(result);
-      };
-      this.#child.on("message", listen);
-      void this.ended.then((error) => reject(new Error(error ?? "a worker ended before it reported what was awaited")));
-    });
-    // Not everybody who waits for something still waits when the worker is ended.
-    found.catch(() => {});
-    return found;
-  }
-
+  /** Rejects when the worker ends before it has read the journal. */
   async audit(journal: JournalPlace, keys: readonly string[]): Promise<readonly (Outcome | undefined)[]> {
-    const response = this.next("audited");
+    const audited = new Promise<readonly (Outcome | undefined)[]>((resolve, reject) => {
+      this.#child.on("message", (report: Report) => {
+        if (report.type === "audited") resolve(report.outcomes);
+      });
+      void this.ended.then((error) => reject(new Error(error ?? "a worker ended before it had read the journal")));
+    });
     this.send({ type: "audit", journal, keys });
     // On its way from another process, `undefined` becomes `null`.
-    return (await response).outcomes.map((outcome) => outcome ?? undefined);
+    return (await audited).map((outcome) => outcome ?? undefined);
   }
 
   /** Whether a signal has stopped the process. */
@@ -100,22 +83,5 @@ export class WorkerProcess implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.signal("SIGKILL");
     await this.ended;
-  }
-}
-
-function isOf<T extends Report["type"]>(report: Report, type: T): report is Extract<Report, { readonly type: T }> {
-  return report.type === type;
-}
-
-/** `undefined` when that takes too long. */
-export async function soon<T>(work: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, patienceMs, undefined);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

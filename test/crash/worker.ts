@@ -79,7 +79,7 @@ const ways: Readonly<Record<Task["way"], (worker: Worker, task: Task) => Promise
 };
 
 function settled(outcome: FlowOutcome): Report {
-  return { type: "settled", outcome: toReported(outcome), by: "run" };
+  return { type: "settled", outcome: toReported(outcome) };
 }
 
 function codeOf(error: unknown): string {
@@ -96,7 +96,7 @@ async function keepRecovering(flow: PaymentFlow, everyMs: number): Promise<void>
 async function recoverOnce(flow: PaymentFlow): Promise<void> {
   try {
     for await (const outcome of flow.recover({ concurrency: 16 })) {
-      report({ type: "settled", outcome: toReported(outcome), by: "recover" });
+      report({ type: "settled", outcome: toReported(outcome) });
     }
   } catch (error) {
     const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];

@@ -38,7 +38,7 @@ class ReportingFlow extends PaymentFlow {
     await report({ type: "entered", key });
     try {
       const outcome = await super.run(key, ...rest);
-      await report({ type: "settled", outcome: toReported(outcome), by: "run" });
+      await report({ type: "settled", outcome: toReported(outcome) });
       return outcome;
     } catch (error) {
       await report({ type: "stumbled", key, error: textOf(error) });

@@ -1,9 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
-import type { RequestOptions } from "../../src/api/request-options.js";
 import {
   AbortedError,
   ApiError,
-  BadRequestError,
   ConfigError,
   CrossBorderError,
   InvalidArgumentError,
@@ -28,6 +26,8 @@ const refusal = () =>
     response: { status: 400, headers: {}, text: "" },
   });
 
+const lost = (path: string) => new OutcomeUnknownError("lost", { request: { path, body: "{}" } });
+
 describe("a payment that goes through", () => {
   it("creates the intent, takes the money, then creates the payment", async () => {
     const { client, steps, asked } = gatewayClient();
@@ -35,12 +35,6 @@ describe("a payment that goes through", () => {
     expect(outcome).toEqual({ status: "paid", intent, payment: { id: "p-1", senderGatewayStatus: "processed" } });
     expect(steps).toEqual(["paymentIntents.create", "takeFunds", "payments.create"]);
     expect(asked[0]?.body).toEqual(intentRequest);
-  });
-
-  it("sends the intent as it was received, with the transaction id", async () => {
-    const { client, asked } = gatewayClient();
-    await pay(client, intentRequest, taking(), undefined);
-    expect(asked[1]?.body).toEqual({ ...intent, senderGatewayTransactionId: "tx-1" });
   });
 
   it("passes the service's intent to takeFunds, once, and waits for it", async () => {
@@ -54,18 +48,6 @@ describe("a payment that goes through", () => {
     expect(takeFunds.mock.calls).toEqual([[intent, { signal: undefined }]]);
     expect(steps).toEqual(["paymentIntents.create", "taken", "payments.create"]);
   });
-});
-
-it("pays with the id that it checked, although the object of takeFunds has another one by then", async () => {
-  const { client, asked } = gatewayClient();
-  const ids = ["tx-1", "tx-2"];
-  const takeFunds: TakeFunds = () => ({
-    get senderGatewayTransactionId() {
-      return ids.shift() ?? "";
-    },
-  });
-  await pay(client, intentRequest, takeFunds, undefined);
-  expect(asked[1]?.body).toMatchObject({ senderGatewayTransactionId: "tx-1" });
 });
 
 it("makes no payment when the sender declines", async () => {
@@ -93,6 +75,7 @@ describe("the sender's money is not touched", () => {
   it.each([
     ["null instead of options", null],
     ["a text instead of options", "x-a: 1"],
+    ["a Map instead of options", new Map()],
     ["headers that are null", { headers: null }],
     ["headers in pairs", { headers: [["x-a", "1"]] }],
     ["headers that are a text", { headers: "x-a: 1" }],
@@ -100,35 +83,23 @@ describe("the sender's money is not touched", () => {
     const { client, sandbox } = await flowFixture();
     const before = sandbox.requests.length;
     const takeFunds = taking();
-    expect(await errorOf(client.pay(request, takeFunds, options as never))).toMatchObject({
-      code: "invalid_argument",
-      effect: "none",
-    });
+    const error = await errorOf(client.pay(request, takeFunds, options as never));
+    expect(error).toMatchObject({ code: "invalid_argument", effect: "none" });
     expect([takeFunds.mock.calls, sandbox.requests.length]).toEqual([[], before]);
   });
 
-  it("where the intent is refused", async () => {
+  it.each([
+    ["the intent is refused", refusal(), "none"],
+    ["the response to the intent was lost", lost("/payment-intents"), "possible"],
+  ])("where %s", async (_, failure, effect) => {
     const { client } = gatewayClient({
       intent: () => {
-        throw refusal();
+        throw failure;
       },
     });
     const takeFunds = taking();
     const error = await errorOf(pay(client, intentRequest, takeFunds, undefined));
-    expect(error).toBeInstanceOf(BadRequestError);
-    expect(error).not.toHaveProperty("funds");
-    expect(takeFunds).not.toHaveBeenCalled();
-  });
-
-  it("where the response to the intent was lost", async () => {
-    const { client } = gatewayClient({
-      intent: () => {
-        throw new OutcomeUnknownError("lost", { request: { path: "/payment-intents", body: "{}" } });
-      },
-    });
-    const takeFunds = taking();
-    const error = await errorOf(pay(client, intentRequest, takeFunds, undefined));
-    expect(error).toMatchObject({ effect: "possible" });
+    expect(error).toMatchObject({ effect });
     expect(error).not.toHaveProperty("funds");
     expect(takeFunds).not.toHaveBeenCalled();
   });
@@ -166,31 +137,23 @@ describe("the sender's money is not touched", () => {
 
 describe("an intent that answers another request", () => {
   it.each([
-    ["senderGatewayId", "gamma"],
-    ["senderCurrency", "GBP"],
-    ["senderAccount", "DE00000000000000"],
-    ["receiverGatewayId", "gamma"],
-    ["receiverCurrency", "KES"],
-    ["receiverAccount", "US00000000000000"],
-    ["receiverAmount", "100.00"],
-    ["receiverAmount", "10.000000000000000000000000000000001"],
-  ])("is not paid: %s is %s", async (field, value) => {
-    const { client, steps } = gatewayClient({ intent: () => ({ ...intent, [field]: value }) });
+    ["senderGatewayId", { senderGatewayId: "gamma" }],
+    ["senderCurrency", { senderCurrency: "GBP" }],
+    ["senderAccount", { senderAccount: "DE00000000000000" }],
+    ["receiverGatewayId", { receiverGatewayId: "gamma" }],
+    ["receiverCurrency", { receiverCurrency: "KES" }],
+    ["receiverAmount", { receiverAmount: "10.000000000000000000000000000000001" }],
+    [
+      "senderCurrency, receiverAccount, receiverAmount",
+      { senderCurrency: "G", receiverAccount: "U", receiverAmount: "1" },
+    ],
+  ])("is not paid, and the error names %s", async (fields, changes) => {
+    const { client, steps } = gatewayClient({ intent: () => ({ ...intent, ...changes }) });
     const takeFunds = taking();
     const error = await errorOf(pay(client, intentRequest, takeFunds, undefined));
     expect(error).toMatchObject({ code: "intent_mismatch", effect: "none", operation: "paymentIntents.create" });
-    const { message } = error as Error;
-    expect(message).toContain(`differs in ${field};`);
-    expect(message).not.toContain(value);
+    expect(error.message).toMatch(new RegExp(`differs in ${fields}; [^0-9]*$`));
     expect([takeFunds.mock.calls, steps]).toEqual([[], ["paymentIntents.create"]]);
-  });
-
-  it("is not paid, and the error names all that differs", async () => {
-    const other = { ...intent, senderCurrency: "GBP", receiverAccount: "US0", receiverAmount: "1.00" };
-    const { client } = gatewayClient({ intent: () => other });
-    expect(await errorOf(pay(client, intentRequest, taking(), undefined))).toMatchObject({
-      message: expect.stringContaining("differs in senderCurrency, receiverAccount, receiverAmount;"),
-    });
   });
 
   it.each(["10", "10.0", "010.0000"])("is not one that writes the same amount as %s", async (receiverAmount) => {
@@ -233,31 +196,6 @@ describe("what is paid is what was asked for and intended", () => {
   });
 });
 
-it("takes options that are an instance of a class, whose signal counts", async () => {
-  class Options {
-    get signal() {
-      return AbortSignal.abort();
-    }
-  }
-  const { client, sandbox } = await flowFixture();
-  const takeFunds = taking();
-  expect(await errorOf(client.pay(request, takeFunds, new Options()))).toBeInstanceOf(AbortedError);
-  expect(takeFunds).not.toHaveBeenCalled();
-  expect(sandbox.payments).toEqual([]);
-});
-
-it.each([new Map(), Promise.resolve({ timeoutMs: 1 }), [], new Date(0)])(
-  "refuses %o for its options",
-  async (given) => {
-    const { client, asked } = gatewayClient();
-    const takeFunds = taking();
-    const error = await errorOf(pay(client, intentRequest, takeFunds, given as RequestOptions));
-    expect(error).toBeInstanceOf(InvalidArgumentError);
-    expect(error.message).toContain("the options must be an object");
-    expect(asked).toEqual([]);
-  },
-);
-
 describe("once the money is taken", () => {
   it("the caller's signal no longer ends the call, and the other options still count", async () => {
     const abort = new AbortController();
@@ -277,7 +215,7 @@ describe("once the money is taken", () => {
 
   it.each([
     ["refused", refusal(), "none"],
-    ["lost", new OutcomeUnknownError("lost", { request: { path: "/payments", body: "{}" } }), "possible"],
+    ["lost", lost("/payments"), "possible"],
   ])("the error of a payment that is %s names the intent and the transaction", async (_, failure, effect) => {
     const { client, steps } = gatewayClient({
       payment: () => {
@@ -288,16 +226,6 @@ describe("once the money is taken", () => {
     expect(error).toBe(failure);
     expect(error).toMatchObject({ effect, funds: { intentId: "pi-1", senderGatewayTransactionId: "tx-1" } });
     expect(steps).toEqual(["paymentIntents.create", "payments.create"]);
-  });
-
-  it("what is no error of the library's own is thrown as it is", async () => {
-    const failure = Object.freeze(new Error("the socket is gone"));
-    const { client } = gatewayClient({
-      payment: () => {
-        throw failure;
-      },
-    });
-    expect(await errorOf(pay(client, intentRequest, taking(), undefined))).toBe(failure);
   });
 
   it.each([
@@ -338,12 +266,5 @@ describe("where the client's work is followed", () => {
     await pay(client, intentRequest, () => funds, undefined);
     const attributes = { "cross_border.operation": "pay", "cross_border.outcome": outcome };
     expect(tracing.parts).toEqual([{ ...part, attributes }]);
-  });
-
-  it("a payment that is not made has no outcome", async () => {
-    const tracing = new RecordedTracing();
-    const { client } = gatewayClient({ tracing });
-    await errorOf(pay(client, intentRequest, () => Promise.reject(new Error("the ledger is down")), undefined));
-    expect(tracing.parts).toEqual([{ ...part, attributes: { "cross_border.operation": "pay" } }]);
   });
 });

@@ -4,10 +4,7 @@
 #   bash test/support/postgres.sh start FOLDER      prints the URL; FOLDER must not exist yet
 #   bash test/support/postgres.sh signal FOLDER S   sends a signal to it: STOP and CONT to all of its processes, QUIT to shut down at once
 #   bash test/support/postgres.sh restart FOLDER    starts it again after that, on the same port, with what is on its disk
-#   bash test/support/postgres.sh standby FOLDER P  starts a standby of the server in P, and prints its URL
-#   bash test/support/postgres.sh promote FOLDER    makes a standby a server of its own
 #   bash test/support/postgres.sh stop FOLDER       stops that server and removes the folder
-# CBP_POSTGRES_ENV="NAME=VALUE ..." is set for the server's own processes.
 # Installs Debian's package where there is no PostgreSQL, if it may.
 set -euo pipefail
 support=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -42,7 +39,6 @@ make_folder() {
   fi
 }
 
-# The last of several lines counts, in a standby's configuration.
 configure() {
   local folder=$1 port=$2
   as_owner tee -a "$folder/data/postgresql.conf" > /dev/null << END
@@ -68,24 +64,9 @@ start() {
   echo "postgresql://tests:$password@127.0.0.1:$port/postgres"
 }
 
-standby() {
-  local folder=$1 primary=$2 port password
-  make_folder "$folder"
-  password=$(cat "$primary/password")
-  # A standby that was promoted may have standbys too.
-  as_owner cp "$primary/password" "$folder/password"
-  port=$(sed -n 4p "$primary/data/postmaster.pid")
-  as_owner env PGPASSWORD="$password" "$(find_binaries)/pg_basebackup" --pgdata="$folder/data" --write-recovery-conf --checkpoint=fast \
-    --host=127.0.0.1 --port="$port" --username=tests > "$folder/basebackup.log" 2>&1 || { cat "$folder/basebackup.log" >&2; return 1; }
-  port=$(node "$support/free-port.mjs")
-  configure "$folder" "$port"
-  launch "$folder"
-  echo "postgresql://tests:$password@127.0.0.1:$port/postgres"
-}
-
 launch() {
   local folder=$1
-  as_owner env ${CBP_POSTGRES_ENV-} "$(find_binaries)/pg_ctl" start --pgdata="$folder/data" --log="$folder/server.log" --timeout=600 -w > /dev/null ||
+  as_owner "$(find_binaries)/pg_ctl" start --pgdata="$folder/data" --log="$folder/server.log" --timeout=600 -w > /dev/null ||
     { cat "$folder/server.log" >&2; return 1; }
 }
 
@@ -116,8 +97,6 @@ stop() {
 case ${1:-} in
   start) start "${2:?usage: postgres.sh start FOLDER}" ;;
   signal) send_signal "${2:?usage: postgres.sh signal FOLDER SIGNAL}" "${3:?usage: postgres.sh signal FOLDER SIGNAL}" ;;
-  standby) standby "${2:?usage: postgres.sh standby FOLDER PRIMARY}" "${3:?usage: postgres.sh standby FOLDER PRIMARY}" ;;
-  promote) as_owner "$(find_binaries)/pg_ctl" promote --pgdata="${2:?usage: postgres.sh promote FOLDER}/data" --timeout=600 -w > /dev/null ;;
   restart) launch "${2:?usage: postgres.sh restart FOLDER}" ;;
   stop) stop "${2:?usage: postgres.sh stop FOLDER}" ;;
   with)
@@ -130,7 +109,7 @@ case ${1:-} in
     "$@"
     ;;
   *)
-    sed -n '2,11p' "$0" >&2
+    sed -n '2,8p' "$0" >&2
     exit 2
     ;;
 esac
