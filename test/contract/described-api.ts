@@ -212,8 +212,7 @@ export class Inspector {
   }
 
   request(received: ReceivedRequest): SeenRequest {
-    const name = this.#nameOf(received);
-    const problem = name === undefined ? this.#whyUnknown(received) : this.#problemOf(name, received);
+    const { name, problem = name && this.#problemOf(name, received) } = this.#find(received);
     const seen = { ...received, name, isSigned: received.headers.has("x-service-signature-base64"), problem };
     this.requests.push(seen);
     if (problem !== undefined) this.problems.push(`${received.method} ${received.path}: ${problem}`);
@@ -234,25 +233,16 @@ export class Inspector {
     }
   }
 
-  #pathOf({ path }: ReceivedRequest): string | undefined {
-    return path.startsWith(`${this.#basePath}/`) ? path.slice(this.#basePath.length) : undefined;
-  }
-
-  #nameOf(received: ReceivedRequest): string | undefined {
-    if (received.path === tokenPath(this.#realm)) return received.method === "POST" ? "token" : undefined;
-    const path = this.#pathOf(received);
-    const named = Object.entries(describedOperations).find(
-      ([, { text }]) => path !== undefined && fits(text, received.method, path),
-    );
-    return named?.[0];
-  }
-
-  #whyUnknown(received: ReceivedRequest): string {
-    const path = this.#pathOf(received);
-    const isPath = Object.values(describedOperations).some(
-      ({ text }) => path !== undefined && fits(text, text.slice(0, text.indexOf(" ")), path),
-    );
-    return isPath ? `the path has no ${received.method}` : "there is no such path";
+  /** The operation of a request, or why there is none. */
+  #find({ method, path }: ReceivedRequest): { readonly name?: string; readonly problem?: string } {
+    if (path === tokenPath(this.#realm) && method === "POST") return { name: "token" };
+    const templates = Object.entries(describedOperations).filter(([, { text }]) => {
+      const pattern = text.slice(text.indexOf("/")).replace(/\{\w+\}/g, "[^/]+");
+      return new RegExp(`^${this.#basePath}${pattern}$`).test(path);
+    });
+    const [name] = templates.find(([, { text }]) => text.startsWith(`${method} `)) ?? [];
+    if (name !== undefined) return { name };
+    return { problem: templates.length > 0 ? `the path has no ${method}` : "there is no such path" };
   }
 
   #problemOf(name: string, received: ReceivedRequest): string | undefined {
@@ -295,11 +285,6 @@ export class Inspector {
     const wrong = Object.entries(described).find(([name, value]) => typeof returned[name] !== typeof value);
     return wrong && `${wrong[0]} must be a ${typeof wrong[1]}`;
   }
-}
-
-function fits(text: string, method: string, path: string): boolean {
-  const [, template] = text.split(" ");
-  return text.startsWith(`${method} `) && new RegExp(`^${template?.replace(/\{\w+\}/g, "[^/]+")}$`).test(path);
 }
 
 function parse(text: string): Fields | undefined {
