@@ -204,8 +204,8 @@ function describe(key: string, phase: FlowPhase | undefined, cause: unknown): st
 
 /** A cause may say that nothing was sent, which is true of its own call but not of the flow, so its text stays in `cause`. */
 function nameOf(cause: unknown): string {
-  const { name, code, operation } =
-    cause instanceof CrossBorderError ? cause : { operation: undefined, ...describeThrown(cause) };
+  const { name, code } = cause instanceof CrossBorderError ? cause : describeThrown(cause);
+  const { operation } = cause instanceof CrossBorderError ? cause : {};
   return [operation, name, code].filter((part) => part !== undefined).join(" ");
 }
 

@@ -165,7 +165,9 @@ describe("another process takes over", () => {
       throw new Error("the bank is closed");
     };
     const errors: unknown[] = [];
-    await expect(flow({ takeFunds: closed }).run(key, request)).rejects.toBeInstanceOf(FlowPausedError);
+    const paused = flow({ takeFunds: closed }).run(key, request);
+    await expect(paused).rejects.toThrow('"order-1" is not finished in phase "funds-requested": Error. Call it again');
+    await expect(paused).rejects.toBeInstanceOf(FlowPausedError);
     const worker = flow({ on: { error: (error) => errors.push(error) } });
     const work = worker.work({ everyMs: 10 });
     await expect(vi.waitFor(async () => expect((await worker.status(key))?.phase).toBe("paid"))).resolves.not.toThrow();
