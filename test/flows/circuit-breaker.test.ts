@@ -4,10 +4,9 @@ import { CircuitBreaker } from "../../src/flows/context.js";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance", "Date"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Whether a payment is let through now. */
-function isClosed(breaker: CircuitBreaker): boolean {
+function passes(check: () => void): boolean {
   try {
-    breaker.assertClosed();
+    check();
     return true;
   } catch (error) {
     expect(error).toMatchObject({ code: "flow_circuit_open", effect: "none" });
@@ -15,108 +14,54 @@ function isClosed(breaker: CircuitBreaker): boolean {
   }
 }
 
-function opened(options?: ConstructorParameters<typeof CircuitBreaker>[0]): CircuitBreaker {
+/** `lost` and `answered` are responses, `pays` and `waits` whether a payment is let through, and a number is time. */
+type Event = "lost" | "answered" | "pays" | "waits" | "begins" | "can't begin" | number;
+
+const lost = (times: number) => Array<Event>(times).fill("lost");
+const pauses = [30_000, 60_000, 120_000, 240_000, 480_000, 600_000, 600_000];
+
+it.each<[string, readonly Event[], ConstructorParameters<typeof CircuitBreaker>[0]?]>([
+  ["opens after five payments in a row without a definite response", [...lost(4), "pays", "lost", "waits"]],
+  ["stays closed while a definite response comes now and then", [...lost(4), "answered", ...lost(4), "pays"]],
+  ["lets one payment through after the pause", [...lost(5), 29_999, "waits", 1, "pays", "waits"]],
+  ["closes after a definite response", [...lost(5), 30_000, "pays", "answered", "pays", "pays", ...lost(4), "pays"]],
+  [
+    "lets flows begin after the pause, of which one is the probe",
+    [...lost(5), "can't begin", 30_000, "begins", "begins", "pays", "can't begin", "waits"],
+  ],
+  [
+    "pauses twice as long after each probe that fails, up to 10 min",
+    [...lost(5), ...pauses.flatMap((ms): Event[] => [ms - 1, "waits", 1, "pays", "lost"])],
+  ],
+  ["doesn't count what was under way when it opened", [...lost(64), 30_000, "pays"]],
+  [
+    "lets another payment through if the first was never sent",
+    [...lost(5), 30_000, "pays", 29_999, "waits", 1, "pays"],
+  ],
+  ["opens and pauses as it is told", [...lost(2), "waits", 100, "pays"], { opensAfter: 2, pauseMs: 100 }],
+])("%s", (_, events, options) => {
   const breaker = new CircuitBreaker(options);
-  for (let payment = 0; payment < (options?.opensAfter ?? 5); payment++) {
-    expect(isClosed(breaker)).toBe(true);
-    breaker.note(true);
+  for (const [index, event] of events.entries()) {
+    const step = `step ${index}`;
+    if (typeof event === "number") vi.advanceTimersByTime(event);
+    else if (event === "lost" || event === "answered") breaker.note(event === "lost");
+    else if (event === "pays" || event === "waits") {
+      expect(
+        passes(() => breaker.assertClosed()),
+        step,
+      ).toBe(event === "pays");
+    } else {
+      expect(
+        passes(() => breaker.assertMayBegin()),
+        step,
+      ).toBe(event === "begins");
+    }
   }
-  return breaker;
-}
-
-it("opens after five payments in a row without a definite response", () => {
-  expect(isClosed(opened())).toBe(false);
-});
-
-it("stays closed while a definite response comes now and then", () => {
-  const breaker = new CircuitBreaker();
-  for (let payment = 0; payment < 100; payment++) breaker.note(payment % 5 !== 0);
-  expect(isClosed(breaker)).toBe(true);
 });
 
 it("says for how long nothing is tried", () => {
-  const breaker = opened();
+  const breaker = new CircuitBreaker();
+  for (const _ of lost(5)) breaker.note(true);
   vi.advanceTimersByTime(18_500);
   expect(() => breaker.assertClosed()).toThrow(/last 5 payments .* in 12 s/);
-});
-
-it("lets one payment through after the pause, and all after a definite response to it", () => {
-  const breaker = opened();
-  vi.advanceTimersByTime(29_999);
-  expect(isClosed(breaker)).toBe(false);
-  vi.advanceTimersByTime(1);
-  expect([isClosed(breaker), isClosed(breaker)]).toEqual([true, false]);
-  breaker.note(false);
-  expect([isClosed(breaker), isClosed(breaker)]).toEqual([true, true]);
-});
-
-it("refuses to begin a flow during the pause, and lets through as many as like after it: one of them is the probe", () => {
-  const breaker = opened();
-  const mayBegin = () => {
-    try {
-      breaker.assertMayBegin();
-      return true;
-    } catch {
-      return false;
-    }
-  };
-  expect(mayBegin()).toBe(false);
-  vi.advanceTimersByTime(30_000);
-  expect([mayBegin(), mayBegin(), isClosed(breaker), mayBegin(), isClosed(breaker)]).toEqual([
-    true,
-    true,
-    true,
-    false,
-    false,
-  ]);
-});
-
-it("counts from the beginning after it has closed", () => {
-  const breaker = opened();
-  breaker.note(false);
-  for (let payment = 0; payment < 4; payment++) breaker.note(true);
-  expect(isClosed(breaker)).toBe(true);
-});
-
-it("pauses twice as long after each probe that fails, up to 10 min", () => {
-  const breaker = opened();
-  const pausesMs = [30_000, 60_000, 120_000, 240_000, 480_000, 600_000, 600_000];
-  for (const pauseMs of pausesMs) {
-    vi.advanceTimersByTime(pauseMs - 1);
-    expect(isClosed(breaker)).toBe(false);
-    vi.advanceTimersByTime(1);
-    expect(isClosed(breaker)).toBe(true);
-    breaker.note(true);
-  }
-});
-
-it("does not pause longer because of the payments that were under way when it opened", () => {
-  const breaker = opened();
-  for (let payment = 0; payment < 64; payment++) breaker.note(true);
-  vi.advanceTimersByTime(30_000);
-  expect(isClosed(breaker)).toBe(true);
-});
-
-it("lets another payment through, a pause later, when the first one was never sent", () => {
-  const breaker = opened();
-  vi.advanceTimersByTime(30_000);
-  expect(isClosed(breaker)).toBe(true);
-  vi.advanceTimersByTime(29_999);
-  expect(isClosed(breaker)).toBe(false);
-  vi.advanceTimersByTime(1);
-  expect(isClosed(breaker)).toBe(true);
-});
-
-it("opens and pauses as it is told", () => {
-  const breaker = opened({ opensAfter: 2, pauseMs: 100 });
-  expect(isClosed(breaker)).toBe(false);
-  vi.advanceTimersByTime(100);
-  expect(isClosed(breaker)).toBe(true);
-});
-
-it("does not wait for a wall clock that was set back", () => {
-  const breaker = opened();
-  vi.advanceTimersByTime(30_000);
-  vi.setSystemTime(0);
-  expect(isClosed(breaker)).toBe(true);
 });
