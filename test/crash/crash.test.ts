@@ -1,5 +1,5 @@
+import { randomInt } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { kept, seed } from "./kept.js";
 import { describeKills, runKills } from "./kills.js";
 import { nodeWithSqlite } from "./node-with-sqlite.js";
 import { say } from "./script-options.js";
@@ -10,6 +10,9 @@ const journals = [
   { kind: "postgres", node: process.execPath },
 ] as const;
 
+const given = process.env.CBP_CRASH_SEED;
+const seed = given === undefined ? randomInt(2 ** 31) : Number(given);
+const kept = { unsettled: 0, violations: [] };
 const bounds = { workers: 4, concurrency: 12, seed };
 
 describe.each(journals)("with $kind", (journal) => {

@@ -18,24 +18,16 @@ export interface Verdict extends Readonly<Record<Outcome["status"], number>> {
   readonly flows: number;
   /** Held flows whose payment the service has. */
   readonly heldWithPayment: number;
-  readonly paidTwice: number;
-  readonly takenTwice: number;
-  /** Flows whose money was given back and whose payment the service has. */
-  readonly releasedThoughPaid: number;
   readonly unsettled: number;
-  /** Outcomes that were told to a caller and aren't what the journal, the service, and the bank say. */
-  readonly toldFalsely: number;
   /** Each broken law in a sentence, with its key. */
   readonly violations: readonly string[];
 }
 
 export function describeLaws(verdict: Verdict): string {
-  const { flows, paid, declined, rejected, held, heldWithPayment } = verdict;
-  const { paidTwice, takenTwice, releasedThoughPaid, unsettled, toldFalsely, violations } = verdict;
+  const { flows, paid, declined, rejected, held, heldWithPayment, unsettled, violations } = verdict;
   return (
     `flows ${flows}, paid ${paid}, declined ${declined}, rejected ${rejected}, held ${held} (${heldWithPayment} of them paid), ` +
-    `paid twice ${paidTwice}, taken twice ${takenTwice}, released though paid ${releasedThoughPaid}, unsettled ${unsettled}, ` +
-    `told falsely ${toldFalsely}, broken laws ${violations.length}`
+    `unsettled ${unsettled}, broken laws ${violations.length}`
   );
 }
 
@@ -45,40 +37,23 @@ export function judge({ keys, outcomes, told: reported, payments, bank }: Eviden
   const paymentsOf = groupBy(payments, ({ memo }) => memo);
   const entriesOf = groupBy(bank, ({ key }) => key);
   const toldOf = groupBy(reported, ({ key }) => key);
-  const count = { paid: 0, declined: 0, rejected: 0, held: 0 };
-  let [unsettled, heldWithPayment, toldFalsely] = [0, 0, 0];
+  const count = { paid: 0, declined: 0, rejected: 0, held: 0, unsettled: 0, heldWithPayment: 0 };
   for (const [index, key] of keys.entries()) {
     const outcome = outcomes[index];
     const own = paymentsOf.get(key) ?? [];
     const facts: KeyFacts = { outcome, payments: own, entries: entriesOf.get(key) ?? [], told: toldOf.get(key) ?? [] };
-    if (outcome === undefined) unsettled += 1;
-    else {
-      count[outcome.status] += 1;
-      if (outcome.status === "held" && own.length > 0) heldWithPayment += 1;
-    }
+    count[outcome?.status ?? "unsettled"] += 1;
+    if (outcome?.status === "held" && own.length > 0) count.heldWithPayment += 1;
     const law = brokenLaw(toFacts(facts));
     const falsely = facts.told.filter((one) => !isStillTrue(one, outcome)).map((one) => `told ${text(one)}`);
     const broken = [...(law === undefined ? [] : [law]), ...wrongMoney(facts), ...falsely];
-    toldFalsely += falsely.length;
     violations.push(...broken.map((what) => `${key}, ${text(outcome)}: ${what}`));
   }
   const known = new Set(keys);
   for (const key of [...paymentsOf.keys(), ...entriesOf.keys()]) {
     if (!known.has(key)) violations.push(`${key}: nobody asked for this payment`);
   }
-  const paidTwice = Math.max(
-    repeated(payments, ({ memo }) => memo),
-    repeated(payments, ({ senderGatewayTransactionId }) => senderGatewayTransactionId),
-    repeated(payments, ({ creationRequestSignatureBase64 }) => creationRequestSignatureBase64),
-  );
-  const takenTwice = repeated(
-    bank.filter(({ kind }) => kind === "take"),
-    ({ key }) => key,
-  );
-  const released = new Set(bank.filter(({ kind }) => kind === "release").map(({ key }) => key));
-  const releasedThoughPaid = [...released].filter((key) => paymentsOf.has(key)).length;
-  const broken = { paidTwice, takenTwice, releasedThoughPaid, unsettled, toldFalsely, violations };
-  return { flows: keys.length, ...count, heldWithPayment, ...broken };
+  return { flows: keys.length, ...count, violations };
 }
 
 /** What is known of one key. */
@@ -103,8 +78,10 @@ function toFacts({ outcome, payments, entries, told: reported }: KeyFacts): Fact
 }
 
 /** What the model has no words for: amounts and transactions. */
-function wrongMoney({ outcome, payments: [payment], entries: [taken] }: KeyFacts): string[] {
+function wrongMoney({ outcome, payments: [payment], entries }: KeyFacts): string[] {
   const broken: string[] = [];
+  const [taken, another] = entries.filter(({ kind }) => kind === "take");
+  if (another !== undefined) broken.push("money taken twice");
   if (payment !== undefined && payment.senderGatewayTransactionId !== taken?.transactionId) {
     broken.push("paid with another transaction's money");
   }
@@ -136,9 +113,4 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
     else group.push(item);
   }
   return groups;
-}
-
-/** How many keys have more than one item. */
-function repeated<T>(items: readonly T[], keyOf: (item: T) => string): number {
-  return [...groupBy(items, keyOf).values()].filter(({ length }) => length > 1).length;
 }

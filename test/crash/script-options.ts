@@ -1,7 +1,6 @@
 import { randomInt } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { wholeOption } from "../support/whole-option.js";
 
 /** `--journal`, `--node` and `--seed`, and an option with a whole number for each of the defaults. */
 export function scriptOptions<Name extends string>(defaults: Readonly<Record<Name, number>>) {
@@ -21,7 +20,10 @@ export function scriptOptions<Name extends string>(defaults: Readonly<Record<Nam
 }
 
 function whole(name: string, value: unknown): number | undefined {
-  return value === undefined ? undefined : wholeOption(name, String(value));
+  if (value === undefined) return undefined;
+  // With `NaN`, a run would show less than it says.
+  if (!/^\d{1,10}$/.test(String(value))) throw new Error(`--${name} must be a whole number`);
+  return Number(value);
 }
 
 /** Whether this file is the script that was started. */

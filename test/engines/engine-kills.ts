@@ -106,12 +106,11 @@ async function judgeAll(fixture: EngineFixture, keys: readonly string[], workers
 
 export function describeEngineKills(result: EngineKillsResult): string {
   const { flows, killsAt, interrupted, paid, rejected, held, heldWithPayment } = result;
-  const { paidTwice, takenTwice, forgotten, violations, seconds } = result;
+  const { forgotten, violations, seconds } = result;
   const { take, send, look } = killsAt;
   return (
     `flows ${flows}, kills ${take + send + look} (${take} taking money, ${send} sending, ${look} looking), ` +
     `steps interrupted ${interrupted}, paid ${paid}, rejected ${rejected}, held ${held} (${heldWithPayment} of them paid), ` +
-    `paid twice ${paidTwice}, taken twice ${takenTwice}, forgotten ${forgotten}, other broken laws ${violations.length}, ` +
-    `${seconds.toFixed(1)} s`
+    `forgotten ${forgotten}, broken laws ${violations.length}, ${seconds.toFixed(1)} s`
   );
 }
