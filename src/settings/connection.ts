@@ -25,14 +25,25 @@ export function readProxy(
 ): ProxyRules | undefined {
   const address = proxy ?? (env.HTTPS_PROXY || env.https_proxy);
   if (address === undefined || address === "") return undefined;
-  // Without a scheme it is read as curl does.
-  const text = address.includes("://") ? address : `http://${address}`;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:\/\/[^/?#]+\/$/.test(url.href)) {
+  const url = parseProxy(address);
+  if (url === undefined) {
     const source = proxy === undefined ? "HTTPS_PROXY" : "proxy";
-    throw new ConfigError(`${source} must be the address of a proxy, such as http://proxy.example:3128`);
+    throw new ConfigError(
+      `${source} must be the address of a proxy, such as http://proxy.example:3128. Write a % of its user or password as %25`,
+    );
   }
   return { url, isForHttp: proxy !== undefined, noProxy: noProxy ?? (env.NO_PROXY || env.no_proxy || "") };
+}
+
+function parseProxy(address: string): URL | undefined {
+  try {
+    // Without a scheme it is read as curl does.
+    const url = new URL(address.includes("://") ? address : `http://${address}`);
+    decodeURIComponent(url.username + url.password);
+    return /^https?:\/\/[^/?#]+\/$/.test(url.href) ? url : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The proxy that leads to an address, if any: as undici decides it, for those that have to tell. */
