@@ -1,7 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { isIPv6 } from "node:net";
 import { rootCertificates } from "node:tls";
-import type { Dispatcher } from "undici";
 import { ConfigError } from "../core/errors.js";
 import { addressTimeoutMs, loadUndici } from "../platform/undici-agent.js";
 import { parseTlsOptions, type TlsMaterial } from "../wire/tls.js";
@@ -10,24 +8,14 @@ import type { Environment, Settings } from "./settings.js";
 /** A proxy, and the addresses that are reached without it. */
 export interface ProxyRules {
   readonly url: URL;
-  /** Whether it leads to `http:` addresses too. */
+  /** Whether it leads to `http:` addresses, too. */
   readonly isForHttp: boolean;
-  /** `undefined` means all. */
-  readonly exceptions: readonly Exception[] | undefined;
-}
-
-/** A host, with all names below it. */
-interface Exception {
-  /** As a URL has it: IPv6 in brackets. */
-  readonly host: string;
-  /** Empty means all. */
-  readonly port: string;
+  /** As undici's `EnvHttpProxyAgent` reads it: `bank.example` (and all names below it), `bank.example:8443`, `10.1.2.3`, `[::1]`, `*`. */
+  readonly noProxy: string;
 }
 
 /**
- * The proxy of the settings, or else that of `HTTPS_PROXY`, which is for https only. `NO_PROXY` names hosts that are reached
- * without either: `bank.example` (and all names below it), `.bank.example`, `bank.example:8443`, `10.1.2.3`, `::1`, `*`. Other
- * entries, such as ranges of addresses, are left out.
+ * The proxy of the settings, or else that of `HTTPS_PROXY`, which is for https only.
  *
  * @throws {ConfigError} if the address isn't a proxy's. The message never holds the address, which may have a password.
  */
@@ -37,25 +25,41 @@ export function readProxy(
 ): ProxyRules | undefined {
   const address = proxy ?? (env.HTTPS_PROXY || env.https_proxy);
   if (address === undefined || address === "") return undefined;
-  const url = parseProxy(address, proxy === undefined ? "HTTPS_PROXY" : "proxy");
-  const entries = (noProxy ?? (env.NO_PROXY || env.no_proxy || "")).split(/[\s,]+/).filter((entry) => entry !== "");
-  const exceptions = entries.includes("*") ? undefined : entries.flatMap((entry) => readException(entry) ?? []);
-  return { url, isForHttp: proxy !== undefined, exceptions };
+  const url = parseProxy(address);
+  if (url === undefined) {
+    const source = proxy === undefined ? "HTTPS_PROXY" : "proxy";
+    throw new ConfigError(
+      `${source} must be the address of a proxy, such as http://proxy.example:3128. Write a % of its user or password as %25`,
+    );
+  }
+  return { url, isForHttp: proxy !== undefined, noProxy: noProxy ?? (env.NO_PROXY || env.no_proxy || "") };
 }
 
-/** The proxy that leads to an address, if any: as undici's `EnvHttpProxyAgent` decides it. */
-export function proxyFor(rules: ProxyRules | undefined, target: URL): URL | undefined {
-  if (rules?.exceptions === undefined || (target.protocol === "http:" && !rules.isForHttp)) return undefined;
-  const port = target.port || (target.protocol === "http:" ? "80" : "443");
-  const isException = rules.exceptions.some(
-    (one) => (one.port === "" || one.port === port) && `.${target.hostname}`.endsWith(`.${one.host}`),
-  );
+function parseProxy(address: string): URL | undefined {
+  try {
+    // Without a scheme it is read as curl does.
+    const url = new URL(address.includes("://") ? address : `http://${address}`);
+    decodeURIComponent(url.username + url.password);
+    return /^https?:\/\/[^/?#]+\/$/.test(url.href) ? url : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The proxy that leads to an address, if any: as undici decides it, for those that have to tell. */
+export function proxyFor(rules: ProxyRules | undefined, { protocol, hostname, port }: URL): URL | undefined {
+  if (rules === undefined || rules.noProxy === "*" || (protocol === "http:" && !rules.isForHttp)) return undefined;
+  const isException = rules.noProxy.split(/[\s,]+/).some((entry) => {
+    const [, host = entry, only] = /^(.+):(\d+)$/.exec(entry) ?? [];
+    const isPort = only === undefined || only === (port || (protocol === "http:" ? "80" : "443"));
+    return host !== "" && isPort && `.${hostname}`.endsWith(`.${host.replace(/^\*?\./, "").toLowerCase()}`);
+  });
   return isException ? undefined : rules.url;
 }
 
 /** Sends each request by the proxy that leads to its address, or without one. */
 export interface ProxyDispatcher {
-  /** It calls `onRequestStart` before it writes, so that a client can tell what was not sent. */
+  /** It calls `onRequestStart` before it writes, so a client can tell what was not sent. */
   readonly showsStart: true;
   dispatch(options: never, handler: never): boolean;
   close(): Promise<void>;
@@ -63,7 +67,7 @@ export interface ProxyDispatcher {
 
 /** @param tls for the service and the identity provider. For the proxy, the well-known authorities count, too. */
 export async function openProxyDispatcher(
-  { url, isForHttp, exceptions }: ProxyRules,
+  { url, isForHttp, noProxy }: ProxyRules,
   tls: TlsMaterial,
 ): Promise<ProxyDispatcher> {
   const { EnvHttpProxyAgent } = await loadUndici();
@@ -76,41 +80,14 @@ export async function openProxyDispatcher(
     proxyTls: { ...timeouts, ...(tls.ca && { ca: [...rootCertificates, ...tls.ca] }) },
     httpsProxy: url.href,
     httpProxy: isForHttp ? url.href : "",
-    noProxy: exceptions?.map(({ host, port }) => (port === "" ? host : `${host}:${port}`)).join(",") ?? "*",
+    noProxy,
   });
   return {
     showsStart: true,
-    dispatch: (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) =>
-      agent.dispatch(options, handler),
+    dispatch: agent.dispatch.bind(agent),
     // undici reconnects without end to a proxy that closes its connections, even if no call waits.
     close: () => agent.destroy(),
   };
-}
-
-function parseProxy(address: string, source: string): URL {
-  // As curl reads it.
-  const url = address.includes("://") ? address : `http://${address}`;
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed !== undefined && !isDecodable(parsed.username + parsed.password)) {
-    throw new ConfigError(`${source} has a user or a password with a % that is not written as %25`);
-  }
-  if (parsed !== undefined && /^https?:\/\/[^/?#]+\/$/.test(parsed.href)) return parsed;
-  throw new ConfigError(`${source} must be the address of a proxy, such as http://proxy.example:3128`);
-}
-
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function readException(entry: string): Exception | undefined {
-  const text = isIPv6(entry) ? `[${entry}]` : entry.replace(/^\*?\./, "");
-  const [, host = "", port = ""] = /^(\[[\da-f:.]+\]|[\w.-]+)(?::(\d+))?$/i.exec(text) ?? [];
-  return URL.canParse(`http://${host}`) ? { host: new URL(`http://${host}`).hostname, port } : undefined;
 }
 
 const connectTimeoutMs = 10_000;
@@ -122,24 +99,19 @@ const agentOptions = {
 };
 
 /** How the service and the identity provider are reached. */
-export interface Connection {
-  /** The proxy that leads to an address, if any. */
-  proxyFor(address: URL): URL | undefined;
-  /** Absent if there is nothing to set. */
-  readonly tls: TlsMaterial | undefined;
-  /** Options of a client: `dispatcher` if there is a proxy, with the certificates, or else `tls` if there are certificates. */
-  clientOptions(): Promise<{ readonly dispatcher?: ProxyDispatcher; readonly tls?: TlsMaterial }>;
-}
+export type Connection = Awaited<ReturnType<typeof readConnection>>;
 
-/** @throws {ConfigError} if proxy or certificates can't be used. */
-export async function readConnection(settings: Partial<Settings>, env: Environment): Promise<Connection> {
+/** @throws {ConfigError} if the proxy or the certificates can't be used. */
+export async function readConnection(settings: Partial<Settings>, env: Environment) {
   const rules = readProxy(settings, env);
   const tls = await readTls(settings);
   const { baseUrl = "", authUrl = "" } = settings;
   return {
-    proxyFor: (address) => proxyFor(rules, address),
+    proxyFor: (address: URL) => proxyFor(rules, address),
+    /** Absent if there is nothing to set. */
     tls,
-    async clientOptions() {
+    /** `dispatcher` if there is a proxy, with the certificates, or else `tls` if there are certificates. */
+    async clientOptions(): Promise<{ readonly dispatcher?: ProxyDispatcher; readonly tls?: TlsMaterial }> {
       const isUsed = [baseUrl, authUrl].some((url) => URL.canParse(url) && proxyFor(rules, new URL(url)) !== undefined);
       if (rules !== undefined && isUsed) return { dispatcher: await openProxyDispatcher(rules, tls ?? {}) };
       return tls === undefined ? {} : { tls };
@@ -148,10 +120,7 @@ export async function readConnection(settings: Partial<Settings>, env: Environme
 }
 
 async function readTls({ ca, cert, key }: Partial<Settings>): Promise<TlsMaterial | undefined> {
-  if (ca === undefined && cert === undefined && key === undefined) return undefined;
-  return parseTlsOptions({
-    ...(ca !== undefined && { ca: await readFile(ca) }),
-    ...(cert !== undefined && { cert: await readFile(cert) }),
-    ...(key !== undefined && { key: await readFile(key) }),
-  });
+  const read = (file: string | undefined) => file && readFile(file);
+  const files = { ca: await read(ca), cert: await read(cert), key: await read(key) };
+  return Object.values(files).some(Boolean) ? parseTlsOptions(files) : undefined;
 }

@@ -5,7 +5,7 @@ import { describeName } from "../core/describe.js";
 import { ConfigError } from "../core/errors.js";
 import { parseObject } from "../wire/response.js";
 
-/** What the command and a program need to know in order to call the service. */
+/** What the CLI and a program need to call the service. */
 export interface Settings {
   readonly baseUrl: string;
   readonly authUrl: string;
@@ -35,7 +35,7 @@ export interface Settings {
 
 export type SettingName = keyof Settings;
 
-/** How a client logs in by them. */
+/** The option `auth` of a client. */
 export function authOf({ authUrl, realm, clientId, clientSecret, username, password }: Settings) {
   return { authUrl, realm, clientId, username, password, ...(clientSecret !== undefined && { clientSecret }) };
 }
@@ -78,39 +78,43 @@ export function variableOf(name: SettingName): string {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A variable's value. An empty one is unset, as deployments write it. */
+/** An empty variable is unset, as deployments write it. */
 export function fromEnvironment(env: Environment, variable: string): string | undefined {
   return env[variable] || undefined;
 }
 
-/** Which settings file is meant. */
-export interface FileChoice {
-  /** Its path. */
+/** The sources of the settings. */
+export interface SettingsSource {
+  /** The settings file. Default: `CROSS_BORDER_CONFIG`, or else the file of the profile. */
   readonly config?: string | undefined;
-  /** Its name in the user's folder of settings. */
+  /** `NAME` of `~/.config/cross-border/NAME.json`. Default: `CROSS_BORDER_PROFILE`, or else `default`, if that file exists. */
   readonly profile?: string | undefined;
+  /** Default: `process.env`. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 /**
- * The settings of the file that is chosen by its path or by its name, or else by `CROSS_BORDER_CONFIG` or `CROSS_BORDER_PROFILE`, or else of the user's
- * `default.json`, if it is there.
+ * The settings of the named file or profile, or else of `CROSS_BORDER_CONFIG` or `CROSS_BORDER_PROFILE`, or else of the user's `default.json`,
+ * if it exists.
  *
  * @throws {ConfigError} if it can't be used.
  */
-export async function readSettingsFile(choice: FileChoice, env: Environment): Promise<Partial<Settings>> {
-  if (choice.config !== undefined && choice.profile !== undefined) {
-    throw new ConfigError("config and profile exclude each other: both name the file of the settings");
+export async function readSettingsFile(
+  { config, profile }: SettingsSource,
+  env: Environment,
+): Promise<Partial<Settings>> {
+  if (config !== undefined && profile !== undefined) {
+    throw new ConfigError("config and profile exclude each other: both name the settings file");
   }
-  const config =
-    choice.config ?? (choice.profile === undefined ? fromEnvironment(env, "CROSS_BORDER_CONFIG") : undefined);
-  if (config !== undefined) return parseSettings(await readFile(config, "utf8"), config);
-  const profile = choice.profile ?? fromEnvironment(env, "CROSS_BORDER_PROFILE");
+  const file = config ?? (profile === undefined ? fromEnvironment(env, "CROSS_BORDER_CONFIG") : undefined);
+  if (file !== undefined) return parseSettings(await readFile(file, "utf8"), file);
+  const name = profile ?? fromEnvironment(env, "CROSS_BORDER_PROFILE");
   try {
-    const path = profilePath(profile ?? "default", env);
+    const path = profilePath(name ?? "default", env);
     await assertPrivate(path);
     return parseSettings(await readFile(path, "utf8"), path);
   } catch (error) {
-    if (profile === undefined && isMissing(error)) return {};
+    if (name === undefined && isMissing(error)) return {};
     throw error;
   }
 }
@@ -147,18 +151,16 @@ export function parseSettings(text: string, file: string): Partial<Settings> {
   const stored = parseObject(text.replace(/^\ufeff/, ""));
   if (stored === undefined) throw new ConfigError(`${file} is not a JSON object of settings`);
   const settings: Partial<Record<SettingName, string>> = {};
-  for (const [name, value] of Object.entries(stored)) {
-    if (!isSettingName(name)) {
-      throw new ConfigError(`${file}: there is no setting ${describeName(name)}; there are ${settingNames.join(", ")}`);
+  for (const [given, value] of Object.entries(stored)) {
+    const name = settingNames.find((one) => one === given);
+    if (name === undefined) {
+      throw new ConfigError(
+        `${file}: unknown setting ${describeName(given)}. The settings are ${settingNames.join(", ")}`,
+      );
     }
-    if (typeof value !== "string") throw new ConfigError(`${file}: ${name} is no text`);
+    if (typeof value !== "string") throw new ConfigError(`${file}: ${name} must be a string`);
     const { isPath } = settingTable[name];
-    if (isPath && value === "") continue;
-    settings[name] = isPath ? resolve(dirname(file), value) : value;
+    if (!isPath || value !== "") settings[name] = isPath ? resolve(dirname(file), value) : value;
   }
   return settings;
-}
-
-function isSettingName(name: string): name is SettingName {
-  return Object.hasOwn(settingTable, name);
 }

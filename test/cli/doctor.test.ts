@@ -180,9 +180,9 @@ describe("the settings", () => {
   it.each([
     [2, "baseUrl is missing. Give it as --base-url, in CROSS_BORDER_BASE_URL, in a file (--config)", "{}"],
     [3, "is not a JSON object of settings", "[]"],
-    [3, 'there is no setting "passwort"; there are baseUrl,', '{ "passwort": "x" }'],
-    [3, "there is no setting of a name of 15 characters; there are baseUrl,", '{ "s3cr3t password": "x" }'],
-    [3, "realm is no text", '{ "realm": 1 }'],
+    [3, 'unknown setting "passwort". The settings are baseUrl,', '{ "passwort": "x" }'],
+    [3, "unknown setting of a name of 15 characters. The settings are baseUrl,", '{ "s3cr3t password": "x" }'],
+    [3, "realm must be a string", '{ "realm": 1 }'],
   ])("are refused with %i: %s", async (code, said, text) => {
     writeFileSync(file("bad.json"), text);
     const result = await run(["doctor", "--config", file("bad.json")]);

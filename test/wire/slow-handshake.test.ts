@@ -52,7 +52,7 @@ const clients: readonly (readonly [string, (origin: string) => Promise<void>])[]
   [
     "a proxy",
     async (origin) => {
-      const rules = { url: new URL(origin), isForHttp: true, exceptions: [] };
+      const rules = { url: new URL(origin), isForHttp: true, noProxy: "" };
       const dispatcher = await openProxyDispatcher(rules, {});
       onTestFinished(() => dispatcher.close());
       const transport = undiciTransport({ connections: 1, connectTimeoutMs: 10_000, dispatcher });
