@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { follow } from "../../src/cli/lists/follow.js";
-import type { ListedRecord } from "../../src/cli/lists/formats.js";
+import type { ListedRecord } from "../../src/cli/lists/output.js";
 import { PagingError } from "../../src/core/errors.js";
 import type { CrossBorderClient, Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { columnsOf, type FormatOptions, formatOf, shown, table } from "../../src/cli/lists/formats.js";
+import { columnsOf, type FormatOptions, formatOf, shown, table } from "../../src/cli/lists/output.js";
 
 const fields = { id: "text", memo: "text", accountVerificationBearerToken: "secret" } as const;
 

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { sources } from "../../src/cli/lists/sources.js";
+import { sources } from "../../src/cli/lists/list.js";
 import type { Payment } from "../../src/index.js";
 import { operations } from "../../src/resources/catalogue.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
