@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import ts from "typescript";
 import { expect, it } from "vitest";
 import type { Operation } from "../src/api/operation.js";
-import { sources } from "../src/cli/lists/sources.js";
+import { sources } from "../src/cli/lists/list.js";
 import { clientOptions } from "../src/client-options.js";
 import type { Option } from "../src/core/parse.js";
 import { resolutionOptions } from "../src/flows/operate.js";

@@ -8,9 +8,8 @@ import {
   writePem,
 } from "../signing/keys.js";
 import { fingerprintOf } from "../verification/explain-signature.js";
-import { readBytes } from "./files.js";
-import { examples } from "./help.js";
-import { withPassphrase } from "./settings.js";
+import { examples } from "./options.js";
+import { readBytes, withPassphrase } from "./settings.js";
 import { print, printJson, styled, type Terminal } from "./terminal.js";
 
 export function addKeys(program: Command, terminal: Terminal): void {
@@ -55,9 +54,8 @@ async function generateKeys(
     throw error;
   }
   const facts = { privateFile, publicFile, rsaPublicKeyBase64, fingerprint: fingerprintOf(publicKey) };
-  if (json) return printJson(terminal, facts);
-  print(terminal, `private key  ${privateFile} (mode 0600). Never send it.`, `public key   ${publicFile}`, "");
-  showPublic(facts, terminal);
+  if (json) printJson(terminal, facts);
+  else show(`private key  ${privateFile} (mode 0600). Never send it.\npublic key   ${publicFile}`, facts, terminal);
 }
 
 async function showKey(terminal: Terminal, file: string, { json }: { readonly json?: true }): Promise<void> {
@@ -76,20 +74,18 @@ async function showKey(terminal: Terminal, file: string, { json }: { readonly js
     ...(mode !== undefined && { mode: mode.toString(8).padStart(4, "0") }),
   };
   if (json) return printJson(terminal, facts);
-  print(terminal, `${facts.kind} key  ${file}`, "");
-  showPublic(facts, terminal);
+  show(`${facts.kind} key  ${file}`, facts, terminal);
   if (mode === undefined || process.platform === "win32" || (mode & 0o077) === 0) return;
-  print(
-    terminal,
-    "",
-    styled(terminal, "yellow", `Others can read this private key (mode ${facts.mode}): chmod 600 ${file}`),
-  );
+  const warning = `Others can read this private key (mode ${facts.mode}): chmod 600 ${file}`;
+  print(terminal, "", styled(terminal, "yellow", warning));
 }
 
-function showPublic(
+function show(
+  files: string,
   { rsaPublicKeyBase64, fingerprint }: { readonly rsaPublicKeyBase64: string; readonly fingerprint: string },
   terminal: Terminal,
 ): void {
-  print(terminal, styled(terminal, "bold", "rsaPublicKeyBase64, to send at onboarding:"), rsaPublicKeyBase64, "");
-  print(terminal, styled(terminal, "bold", "fingerprint, SHA-256 of the public key's DER form:"), fingerprint);
+  const titles = ["rsaPublicKeyBase64, to send at onboarding:", "fingerprint, SHA-256 of the public key's DER form:"];
+  const [first = "", second = ""] = titles.map((title) => styled(terminal, "bold", title));
+  print(terminal, files, "", first, rsaPublicKeyBase64, "", second, fingerprint);
 }

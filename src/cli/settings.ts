@@ -1,3 +1,7 @@
+import { createReadStream } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { buffer } from "node:stream/consumers";
+import { TextDecoder } from "node:util";
 import { Option } from "commander";
 import { CrossBorderClient } from "../client.js";
 import { InvalidArgumentError } from "../core/errors.js";
@@ -14,9 +18,49 @@ import {
   variableOf,
 } from "../settings/settings.js";
 import type { SigningKey } from "../signing/keys.js";
-import { readText } from "./files.js";
-import { type Terminal, UsageError } from "./terminal.js";
-import { printable } from "./text.js";
+import { printable, type Terminal, UsageError } from "./terminal.js";
+
+/** The bytes of a file; `-` is stdin. */
+export async function readBytes(path: string, terminal: Terminal): Promise<Uint8Array> {
+  return path === "-" ? buffer(readStdin(terminal)) : readFile(path);
+}
+
+function readStdin({ stdin, stderr, ask }: Terminal): Terminal["stdin"] {
+  if (ask !== undefined) stderr.write("cross-border: reading what you type; Ctrl-D ends it\n");
+  return stdin;
+}
+
+/** The text of a file, without the line break that editors put at its end. */
+export async function readText(path: string, terminal: Terminal): Promise<string> {
+  return Buffer.from(await readBytes(path, terminal))
+    .toString("utf8")
+    .trim();
+}
+
+/**
+ * The lines of a file. Only line feeds end a line: JSON may hold U+2028, at which `node:readline` splits.
+ *
+ * @throws {InvalidArgumentError} if it isn't UTF-8.
+ */
+export async function* readLines(path: string, terminal: Terminal): AsyncGenerator<string, void> {
+  const input = path === "-" ? readStdin(terminal) : createReadStream(path);
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const decode = (bytes?: Buffer): string => {
+    try {
+      return decoder.decode(bytes, { stream: bytes !== undefined });
+    } catch (cause) {
+      throw new InvalidArgumentError(`${path === "-" ? "stdin" : path} is not UTF-8`, { cause });
+    }
+  };
+  let rest = "";
+  for await (const bytes of input) {
+    const lines = (rest + decode(bytes)).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+  rest += decode();
+  if (rest !== "") yield rest;
+}
 
 export type { Settings };
 
@@ -76,7 +120,8 @@ export async function readSettings(
   for (const name of settingNames) {
     const given = options[name] ?? fromEnvironment(terminal.env, variableOf(name)) ?? stored[name];
     const isMissing = given === undefined && needed.includes(name);
-    const asked = isMissing && settingTable[name].isSecret ? await terminal.ask?.(questionOf(name, found)) : undefined;
+    const whose = found.username === undefined ? "" : ` of ${printable(found.username)}`;
+    const asked = isMissing && settingTable[name].isSecret ? await terminal.ask?.(`${name}${whose}:`) : undefined;
     const value = given ?? asked;
     if (value !== undefined) found[name] = value;
     else if (isMissing) throw new UsageError(`${name} is missing. Give it ${sourcesOf(name)}`);
@@ -91,16 +136,10 @@ async function readStored({ config, profile }: ConnectionOptions, terminal: Term
     : readSettingsFile({ config, profile }, terminal.env);
 }
 
-function questionOf(name: SettingName, { username }: Partial<Settings>): string {
-  return username === undefined ? `${name}:` : `${name} of ${printable(username)}:`;
-}
-
 function sourcesOf(name: SettingName): string {
   const { isSecret } = settingTable[name];
-  const sources = isSecret ? [] : [`as ${flagOf(name)}`];
-  return [...sources, `in ${variableOf(name)}`, "in a file (--config)", ...(isSecret ? ["at a terminal"] : [])].join(
-    ", ",
-  );
+  const sources = [`in ${variableOf(name)}`, "in a file (--config)"];
+  return (isSecret ? [...sources, "at a terminal"] : [`as ${flagOf(name)}`, ...sources]).join(", ");
 }
 
 /** A client that logs out when it is closed. */

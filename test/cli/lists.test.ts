@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { sources } from "../../src/cli/lists/sources.js";
+import { sources } from "../../src/cli/lists/list.js";
 import type { Payment } from "../../src/index.js";
 import { operations } from "../../src/resources/catalogue.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
@@ -59,20 +59,14 @@ it("has every record, one a line", async () => {
   expect({ code, stderr, records: recordsIn(stdout) }).toEqual({ code: 0, stderr: "", records: payments });
 });
 
-it.each<[line: string[], from: number, to: number]>([
-  [["--filter", "receiverAmount=7.00"], 6, 7],
-  [["--size", "2", "--limit", "3"], 0, 3],
-])("takes %j", async (line, from, to) => {
-  expect(recordsIn((await list(...line)).stdout)).toEqual(payments.slice(from, to));
-});
-
-it("takes an order and a token, and reads no page more than it needs", async () => {
-  const newest = await list("--sort", "pagingToken.desc", "--size", "3", "--limit", "5");
-  expect(recordsIn(newest.stdout)).toEqual(payments.slice(-5).reverse());
-  const behind = await list("--after", payments[40]?.pagingToken ?? "");
-  expect(recordsIn(behind.stdout)).toEqual(payments.slice(41));
+it("takes filters, an order, a token, and a limit, and reads no page more than it needs", async () => {
+  const listed = async (...line: readonly string[]) => recordsIn((await list(...line)).stdout);
+  expect(await listed("--filter", "receiverAmount=7.00")).toEqual([payments[6]]);
+  const newest = payments.slice(-5).reverse();
+  expect(await listed("--sort", "pagingToken.desc", "--size", "3", "--limit", "5")).toEqual(newest);
+  expect(await listed("--after", payments[40]?.pagingToken ?? "")).toEqual(payments.slice(41));
   const { option, read } = await endingAfter(9, "");
-  await list("--size", "3", "--limit", "3", ...option);
+  expect(await listed("--size", "3", "--limit", "3", ...option)).toEqual(payments.slice(0, 3));
   expect(read()).toBe(1);
 });
 
@@ -109,25 +103,24 @@ it.each(["table", "ndjson", "csv"])(
   },
 );
 
-it("shows at a terminal what the service says itself, and its code everywhere", async () => {
+it.each([
+  [true, true, []],
+  [false, false, []],
+  [false, true, ["--no-service-text"]],
+])("shows what the service says itself (%s) at a terminal (%s), and its code everywhere: %j", async (...row) => {
+  const [isShown, showsServiceText, more] = row;
   const says = { error: "invalid_query", message: "bogus is not a field\u001b[2J\nof DE-1001" };
   const refusing = createServer((_, response) =>
     response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify(says)),
   );
-  const line = ["payments", "list", "--base-url", await originInTest(refusing)];
-  for (const [more, isShown] of [
-    [{ showsServiceText: true }, true],
-    [{ showsServiceText: false }, false],
-    [{ showsServiceText: true, hidden: true }, false],
-  ] as const) {
-    const { code, stderr } = await run([...line, ...("hidden" in more ? ["--no-service-text"] : [])], { env, ...more });
-    expect({ code, stderr }).toEqual({
-      code: 3,
-      stderr: expect.stringContaining("payments.list failed: 400 invalid_query for GET "),
-    });
-    expect(stderr.includes("\nThe service says: bogus is not a field [2J of DE-1001\n")).toBe(isShown);
-    expect(stderr.includes("bogus")).toBe(isShown);
-  }
+  const line = ["payments", "list", "--base-url", await originInTest(refusing), ...more];
+  const { code, stderr } = await run(line, { env, showsServiceText });
+  const said = "payments.list failed: 400 invalid_query for GET ";
+  expect([code, stderr]).toEqual([3, expect.stringContaining(said)]);
+  expect(/\nThe service says: (.*)\n/.exec(stderr)?.[1]).toBe(
+    isShown ? "bogus is not a field [2J of DE-1001" : undefined,
+  );
+  expect(stderr.includes("bogus")).toBe(isShown);
 });
 
 describe("into a file", () => {

@@ -7,7 +7,6 @@ import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { CrossBorderClient } from "../../src/index.js";
-import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
 import { openProxyDispatcher } from "../../src/settings/connection.js";
 import { readSettings } from "../../src/settings/index.js";
 import { signingKeysOf } from "../support/key-pairs.js";
@@ -15,204 +14,138 @@ import { originInTest, originOf } from "../support/origin-of.js";
 import { stretched } from "../support/patience.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 import { openClosedPort } from "../wire/closed-port.js";
-import { settingsOf } from "./gateway-fixture.js";
 import { run } from "./run.js";
 
 // Names that no name server knows: only the proxy leads there.
 const [service, identity] = ["service.bank.invalid", "id.bank.invalid"];
-const proxyUser = "teller:s3cret of the proxy";
 const folder = temporaryFolder();
-let sandbox: SandboxServer;
-let bank: Server;
-let proxy: Server;
-let proxyUrl: string;
-/** What was asked of the proxy since `reset`. */
-let asked: string[] = [];
-/** Names of the certificates that the bank was shown. */
-let shown: string[] = [];
 const file = (name: string) => join(folder, name);
+const keys = signingKeysOf("gateway");
+/** A service that needs mutual TLS, behind a proxy that needs a password. */
+let servers: readonly Server[];
+let proxyUrl: string;
+/** What was asked of the proxy, and names of the certificates that the service was shown. */
+let asked: string[] = [];
+let shown: string[] = [];
 
-function openssl(...line: readonly string[]): void {
-  execFileSync("openssl", line, { cwd: folder, stdio: "ignore" });
-}
-
-const newKey = ["-newkey", "rsa:2048", "-nodes", "-keyout"];
-
-function issue(name: string, names: string): void {
-  writeFileSync(file(`${name}.ext`), `subjectAltName=${names}\n`);
-  openssl("req", ...newKey, `${name}.key`, "-out", `${name}.csr`, "-subj", `/CN=${name}`);
-  const by = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "30", "-extfile", `${name}.ext`];
-  openssl("x509", "-req", "-in", `${name}.csr`, "-out", `${name}.pem`, ...by);
-}
+const settings = {
+  ...{ baseUrl: `https://${service}/gateway/v1`, authUrl: `https://${identity}`, realm: "r", clientId: "c" },
+  ...{ username: "alpha", password: "p", gatewayId: "alpha-bank" },
+  // Relative to the folder of the file.
+  ...{ signingKey: "signing.pem", ca: "service.pem", cert: "gateway.pem", key: "gateway.key" },
+};
 
 beforeAll(async () => {
-  openssl("req", "-x509", ...newKey, "ca.key", "-out", "ca.pem", "-subj", "/CN=Test CA");
-  issue("server", `DNS:${service},DNS:${identity}`);
-  issue("gateway", "DNS:gateway.bank.invalid");
-  sandbox = await startSandbox({ basePath: "/gateway/v1" });
-  const keys = signingKeysOf("gateway");
+  for (const [name, names] of [
+    ["service", `DNS:${service},DNS:${identity}`],
+    ["gateway", "DNS:gateway.bank.invalid"],
+  ] as const) {
+    const made = ["-newkey", "rsa:2048", "-nodes", "-keyout", file(`${name}.key`), "-out", file(`${name}.pem`)];
+    const subject = ["-days", "30", "-subj", `/CN=${name}`, "-addext", `subjectAltName=${names}`];
+    execFileSync("openssl", ["req", "-x509", ...made, ...subject], { stdio: "ignore" });
+  }
   writeFileSync(file("signing.pem"), keys.privateKey);
-  await using client = new CrossBorderClient(sandbox.clientOptions);
-  await client.paymentGateways.create({
-    ...{ institutionId: "alpha-bank", currency: "EUR", rsaPublicKeyBase64: keys.publicKeyBase64 },
+  writeFileSync(file("settings.json"), JSON.stringify(settings));
+  const [key, cert, ca] = ["service.key", "service.pem", "gateway.pem"].map((name) => readFileSync(file(name)));
+  const mutual = { requestCert: true, rejectUnauthorized: true };
+  const bank = createSecureServer({ ...mutual, key, cert, ca }, ({ url = "", socket }, response) => {
+    shown.push(String((socket as TLSSocket).getPeerCertificate().subject.CN));
+    const token = { access_token: "t", token_type: "Bearer", expires_in: 300 };
+    const gateway = { id: "1", institutionId: "alpha-bank", rsaPublicKeyBase64: keys.publicKeyBase64 };
+    const body = url.endsWith("/token") ? token : url.includes("/payment-gateways") ? [gateway] : [];
+    response.setHeader("content-type", "application/json").end(JSON.stringify(body));
   });
-  const read = (name: string) => readFileSync(file(name));
-  const mutual = { requestCert: true, rejectUnauthorized: true, ca: read("ca.pem") };
-  bank = createSecureServer(
-    { ...mutual, key: read("server.key"), cert: read("server.pem") },
-    async (request, response) => {
-      shown.push(String((request.socket as TLSSocket).getPeerCertificate().subject.CN));
-      const body: Buffer[] = [];
-      for await (const chunk of request) body.push(chunk);
-      const { method = "GET", url } = request;
-      const headers = new Headers(
-        Object.entries(request.headers).flatMap(([name, value]): [string, string][] =>
-          /^(authorization|content-type)$/.test(name) ? [[name, String(value)]] : [],
-        ),
-      );
-      const sent = body.length === 0 ? {} : { body: Buffer.concat(body) };
-      const answer = await fetch(sandbox.url + url, { method, headers, ...sent });
-      response.writeHead(answer.status, { "content-type": "application/json" }).end(await answer.text());
-    },
-  );
-  const { port: bankPort } = new URL(await originOf(bank));
-  proxy = createServer((_, response) => response.writeHead(405).end());
+  const { port } = new URL(await originOf(bank));
+  const proxy = createServer((_, response) => response.writeHead(405).end());
   proxy.on("connect", ({ url = "", headers }, socket) => {
     asked.push(url);
-    const expected = `Basic ${Buffer.from(proxyUser).toString("base64")}`;
-    if (headers["proxy-authorization"] !== expected) {
-      socket.end("HTTP/1.1 407 Refused\r\nproxy-authenticate: Basic\r\n\r\n");
-      return;
+    if (headers["proxy-authorization"] !== `Basic ${btoa("teller:s3cret of the proxy")}`) {
+      return void socket.end("HTTP/1.1 407 Refused\r\nproxy-authenticate: Basic\r\n\r\n");
     }
-    const onward = connect(Number(bankPort), "127.0.0.1", () => {
+    const onward = connect(Number(port), "127.0.0.1", () => {
       socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");
       onward.pipe(socket).pipe(onward);
     });
     for (const each of [onward, socket]) each.on("error", () => onward.destroy());
     socket.on("close", () => onward.destroy());
   });
-  const [user = "", password = ""] = proxyUser.split(":");
-  const { host } = new URL(await originOf(proxy));
-  proxyUrl = `http://${user}:${encodeURIComponent(password)}@${host}`;
-  writeFileSync(file("settings.json"), JSON.stringify(settings()));
+  proxyUrl = (await originOf(proxy)).replace("//", `//teller:${encodeURIComponent("s3cret of the proxy")}@`);
+  servers = [bank, proxy];
 });
-afterAll(async () => {
-  await sandbox.close();
-  for (const server of [bank, proxy]) server.close();
+afterAll(() => {
+  for (const server of servers) server.close();
 });
 
-function settings(): Record<string, string> {
-  return {
-    ...settingsOf(sandbox),
-    ...{ baseUrl: `https://${service}/gateway/v1`, authUrl: `https://${identity}`, gatewayId: "alpha-bank" },
-    // Relative to the folder of the file.
-    ...{ signingKey: "signing.pem", ca: "ca.pem", cert: "gateway.pem", key: "gateway.key" },
+it("leads everything through a proxy, with mutual TLS: doctor, lists, and a program with the same settings", async () => {
+  const env = { CROSS_BORDER_CONFIG: file("settings.json"), HTTPS_PROXY: proxyUrl };
+  const program = async () => {
+    await using client = new CrossBorderClient(await readSettings({ env }));
+    return { code: 0, stdout: JSON.stringify((await client.paymentGateways.list()).items), stderr: "" };
   };
-}
-
-const viaProxy = (...line: readonly string[]) => {
-  [asked, shown] = [[], []];
-  return run([...line, "--config", file("settings.json")], { env: { CROSS_BORDER_PROXY: proxyUrl } });
-};
-
-describe("through a proxy, with mutual TLS", () => {
-  const isReached = () => {
+  for (const act of [
+    () => run(["doctor", "--json"], { env }),
+    () => run(["payment-gateways", "list"], { env }),
+    () => run(["payments", "list", "--from", "yesterday"], { env }),
+    program,
+  ]) {
+    [asked, shown] = [[], []];
+    const { code, stdout, stderr } = await act();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).not.toContain("s3cret");
     expect(new Set(asked)).toEqual(new Set([`${service}:443`, `${identity}:443`]));
     expect(new Set(shown)).toEqual(new Set(["gateway"]));
-  };
-
-  it("the doctor finds nothing wrong", async () => {
-    const { code, stdout } = await viaProxy("doctor", "--json");
-    const { findings } = JSON.parse(stdout) as { findings: { check: string; status: string; found: string }[] };
-    expect([code, findings.filter(({ status }) => status !== "ok")]).toEqual([0, []]);
     const way = `through http://${new URL(proxyUrl).host}`;
-    expect(findings[2]).toEqual({ check: "proxy", status: "ok", found: `${service} ${way}, ${identity} ${way}` });
-    expect(stdout).not.toContain("s3cret");
-    isReached();
-  });
-
-  it.each([["payments"], ["payments", "--from", "yesterday"], ["payment-gateways"]])(
-    "%s are listed",
-    async (...line) => {
-      const [name = "", ...more] = line;
-      const { code, stdout, stderr } = await viaProxy(name, "list", ...more);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-      expect(stdout.includes("alpha-bank")).toBe(name === "payment-gateways");
-      isReached();
-    },
-  );
-
-  it("a program has the same settings", async () => {
-    [asked, shown] = [[], []];
-    const env = { CROSS_BORDER_CONFIG: file("settings.json"), HTTPS_PROXY: proxyUrl };
-    await using client = new CrossBorderClient(await readSettings({ env }));
-    expect((await client.paymentGateways.list()).items).toHaveLength(1);
-    isReached();
-  });
+    if (stdout.includes("isWell")) expect(stdout).toContain(`${service} ${way}, ${identity} ${way}`);
+  }
 });
 
-it.each<[code: number, said: string, line: string[], env: (url: string) => object]>([
-  [
-    3,
-    `the proxy made no connection to https://${identity}`,
-    ["payments", "list"],
-    (url) => ({ CROSS_BORDER_PROXY: url.replace("s3cret", "wr0ng") }),
-  ],
-  [1, "made no connection", ["doctor"], (url) => ({ HTTPS_PROXY: url.replace("s3cret", "wr0ng") })],
-  [1, "HTTPS_PROXY must be the address of a proxy", ["doctor"], () => ({ HTTPS_PROXY: "ftp://s3cret@x" })],
-  [2, "Give it in CROSS_BORDER_PROXY", ["doctor", "--proxy", "http://teller:s3cret@x"], () => ({})],
+it.each<[code: number, said: string, line: string, env: object]>([
+  [3, `the proxy made no connection to https://${identity}`, "payments list", {}],
+  [1, "made no connection", "doctor", {}],
+  [1, "proxy must be the address of a proxy", "doctor", { CROSS_BORDER_PROXY: "ftp://wr0ng@x" }],
+  [2, "Give it in CROSS_BORDER_PROXY", "doctor --proxy http://teller:wr0ng@x", {}],
   ...[
-    "http:/teller:s3cret@proxy.invalid:3128",
-    "http://proxy.invalid/s3cret.pac",
-    "http://teller:100%25s3cret%@proxy.invalid:3128",
+    "http:/teller:wr0ng@proxy.invalid:3128",
+    "http://proxy.invalid/wr0ng.pac",
+    "http://teller:100%25wr0ng%@proxy.invalid:3128",
     "http://te%ller@proxy.invalid",
-  ].map((url): [number, string, string[], () => object] => [
+  ].map((url): [number, string, string, object] => [
     3,
     "proxy must be the address of a proxy, such as http://proxy.example:3128",
-    ["payments", "list"],
-    () => ({ CROSS_BORDER_PROXY: url }),
+    "payments list",
+    { CROSS_BORDER_PROXY: url },
   ]),
-])("ends with %i and says what is wrong, and never the password: %s", async (code, said, line, envOf) => {
+])("ends with %i and says what is wrong, and never the password: %s", async (code, said, line, more) => {
   asked = [];
-  const result = await run([...line, "--config", file("settings.json")], { env: envOf(proxyUrl) });
+  const env = { CROSS_BORDER_PROXY: proxyUrl.replace("s3cret", "wr0ng"), ...more };
+  const result = await run([...line.split(" "), "--config", file("settings.json")], { env });
   expect([result.code, result.stdout + result.stderr]).toEqual([code, expect.stringContaining(said)]);
   expect(result.stdout + result.stderr).not.toMatch(/wr0ng|s3cret|teller|te%ller/);
   // No second try, which a lock of the account could count.
-  if (line[0] === "payments") expect(new Set(asked).size).toBe(asked.length);
+  if (line.startsWith("payments")) expect(new Set(asked).size).toBe(asked.length);
 });
 
-describe("has sent nothing of a payment if a proxy", () => {
-  /** What becomes of a deposit by this proxy. */
-  async function deposit(url: string): Promise<unknown> {
-    const dispatcher = await openProxyDispatcher({ url: new URL(url), isForHttp: true, noProxy: "" }, {});
-    onTestFinished(() => dispatcher.close());
-    await using client = new CrossBorderClient({
-      ...{ baseUrl: "http://127.0.0.1:9", auth: { accessToken: () => "token" }, maxRetries: 0, dispatcher },
-      ...{ timeoutMs: stretched(500), signingKey: signingKeysOf("gateway").privateKey },
-    });
-    const fields = { amount: "1.00", currency: "EUR", paymentGatewayId: "alpha-bank" };
-    return client.liquidityProviders
-      .deposits("1")
-      .create(fields)
-      .catch((error: unknown) => error);
-  }
-
-  it.each<[what: string, answer: (socket: Socket) => void, failure: object]>([
-    ["says 407", (socket) => socket.end("HTTP/1.1 407 No\r\n\r\n"), { code: "proxy_refused", attempts: 1 }],
-    ["says 503", (socket) => socket.end("HTTP/1.1 503 No\r\n\r\n"), { code: "proxy_refused", attempts: 1 }],
-    ["closes the connection", (socket) => socket.destroy(), { code: "timeout" }],
-    ["says nothing", () => {}, { code: "timeout" }],
-  ])("%s in place of an answer to CONNECT", async (_, answer, failure) => {
-    const onSocket = (socket: Socket) => void socket.on("error", () => {}).once("data", () => answer(socket));
-    expect(await deposit(await originInTest(createTcpServer(onSocket)))).toMatchObject({ effect: "none", ...failure });
+it.each<[what: string, answer: ((socket: Socket) => void) | undefined, failure: object]>([
+  ["says 407", (socket) => socket.end("HTTP/1.1 407 No\r\n\r\n"), { code: "proxy_refused", attempts: 1 }],
+  ["says 503", (socket) => socket.end("HTTP/1.1 503 No\r\n\r\n"), { code: "proxy_refused", attempts: 1 }],
+  ["closes the connection", (socket) => socket.destroy(), { code: "timeout" }],
+  ["says nothing", () => {}, { code: "timeout" }],
+  ["isn't there", undefined, { code: "connection_failed" }],
+])("has sent nothing of a payment if a proxy %s in place of an answer to CONNECT", async (_, answer, failure) => {
+  const onSocket = (socket: Socket) => void socket.on("error", () => {}).once("data", () => answer?.(socket));
+  const closed = await openClosedPort();
+  onTestFinished(() => closed.close());
+  const nowhere = `http://127.0.0.1:${closed.port}`;
+  const url = new URL(answer === undefined ? nowhere : await originInTest(createTcpServer(onSocket)));
+  const dispatcher = await openProxyDispatcher({ url, isForHttp: true, noProxy: "" }, {});
+  onTestFinished(() => dispatcher.close());
+  await using client = new CrossBorderClient({
+    ...{ baseUrl: "http://127.0.0.1:9", auth: { accessToken: () => "token" }, maxRetries: 0, dispatcher },
+    ...{ timeoutMs: stretched(500), signingKey: keys.privateKey },
   });
-
-  it("is not at its address", async () => {
-    const { port, close } = await openClosedPort();
-    onTestFinished(close);
-    const failure = { code: "connection_failed", effect: "none" };
-    expect(await deposit(`http://127.0.0.1:${port}`)).toMatchObject(failure);
-  });
+  const fields = { amount: "1.00", currency: "EUR", paymentGatewayId: "alpha-bank" };
+  const failed = client.liquidityProviders.deposits("1").create(fields);
+  await expect(failed).rejects.toMatchObject({ effect: "none", ...failure });
 });
 
 describe("settings without a name", () => {
@@ -220,14 +153,14 @@ describe("settings without a name", () => {
   const store = (name: string, more: object = {}, mode = 0o600) => {
     mkdirSync(file("home/.config/cross-border"), { recursive: true });
     const path = file(`home/.config/cross-border/${name}.json`);
-    const tls = { ca: file("ca.pem"), cert: file("gateway.pem"), key: file("gateway.key") };
-    writeFileSync(path, JSON.stringify({ ...settings(), signingKey: file("signing.pem"), ...tls, ...more }));
+    const tls = { ca: file("service.pem"), cert: file("gateway.pem"), key: file("gateway.key") };
+    writeFileSync(path, JSON.stringify({ ...settings, signingKey: file("signing.pem"), ...tls, ...more }));
     chmodSync(path, mode);
   };
 
   it("are the default's, or those of a profile", async () => {
     store("default");
-    store("test", { realm: "elsewhere" });
+    store("test", { proxy: "ftp://x" });
     const list = ["payment-gateways", "list"];
     const test = { CROSS_BORDER_PROFILE: "test" };
     expect((await run(list, { env: env() })).code).toBe(0);
@@ -237,9 +170,9 @@ describe("settings without a name", () => {
       [{}, ["--profile", "test"]],
     ] as const) {
       const { code, stderr } = await run([...list, ...line], { env: env(more) });
-      expect([code, stderr]).toEqual([3, expect.stringContaining("Check authUrl and realm")]);
+      expect([code, stderr]).toEqual([3, expect.stringContaining("proxy must be the address")]);
     }
-    expect(await readSettings({ env: env() })).toMatchObject({ baseUrl: settings().baseUrl });
+    expect(await readSettings({ env: env() })).toMatchObject({ baseUrl: settings.baseUrl });
   });
 
   it.each<[said: string | RegExp, source: object]>([
@@ -267,7 +200,7 @@ describe("settings without a name", () => {
 });
 
 describe.each(["SIGNING_KEY", "CA", "CERT", "KEY", "CONFIG", "JOURNAL"])("of %s in the place of its file", (name) => {
-  const key = signingKeysOf("gateway").privateKey;
+  const key = keys.privateKey;
   const base64 = Buffer.from(key).toString("base64");
   const password = "p4f1c7a2b9e8d3";
   const keyLine = key.split("\n")[1] ?? "";

@@ -4,7 +4,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { beforeAll, describe, expect, it } from "vitest";
-import { readLines } from "../../src/cli/files.js";
+import { readLines } from "../../src/cli/settings.js";
 import { CrossBorderClient, type Payment } from "../../src/index.js";
 import { createSandbox } from "../../src/sandbox/index.js";
 import { signingKeysOf } from "../support/key-pairs.js";
@@ -99,7 +99,7 @@ describe("verify", () => {
         failures: [
           { line: 2, id: "p-2", problem: "its fields differ from the signed request" },
           { line: 3, id: "p-3", problem: notSigned },
-          { line: 5, problem: "not a record in JSON" },
+          { line: 5, problem: expect.stringContaining("not a payment or a deposit in JSON") },
           { line: 6, id: "x", problem: expect.stringContaining("no creationRequestBody") },
           { line: 7, id: "p-4", problem: 'no trusted key of its gateway "gamma"' },
           { line: 8, id: "p-5", problem: expect.stringContaining("creationRequestSignatureBase64") },
@@ -183,14 +183,6 @@ describe("explain-signature", () => {
     run(["explain-signature", "--path", "/v1/payments", "--body", "-", "--public-key", file("alpha.pem"), ...more], {
       stdin: body,
     });
-
-  it("says that a signature is right", async () => {
-    const { code, stdout } = await explain("--signature", signed(`/v1/payments${body}`));
-    expect([code, stdout]).toEqual([
-      0,
-      expect.stringMatching(/^The signature is valid: RSA, SHA-256, and PKCS#1 v1\.5/),
-    ]);
-  });
 
   it("says what is wrong, and what to do", async () => {
     writeFileSync(file("signature.txt"), `${signed(`/payments${body}`)}\n`);

@@ -3,7 +3,7 @@ import dns from "node:dns";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
-import { openSocket } from "../../src/cli/doctor/network.js";
+import { openSocket } from "../../src/cli/doctor/checks.js";
 import { openProxyDispatcher } from "../../src/settings/connection.js";
 import { undiciTransport } from "../../src/wire/undici.js";
 import { failureOf, get, within } from "./exchange-fixture.js";

@@ -2,14 +2,10 @@ import { type Command, Option } from "commander";
 import { InvalidArgumentError } from "../../core/errors.js";
 import { readConnection } from "../../settings/connection.js";
 import { parseObject } from "../../wire/response.js";
-import { readText } from "../files.js";
-import { action, examples } from "../help.js";
-import { type ConnectionOptions, openClient, readSettings, type Settings } from "../settings.js";
-import { Exit, exitCodes, interruption, print, printJson, styled, type Terminal } from "../terminal.js";
-import { toJson } from "../text.js";
-import { parseDuration } from "../values.js";
-import { checksOf } from "./checks.js";
-import { examine, type Finding } from "./findings.js";
+import { action, examples, parseDuration } from "../options.js";
+import { type ConnectionOptions, openClient, readSettings, readText, type Settings } from "../settings.js";
+import { Exit, exitCodes, interruption, print, printJson, styled, type Terminal, toJson } from "../terminal.js";
+import { checksOf, examine, type Finding } from "./checks.js";
 import { questionsOf, serviceOf } from "./questions.js";
 
 interface DoctorOptions extends ConnectionOptions {

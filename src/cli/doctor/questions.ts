@@ -4,8 +4,7 @@ import { Deadline, Ended } from "../../core/deadline.js";
 import { ApiError } from "../../core/errors.js";
 import { isPassingStatus } from "../../wire/response.js";
 import { Exit, exitCodes } from "../terminal.js";
-import { type Check, type Result, skipped } from "./findings.js";
-import { openSocket, type Way } from "./network.js";
+import { type Check, openSocket, type Result, skipped, type Way } from "./checks.js";
 
 /** Why a question has no answer. */
 export class NoAnswer extends Error {

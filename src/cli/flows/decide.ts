@@ -7,10 +7,9 @@ import type { ResolveAction } from "../../flows/outcome.js";
 import type { FlowDetails } from "../../flows/status.js";
 import type { Payment } from "../../resources/payments.js";
 import { parseObject } from "../../wire/response.js";
-import { readText } from "../files.js";
-import { action, examples } from "../help.js";
+import { action, examples, parseCount } from "../options.js";
+import { readText } from "../settings.js";
 import { print, printJson, type Terminal, UsageError } from "../terminal.js";
-import { parseCount } from "../values.js";
 import { addJournalOptions, type JournalOptions, neededToDecide, openFlows, readFlow } from "./journal.js";
 import { showFlow, showLines } from "./show.js";
 

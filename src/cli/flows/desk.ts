@@ -5,10 +5,8 @@ import { userInfo } from "node:os";
 import type { Command } from "commander";
 import { instant } from "../../desk/history-texts.js";
 import { deskListener, operatorDesk } from "../../desk/index.js";
-import { action, examples } from "../help.js";
-import { print, printJson, type Terminal } from "../terminal.js";
-import { printable } from "../text.js";
-import { parsePort } from "../values.js";
+import { action, examples, parsePort } from "../options.js";
+import { print, printable, printJson, type Terminal } from "../terminal.js";
 import { addJournalOptions, type JournalOptions, neededToDecide, openFlows } from "./journal.js";
 
 interface DeskOptions extends JournalOptions {
@@ -43,7 +41,7 @@ async function serveDesk(options: DeskOptions, terminal: Terminal): Promise<void
   });
   try {
     const { port } = server.address() as AddressInfo;
-    const session = new DeskSession(port);
+    const session = openSession(port);
     const desk = operatorDesk({
       flow: flows.operator,
       origin: [`http://127.0.0.1:${port}`, `http://localhost:${port}`],
@@ -74,38 +72,28 @@ async function serveDesk(options: DeskOptions, terminal: Terminal): Promise<void
 }
 
 /** Other users of the machine can reach its loopback. Only the printed address opens the desk, once; then a cookie does. */
-class DeskSession {
-  readonly key = randomBytes(24).toString("base64url");
-  readonly #name: string;
-  readonly #cookie = randomBytes(24).toString("base64url");
-  /** Cookies are sent to every port of a host: another user's server on this machine gets those of paths that it knows. */
-  readonly #path = `/${randomBytes(24).toString("base64url")}/`;
-
-  constructor(port: number) {
-    this.#name = `cross-border-desk-${port}`;
-  }
-
-  isOf(cookies: string | null): boolean {
-    const given = cookies?.split(/; */).find((cookie) => cookie.startsWith(`${this.#name}=`));
-    return given !== undefined && isSame(given.slice(this.#name.length + 1), this.#cookie);
-  }
-
-  /** Takes the key out of the address. */
-  opened({ url, method }: Request): Promise<Response> | undefined {
-    const key = new URL(url).searchParams.get("key");
-    if (method !== "GET" || key === null || !isSame(key, this.key)) return undefined;
-    const cookie = `${this.#name}=${this.#cookie}; HttpOnly; SameSite=Strict; Path=${this.#path}`;
-    const headers = {
-      location: this.#path,
-      "set-cookie": cookie,
-      "cache-control": "no-store",
-      "referrer-policy": "no-referrer",
-    };
-    return Promise.resolve(new Response(null, { status: 303, headers }));
-  }
+function openSession(port: number) {
+  // Cookies are sent to every port of a host: another user's server on this machine gets those of paths that it knows.
+  const [key = "", secret, path] = [0, 1, 2].map(() => randomBytes(24).toString("base64url"));
+  const pair = `cross-border-desk-${port}=${secret}`;
+  const headers = {
+    location: `/${path}/`,
+    "set-cookie": `${pair}; HttpOnly; SameSite=Strict; Path=/${path}/`,
+    ...{ "cache-control": "no-store", "referrer-policy": "no-referrer" },
+  };
+  return {
+    key,
+    isOf: (cookies: string | null) => cookies?.split(/; */).some((cookie) => isSame(cookie, pair)) === true,
+    /** Takes the key out of the address. */
+    opened({ url, method }: Request): Promise<Response> | undefined {
+      const given = new URL(url).searchParams.get("key") ?? "";
+      if (method !== "GET" || !isSame(given, key)) return undefined;
+      return Promise.resolve(new Response(null, { status: 303, headers }));
+    },
+  };
 }
 
-function isSame(given: string, wanted: string): boolean {
-  const [one, other] = [Buffer.from(given), Buffer.from(wanted)];
+function isSame(given: string, expected: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(expected)];
   return one.length === other.length && timingSafeEqual(one, other);
 }

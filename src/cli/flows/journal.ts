@@ -5,14 +5,24 @@ import type { Command } from "commander";
 import { CrossBorderClient } from "../../client.js";
 import { ConfigError, InvalidArgumentError } from "../../core/errors.js";
 import { type FlowContext, toOperatorContext } from "../../flows/context.js";
+import type { Flow, Resolution } from "../../flows/core/state.js";
+import { Driver } from "../../flows/driver.js";
+import { FlowCall } from "../../flows/flow-call.js";
 import type { FlowCipher } from "../../flows/index.js";
-import type { FlowDetails } from "../../flows/status.js";
+import {
+  type FlowApproval,
+  type FlowResolution,
+  readApproval,
+  readProposal,
+  readResolution,
+} from "../../flows/operate.js";
+import { type FlowOperation, FlowPausedError, type ResolveAction, toResult } from "../../flows/outcome.js";
+import { countFlows, type FlowDetails, heldFlows, readDetails } from "../../flows/status.js";
 import { PostgresJournal } from "../../journals/postgres-journal.js";
 import { SqliteJournal } from "../../journals/sqlite-journal.js";
 import type { SettingName } from "../../settings/settings.js";
 import { type ConnectionOptions, openClient, readSettings } from "../settings.js";
-import { type Terminal, UsageError } from "../terminal.js";
-import { type Operator, operatorOf } from "./operator.js";
+import { Exit, exitCodes, interruption, printableLines, type Terminal, UsageError } from "../terminal.js";
 
 /** Which flows are meant, and where they are kept. */
 export interface JournalOptions extends ConnectionOptions {
@@ -33,7 +43,7 @@ export function addJournalOptions(command: Command): Command {
 
 export interface OpenFlows extends AsyncDisposable {
   readonly context: FlowContext;
-  readonly operator: Operator;
+  readonly operator: ReturnType<typeof operatorOf>;
 }
 
 /** Without a `gatewayId`, a login of one gateway could decide about flows of another, whose payments it may not see. */
@@ -132,4 +142,59 @@ export async function readFlow({ operator }: OpenFlows, key: string): Promise<Fl
   const flow = await operator.details(key);
   if (flow === undefined) throw new InvalidArgumentError(`there is no flow with the key ${JSON.stringify(key)}`);
   return flow;
+}
+
+/** What was stored, and its revision. */
+interface Stored {
+  readonly flow: Flow;
+  readonly revision: number;
+}
+
+/** What the commands and the desk do with flows. */
+function operatorOf(context: FlowContext, terminal: Terminal) {
+  const store = (operation: FlowOperation, key: string, resolution: Resolution) =>
+    storeDecision(context, operation, key, resolution, terminal);
+  return {
+    people: context.people,
+    held: () => heldFlows(context),
+    counts: () => countFlows(context),
+    details: (key: string) => readDetails(context, key),
+    async resolve(key: string, action: ResolveAction, given: FlowResolution) {
+      const { decision, revision } = readResolution("resolve", action, given);
+      if (context.people > 1) {
+        throw new InvalidArgumentError("resolve: a decision takes two people: use flows propose and flows approve", {
+          code: "flow_approval_needed",
+        });
+      }
+      return store("resolve", key, { step: "decide", decision, ...(revision !== undefined && { revision }) });
+    },
+    propose: async (key: string, action: ResolveAction, given: FlowResolution) =>
+      store("propose", key, readProposal(action, given)),
+    approve: async (key: string, given: FlowApproval) => store("approve", key, readApproval("approve", given)),
+    refuse: async (key: string, given: FlowApproval) => store("refuse", key, readApproval("refuse", given)),
+  };
+}
+
+/** The CLI's own money functions always fail, so the flow stops before money moves. The program that works on it continues. */
+async function storeDecision(
+  context: FlowContext,
+  operation: FlowOperation,
+  key: string,
+  resolution: Resolution,
+  { stderr }: Terminal,
+): Promise<Stored> {
+  using stop = interruption();
+  try {
+    const call = new FlowCall({ stop: stop.signal, patienceMs: 0 });
+    const driven = await new Driver(context, key, call).run({ kind: "resolve", ...resolution });
+    const { result, flow, revision } = driven;
+    const isLeft = "paused" in result && (flow?.phase === "refused" || flow?.phase === "funds-requested");
+    if (!isLeft) toResult(operation, key, driven);
+    if (flow === undefined) throw new Error(`${operation} stored nothing`);
+    return { flow, revision };
+  } catch (error) {
+    if (!stop.signal.aborted || !(error instanceof FlowPausedError)) throw error;
+    stderr.write(`cross-border: ${printableLines(error.message)}\n`);
+    throw new Exit(exitCodes.interrupted);
+  }
 }

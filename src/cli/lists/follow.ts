@@ -2,13 +2,7 @@ import { clock } from "../../core/clock.js";
 import { Deadline } from "../../core/deadline.js";
 import { PagingError } from "../../core/errors.js";
 import { retryDelayMs } from "../../reconcile/read-payments.js";
-import type { ListedRecord } from "./formats.js";
-
-/** New records, and the token that leads on behind them. */
-export interface News {
-  readonly records: readonly ListedRecord[];
-  readonly after: string;
-}
+import type { ListedRecord } from "./output.js";
 
 /** A list from a token on, in the order of its tokens. */
 export type OpenList = (
@@ -38,7 +32,7 @@ const maxRemembered = 500;
 export async function* follow(
   open: OpenList,
   { name, everyMs, signal, after, onOutage }: FollowOptions,
-): AsyncGenerator<News, void, undefined> {
+): AsyncGenerator<{ readonly records: readonly ListedRecord[]; readonly after: string }> {
   const handedOut = new Set<string>();
   let tokens = after === undefined ? [] : [after];
   let failures = 0;

@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import { apiClientKey } from "../../api/api-client.js";
+import type { FieldTable } from "../../api/fields.js";
 import type { ListQuery } from "../../api/list-query.js";
 import type { Operation } from "../../api/operation.js";
 import { didYouMean, nearest } from "../../core/describe.js";
@@ -7,15 +8,74 @@ import { equalAmounts } from "../../money.js";
 import { listRecords } from "../../paging/listing.js";
 import type { Page } from "../../paging/page.js";
 import { listPayments } from "../../reconcile/index.js";
+import { catalogue } from "../../resources/catalogue.js";
 import { type Payment, payments } from "../../resources/payments.js";
+import { collect, parseCount, parseDuration, parseInstant } from "../options.js";
 import { type ConnectionOptions, openClient, readSettings } from "../settings.js";
-import { beforeInterruption, interruption, type Terminal, UsageError } from "../terminal.js";
-import { printable } from "../text.js";
-import { collect, parseCount, parseDuration, parseInstant } from "../values.js";
+import { beforeInterruption, interruption, printable, type Terminal, UsageError } from "../terminal.js";
 import { follow } from "./follow.js";
-import { type FormatName, formatNames, formatOf, type ListedRecord } from "./formats.js";
-import { inPages, ListOutput } from "./list-output.js";
-import type { RecordSource } from "./sources.js";
+import {
+  type Column,
+  columnsOf,
+  type FormatName,
+  formatNames,
+  formatOf,
+  inPages,
+  type ListedRecord,
+  ListOutput,
+} from "./output.js";
+
+/** A resource of the catalogue, as its commands need it. */
+export interface RecordSource {
+  /** The first word of the resource's commands. */
+  readonly name: string;
+  /** What its records are called. */
+  readonly title: string;
+  readonly fields: FieldTable;
+  readonly columns: readonly Column[];
+  /** Options that name the records to which it belongs, in the order of its path. */
+  readonly parents: readonly string[];
+  /** Absent if the service has no such operation. */
+  readonly list?: Operation | undefined;
+  readonly get?: Operation | undefined;
+}
+
+/** What a table shows: what tells records apart comes first, and fits 80 characters. */
+const tableColumns: Readonly<Record<string, string>> = {
+  paymentGateways: "institutionId id name countryCode currency type",
+  payments:
+    "id receiver=receiverGatewayId received=receiverAmount+receiverCurrency status=receiverGatewayStatus created=createdAt sender=senderGatewayId sent=senderAmount+senderCurrency",
+  liquidityProviders: "id firstName lastName email",
+  "liquidityProviders.deposits": "id amount=amount+currency paymentGatewayId paymentGatewayTransactionId",
+  "liquidityProviders.withdrawals": "id amount=amount+currency status paymentGatewayId fee",
+  "liquidityProviders.exchangeRates":
+    "id pair=baseCurrency+counterCurrency buyPrice sellPrice baseGatewayId counterGatewayId",
+  "liquidityProviders.transfers": "id from to amount=amount+currency gatewayId exchangeRateId",
+  "paymentGateways.withdrawals": "id amount=amount+currency status liquidityProviderId gatewayTransactionId fee",
+};
+
+export const sources: readonly RecordSource[] = catalogue.map(
+  ({ list, get }: { readonly list?: Operation; readonly get?: Operation }) => {
+    const { name = "", record = {} } = list ?? get ?? {};
+    const resource = name.replace(/\.\w+$/, "");
+    const [own = "", parent] = resource.split(".").map(words).reverse();
+    return {
+      // Providers have withdrawals, too.
+      name: resource === "paymentGateways.withdrawals" ? "gateway-withdrawals" : own,
+      title: own.replaceAll("-", " ") + (parent === undefined ? "" : ` of a ${parent.replace("-", " ").slice(0, -1)}`),
+      fields: record,
+      columns: columnsOf(tableColumns[resource] ?? "id"),
+      // The path of one record ends with its own id. Only payments have none, and no parents.
+      parents: (get?.path.parameters ?? []).slice(0, -1).map((id) => words(id).replace(/-id$/, "")),
+      ...{ list, get },
+    };
+  },
+);
+
+/** `payment-gateways` of `paymentGateways`. */
+function words(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
 
 export interface ListOptions extends ConnectionOptions {
   readonly filter?: readonly string[];

@@ -1,13 +1,11 @@
 import type { Command } from "commander";
 import { apiClientKey } from "../../api/api-client.js";
 import type { Operation } from "../../api/operation.js";
-import { action, examples } from "../help.js";
+import { action, examples } from "../options.js";
 import { type ConnectionOptions, openClient, readSettings } from "../settings.js";
-import { print, type Terminal, UsageError } from "../terminal.js";
-import { asWord, isShown, printable, rows, toJson } from "../text.js";
-import { type ListedRecord, shown } from "./formats.js";
-import { addListOptions, type ListOptions, list } from "./list.js";
-import { type RecordSource, sources } from "./sources.js";
+import { asWord, isShown, print, printable, rows, type Terminal, toJson, UsageError } from "../terminal.js";
+import { addListOptions, type ListOptions, list, type RecordSource, sources } from "./list.js";
+import { type ListedRecord, shown } from "./output.js";
 
 /** `list` and `show` of each resource. */
 export function addResources(program: Command, terminal: Terminal): void {

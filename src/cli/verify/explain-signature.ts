@@ -1,11 +1,9 @@
 import { basename } from "node:path";
 import type { Command } from "commander";
 import { explainSignature, hashTitle, type SignatureExplanation } from "../../verification/explain-signature.js";
-import { readBytes, readText } from "../files.js";
-import { examples } from "../help.js";
-import { Exit, exitCodes, print, printJson, styled, type Terminal, UsageError } from "../terminal.js";
-import { rows, wrapped } from "../text.js";
-import { collect } from "../values.js";
+import { collect, examples } from "../options.js";
+import { readBytes, readText } from "../settings.js";
+import { Exit, exitCodes, print, printJson, rows, styled, type Terminal, UsageError, wrapped } from "../terminal.js";
 
 interface ExplainOptions {
   readonly path: string;
@@ -68,20 +66,18 @@ async function signatureOf({ signature, signatureFile: file }: ExplainOptions, t
 function show({ isValid, findings, wantedDigest, found, fingerprint }: SignatureExplanation, terminal: Terminal): void {
   const { width } = terminal;
   if (isValid) {
-    const right =
-      "The signature is valid: RSA, SHA-256, and PKCS#1 v1.5 over this path and body. Whoever refused it saw others, or has another key.";
-    print(terminal, wrapped(styled(terminal, "green", right), width));
+    const right = "The signature is valid: RSA, SHA-256, and PKCS#1 v1.5 over this path and body.";
+    const then = " If the service refused it, it received another path or body, or has another key.";
+    print(terminal, wrapped(styled(terminal, "green", right + then), width));
   } else print(terminal, styled(terminal, "red", "The signature is wrong:"), "");
   for (const { aspect, problem, remedy } of findings) {
     print(terminal, wrapped(`${styled(terminal, "bold", `${aspect}:`)} ${problem}`, width));
     print(terminal, wrapped(`→ ${remedy}`, width), "");
   }
-  const digests: [string, string][] = [
-    ["registered key, SHA-256 of its DER form:", fingerprint],
-    ["bytes to be signed, their SHA-256:", wantedDigest],
-    ...(found === undefined || isValid
-      ? []
-      : [["what the signature holds:", `${found.digest} (${hashTitle(found.hash)})`] as [string, string]]),
-  ];
-  print(terminal, rows(digests, width));
+  const digests: Record<string, string> = {
+    "registered key, SHA-256 of its DER form:": fingerprint,
+    "bytes to be signed, their SHA-256:": wantedDigest,
+    ...(found && !isValid && { "what the signature holds:": `${found.digest} (${hashTitle(found.hash)})` }),
+  };
+  print(terminal, rows(Object.entries(digests), width));
 }

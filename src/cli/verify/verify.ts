@@ -1,19 +1,21 @@
 import type { Command } from "commander";
 import { counted } from "../../core/describe.js";
 import { InvalidArgumentError } from "../../core/errors.js";
-import { parsePublicKey } from "../../signing/keys.js";
+import { parsePublicKey, writePem } from "../../signing/keys.js";
+import { signedText } from "../../signing/signer.js";
+import { fingerprintOf, sha256Hex } from "../../verification/explain-signature.js";
 import {
   type SignedDeposit,
   type SignedPayment,
+  signedPathOf,
   type VerifyRecordOptions,
   verifyDepositRecord,
   verifyPaymentRecord,
 } from "../../verification/verify-record.js";
 import { parseObject } from "../../wire/response.js";
-import { readLines, readText } from "../files.js";
-import { examples } from "../help.js";
-import { Exit, exitCodes, print, printJson, styled, type Terminal } from "../terminal.js";
-import { printable, wrapped } from "../text.js";
+import { examples } from "../options.js";
+import { readLines, readText } from "../settings.js";
+import { Exit, exitCodes, print, printable, printJson, styled, type Terminal, wrapped } from "../terminal.js";
 
 interface VerifyOptions {
   readonly trustedKeys: string;
@@ -43,15 +45,18 @@ export function addVerify(program: Command, terminal: Terminal): void {
 
 async function verify(file: string, { trustedKeys, json }: VerifyOptions, terminal: Terminal): Promise<void> {
   const keys = await readTrustedKeys(trustedKeys, terminal);
-  const failures: { readonly line: number; readonly id: string | undefined; readonly problem: string }[] = [];
+  const failures: { readonly line: number; readonly id: unknown; readonly problem: string }[] = [];
   const report = { payments: 0, deposits: 0, failed: 0 };
   let line = 0;
   for await (const text of readLines(file, terminal)) {
     line += 1;
     if (text.trim() === "") continue;
-    const { kind, id, problem } = await check(text, keys);
+    const record = parseObject(text) ?? {};
+    const kind = "creationRequestBody" in record ? "payments" : "requestBody" in record ? "deposits" : undefined;
     if (kind !== undefined) report[kind] += 1;
+    const problem = await problemOf(record, kind, keys);
     if (problem === undefined) continue;
+    const { id } = record;
     report.failed += 1;
     if (json) failures.push({ line, id, problem });
     else {
@@ -71,37 +76,28 @@ async function verify(file: string, { trustedKeys, json }: VerifyOptions, termin
   if (failed > 0) throw new Exit(exitCodes.checkFailed);
 }
 
-interface Checked {
-  readonly kind?: "payments" | "deposits";
-  readonly id?: string | undefined;
-  readonly problem?: string;
-}
-
-async function check(text: string, keys: ReadonlyMap<string, string>): Promise<Checked> {
-  const record = parseObject(text);
-  if (record === undefined) return { problem: "not a record in JSON" };
-  const id = typeof record.id === "string" ? record.id : undefined;
-  const kind = "creationRequestBody" in record ? "payments" : "requestBody" in record ? "deposits" : undefined;
-  if (kind === undefined) {
-    return { id, problem: "no creationRequestBody or requestBody, so it is not a payment or a deposit" };
-  }
+/** What is wrong with a record; `undefined` if it is genuine. */
+async function problemOf(
+  record: Readonly<Record<string, unknown>>,
+  kind: "payments" | "deposits" | undefined,
+  keys: ReadonlyMap<unknown, string>,
+): Promise<string | undefined> {
+  if (kind === undefined) return "not a payment or a deposit in JSON: no creationRequestBody or requestBody";
   const gateway = record[kind === "payments" ? "senderGatewayId" : "paymentGatewayId"];
-  const publicKey = typeof gateway === "string" ? keys.get(gateway) : undefined;
-  if (publicKey === undefined) return { kind, id, problem: `no trusted key of its gateway ${JSON.stringify(gateway)}` };
+  const publicKey = keys.get(gateway);
+  if (publicKey === undefined) return `no trusted key of its gateway ${JSON.stringify(gateway)}`;
   const verifyRecord = (options: VerifyRecordOptions) =>
     kind === "payments"
       ? verifyPaymentRecord(record as unknown as SignedPayment, options)
       : verifyDepositRecord(record as unknown as SignedDeposit, options);
   try {
-    if (await verifyRecord({ publicKey })) return { kind, id };
-    const isSigned = await verifyRecord({ publicKey, compareFields: false });
-    const problem = isSigned
+    if (await verifyRecord({ publicKey })) return undefined;
+    return (await verifyRecord({ publicKey, compareFields: false }))
       ? "its fields differ from the signed request"
       : "its signature was not made with its gateway's trusted key over the stored request";
-    return { kind, id, problem };
   } catch (error) {
     if (!(error instanceof InvalidArgumentError)) throw error;
-    return { kind, id, problem: error.message };
+    return error.message;
   }
 }
 
@@ -117,4 +113,68 @@ async function readTrustedKeys(file: string, terminal: Terminal): Promise<Readon
     }
   }
   return new Map(Object.entries(keys) as [string, string][]);
+}
+
+interface EvidenceOptions {
+  readonly from: string;
+  readonly trustedKey: string;
+}
+
+export function addEvidence(program: Command, terminal: Terminal): void {
+  const command = program
+    .command("evidence <payment>")
+    .helpGroup("Records:")
+    .summary("write what proves a stored payment")
+    .description(
+      "Writes one JSON text: the record, the signed bytes, signature, key, and fingerprints, and how to check them with openssl alone. PAYMENT is the record's id or its senderGatewayTransactionId.",
+    )
+    .requiredOption("--from <file>", "records, one per line, as JSON; - for stdin")
+    .requiredOption("--trusted-key <file>", "the sending gateway's public key, from elsewhere than the record")
+    .option("--json", "print JSON, as always")
+    .action((id: string, options: EvidenceOptions) => writeEvidence(id, options, terminal));
+  examples(
+    command,
+    "evidence ALPHA-TX-1 --from payments.ndjson --trusted-key alpha-bank.pem > ALPHA-TX-1.evidence.json",
+  );
+}
+
+async function writeEvidence(id: string, options: EvidenceOptions, terminal: Terminal): Promise<void> {
+  const publicKey = await readText(options.trustedKey, terminal);
+  parsePublicKey(publicKey);
+  const payment = await find(id, readLines(options.from, terminal));
+  const isGenuine = await verifyPaymentRecord(payment, { publicKey });
+  printJson(terminal, { ...evidenceOf(payment), isGenuine, trustedFingerprint: fingerprintOf(publicKey) });
+  if (!isGenuine) throw new Exit(exitCodes.checkFailed);
+}
+
+async function find(id: string, lines: AsyncIterable<string>): Promise<SignedPayment> {
+  for await (const line of lines) {
+    const record = parseObject(line) ?? {};
+    if (record.id === id || record.senderGatewayTransactionId === id) return record as unknown as SignedPayment;
+  }
+  throw new InvalidArgumentError(`there is no payment ${JSON.stringify(id)} among the records`);
+}
+
+function evidenceOf(payment: SignedPayment) {
+  const { creationRequestUrl, creationRequestBody: body, creationRequestSignatureBase64: signature } = payment;
+  const publicKey = writePem("PUBLIC KEY", parsePublicKey(payment.creationRequestPublicKeyBase64).spki());
+  const signed = Buffer.from(signedText(signedPathOf(creationRequestUrl) ?? creationRequestUrl, body));
+  // Encoded again, since whatever a record holds must not become part of a command line.
+  const signatureBase64 = Buffer.from(signature, "base64").toString("base64");
+  const fingerprint = fingerprintOf(publicKey);
+  return {
+    record: payment,
+    signedBytes: { base64: signed.toString("base64"), sha256: sha256Hex(signed) },
+    signature,
+    algorithm: "RSA, SHA-256, PKCS#1 v1.5, over the request path followed by the raw body",
+    publicKey,
+    fingerprint,
+    howToCheck: [
+      `printf %s '${signed.toString("base64")}' | openssl base64 -d -A -out signed.bin`,
+      `printf %s '${signatureBase64}' | openssl base64 -d -A -out signature.bin`,
+      `printf %s '${Buffer.from(publicKey).toString("base64")}' | openssl base64 -d -A -out key.pem`,
+      "openssl dgst -sha256 -verify key.pem -signature signature.bin signed.bin",
+      `openssl pkey -pubin -in key.pem -outform DER | openssl dgst -sha256 # ${fingerprint}: compare with the gateway's key as you know it`,
+    ],
+  };
 }

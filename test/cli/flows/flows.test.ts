@@ -19,8 +19,6 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return found;
 }
 
-const steers = /[\p{Cc}\p{Bidi_Control}]/u;
-
 /** Every command that ends by itself. */
 const lines = [
   ...[["list"], ["list", "--held"], ["list", "--counts"], ["show", "k"]],
@@ -67,17 +65,6 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     const requests = fixture.sandbox.requests.slice(before).filter(({ operation }) => operation !== "token");
     expect(requests.filter(({ method, path }) => method !== "GET" && !path.endsWith("/logout"))).toEqual([]);
     expect([fixture.bank.calls, ...fixture.bank.released]).toEqual(moved);
-  });
-
-  it("steer no terminal, whatever their keys hold, and fit into it", async () => {
-    const key = "order \u001b[2J\u009b31m\u202e 東京";
-    await fixture.hold(key);
-    for (const line of [["list"], ["show", key], ["show", key, "--json"], ["show", `${key}!`]]) {
-      const { stdout, stderr } = await fixture.run(line, { width: 60 });
-      expect(stdout + stderr).toContain("東京");
-      expect((stdout + stderr).replaceAll("\n", "")).not.toMatch(steers);
-      if (line[0] === "list") expect(Math.max(...stdout.split("\n").map((row) => [...row].length))).toBe(60);
-    }
   });
 
   it("show the reason first if they are held, and everything that is known", async () => {
@@ -137,20 +124,14 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     expect(await decide("--yes")).toMatchObject({ code: 3, stderr: expect.stringContaining("Only held flows") });
   });
 
-  it("are paid with the record that is given, and with no other", async () => {
-    await fixture.hold("held-1", true);
-    await fixture.hold("held-2");
+  it("are paid with the record that is given, if the payment isn't listed", async () => {
+    await fixture.hold("k", true);
     fixture.service.isHidden = true;
-    const found = (key: string, ...more: string[]) =>
-      fixture.run(["resolve", key, "found", ...grounds, "--yes", "--json", ...more], {
-        stdin: JSON.stringify(fixture.sandbox.payments[0]),
-      });
-    expect(await found("held-1")).toMatchObject({
-      code: 3,
-      stderr: expect.stringContaining("The payment isn't listed"),
-    });
-    expect((await found("held-2", "--payment", "-")).code).toBe(3);
-    const { stdout } = await found("held-1", "--payment", "-");
+    const stdin = JSON.stringify(fixture.sandbox.payments[0]);
+    const found = (...more: string[]) =>
+      fixture.run(["resolve", "k", "found", ...grounds, "--yes", "--json", ...more], { stdin });
+    expect(await found()).toMatchObject({ code: 3, stderr: expect.stringContaining("The payment isn't listed") });
+    const { stdout } = await found("--payment", "-");
     expect(JSON.parse(stdout)).toMatchObject({ phase: "paid", paymentId: fixture.sandbox.payments[0]?.id });
   });
 

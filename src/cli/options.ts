@@ -1,7 +1,24 @@
-import { InvalidArgumentError as InvalidValue } from "commander";
+import { type Command, InvalidArgumentError as InvalidValue } from "commander";
 import ms, { type StringValue } from "ms";
 import { clock } from "../core/clock.js";
 import { parseTime } from "../reconcile/options.js";
+
+/** Adds command lines to the help of a command, and where its connection options are explained. */
+export function examples(command: Command, ...lines: readonly string[]): Command {
+  const text = `\nExamples:\n${lines.map((line) => `  cross-border ${line}`).join("\n")}`;
+  const usesConnection = lines.some((line) => line.includes("--config"));
+  return command.addHelpText("after", usesConnection ? `${text}\n\n${connectionHint}` : text);
+}
+
+const connectionHint = "Connection options: cross-border help connection";
+
+/** An action that gets the options, those of the program included, and then the operands. */
+export function action<Options extends object>(run: (options: Options, ...operands: string[]) => Promise<void> | void) {
+  return (...given: readonly unknown[]): Promise<void> | void => {
+    const command = given.at(-1) as Command;
+    return run(command.optsWithGlobals<Options>(), ...(given.slice(0, -2) as string[]));
+  };
+}
 
 // Parsers of option values, for commander: it names the option in front of what they throw.
 
