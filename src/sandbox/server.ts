@@ -17,9 +17,9 @@ import {
 } from "../core/parse.js";
 import type { SigningKey } from "../signing/keys.js";
 import { consoleApp, consolePath } from "./console/console.js";
-import { refusalResponse, SandboxRefusal } from "./responses.js";
+import { type SandboxOptions, sandboxOptions } from "./options.js";
+import { refusalResponse, SandboxRefusal } from "./refusal.js";
 import { createSandbox, type Sandbox, type SandboxClientOptions } from "./sandbox.js";
-import { type SandboxOptions, sandboxOptions } from "./sandbox-options.js";
 
 export interface SandboxServerOptions extends SandboxOptions {
   /** The port. 0 picks a free one. Default: 0. */
@@ -152,7 +152,7 @@ async function respond(sandbox: Sandbox, c: Context<Env>): Promise<Response> {
 }
 
 function refused(code: string, message: string, status: number): Response {
-  return refusalResponse(new SandboxRefusal(code, message, status), undefined);
+  return refusalResponse(new SandboxRefusal(code, message, status));
 }
 
 /** hono's body limit needs a request of the platform's own class. */

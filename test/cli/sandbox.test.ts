@@ -111,8 +111,8 @@ it("is a service like yours, by options of a file", async () => {
 it.each([
   ["[]", 3, "is not a JSON object of the sandbox's options"],
   ['{"port": 1}', 3, "the command sets port itself"],
-  ['{"quirks": {"oversize": "cut"}}', 3, 'quirks: oversize must be "clipped" or "refused"'],
-  ['{"quirks": {"slow": true}}', 3, 'quirks: unknown option "slow"; the options are oversize'],
+  ['{"quirks": {"inclusiveBounds": "all"}}', 3, 'quirks: inclusiveBounds must be "none" or "after"'],
+  ['{"quirks": {"slow": true}}', 3, 'quirks: unknown option "slow"; the options are inclusiveBounds'],
 ])("refuses the options %s", async (text, code, message) => {
   writeFileSync(file("wrong.json"), text);
   const result = await run(["sandbox", "--options", file("wrong.json")]);

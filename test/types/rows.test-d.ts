@@ -6,9 +6,6 @@ import { resource } from "../../src/api/resource.js";
 import type { OptionTable } from "../../src/core/parse.js";
 import { deposits } from "../../src/resources/deposits.js";
 import { payments } from "../../src/resources/payments.js";
-import { createHandlers, type Handlers } from "../../src/sandbox/handlers.js";
-import type { StoredRecords, storedNameOf } from "../../src/sandbox/ledger.js";
-import type { Service } from "../../src/sandbox/service.js";
 
 interface Refund {
   id: string;
@@ -125,36 +122,6 @@ describe("the name of an operation", () => {
       NamesOf<"paymentGateways.withdrawals">
     >().toEqualTypeOf<`paymentGateways.withdrawals.${"get" | "list" | "update"}`>();
     expectTypeOf<string>().not.toExtend<OperationName>();
-  });
-});
-
-describe("the handlers of a sandbox", () => {
-  const handlersOf = (service: Service) => {
-    const { "payments.create": createPayment, "payments.list": _, ...rest } = createHandlers(service);
-    // @ts-expect-error `payments.list` has no handler
-    const missing: Handlers = { ...rest, "payments.create": createPayment };
-    const wrong: Handlers = {
-      ...rest,
-      "payments.create": createPayment,
-      // @ts-expect-error a list gives an array
-      "payments.list": createPayment,
-    };
-    const surplus: Handlers = {
-      ...createHandlers(service),
-      // @ts-expect-error there is no row `payments.cancel`
-      "payments.cancel": createPayment,
-    };
-    return [missing, wrong, surplus];
-  };
-
-  it("are one for each row, and no others", () => {
-    expectTypeOf(handlersOf).returns.toEqualTypeOf<Handlers[]>();
-  });
-});
-
-describe("the sandbox's ledger", () => {
-  it("has the records of every resource that can be created, and no others", () => {
-    expectTypeOf<keyof StoredRecords>().toEqualTypeOf<ReturnType<typeof storedNameOf>>();
   });
 });
 

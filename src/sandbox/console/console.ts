@@ -9,7 +9,7 @@ import { isOperationName } from "../../resources/catalogue.js";
 import type { PaymentIntent } from "../../resources/payment-intents.js";
 import type { PaymentStatus } from "../../resources/payments.js";
 import type { SigningKey } from "../../signing/keys.js";
-import { SandboxRefusal } from "../responses.js";
+import { SandboxRefusal } from "../refusal.js";
 import type { Sandbox } from "../sandbox.js";
 import { script, style } from "./assets.js";
 import { type Fault, type FaultKind, Faults, faultKinds, withFault } from "./faults.js";
@@ -31,9 +31,9 @@ export function consoleApp(sandbox: Sandbox, signingKeys: readonly SigningKey[])
   const log = new RequestLog();
   const faults = new Faults();
   const notices = new Map<string, pages.Notice>();
-  const { service, tokens } = sandbox.watch(async (arrived, respond) => {
+  const { store, tokens } = sandbox.watch(async (arrived, respond) => {
     const fault = faults.take(arrived.seen.operation);
-    const exchange = await log.add(service, arrived, fault?.kind);
+    const exchange = await log.add(store, arrived, fault?.kind);
     let response: Response | undefined;
     try {
       response = await withFault(fault, respond);
@@ -42,7 +42,7 @@ export function consoleApp(sandbox: Sandbox, signingKeys: readonly SigningKey[])
       exchange.end(response);
     }
   });
-  const desk = new PaymentDesk(sandbox, service, signingKeys);
+  const desk = new PaymentDesk(sandbox, store, signingKeys);
 
   const show = (c: Context<Env>, title: string, content: pages.Html, problem?: string) => {
     const { origin } = new URL(c.req.url);
@@ -99,22 +99,22 @@ export function consoleApp(sandbox: Sandbox, signingKeys: readonly SigningKey[])
     return goTo(c, `${consolePath}requests/${newest}`, `Replayed: ${statusText(status)}.`, status >= 400);
   });
 
-  app.get("/payments", (c) => show(c, "Payments", pages.paymentsPage(service)));
+  app.get("/payments", (c) => show(c, "Payments", pages.paymentsPage(store)));
   app.post("/payments/:id/status", async (c) => {
     const { status = "" } = await fieldsOf(c);
     sandbox.setReceiverStatus(c.req.param("id"), status as PaymentStatus);
     return goTo(c, `${consolePath}payments`, `The receiver's status is ${status}.`);
   });
-  app.get("/records", (c) => show(c, "Records", pages.recordsPage(service, desk)));
+  app.get("/records", (c) => show(c, "Records", pages.recordsPage(store, desk)));
 
   const intentOf = (id: string | undefined): PaymentIntent => {
-    const intent = service.ledger.paymentIntents.find(id ?? "")?.record;
+    const intent = store.records.paymentIntents.find(id ?? "")?.record;
     if (intent === undefined) throw new SandboxRefusal("unknown_intent", "There is no such intent.");
     return intent;
   };
   app.get("/pay", (c) => {
     const id = c.req.query("intent");
-    if (id === undefined) return show(c, "Make a payment", pages.intentPage(service, {}));
+    if (id === undefined) return show(c, "Make a payment", pages.intentPage(store, {}));
     const intent = intentOf(id);
     const canSign = desk.canSign(desk.gateway(intent.senderGatewayId));
     const transactionId = `CONSOLE-${randomUUID().slice(0, 8)}`;
@@ -125,7 +125,7 @@ export function consoleApp(sandbox: Sandbox, signingKeys: readonly SigningKey[])
     const response = await desk.createIntent(fields);
     const { id } = Object(response.body);
     if (response.status === 200) return c.redirect(`${consolePath}pay?intent=${id}`, 303);
-    return show(c, "Make a payment", pages.intentPage(service, fields), refusalText("intent", response));
+    return show(c, "Make a payment", pages.intentPage(store, fields), refusalText("intent", response));
   });
   app.post("/pay/:id", async (c) => {
     const intent = intentOf(c.req.param("id"));
@@ -144,7 +144,7 @@ export function consoleApp(sandbox: Sandbox, signingKeys: readonly SigningKey[])
   });
 
   app.get("/faults", (c) => {
-    return show(c, "Faults and tokens", pages.faultsPage(faults.armed, tokens.issued, service.settings.now()));
+    return show(c, "Faults and tokens", pages.faultsPage(faults.armed, tokens.issued, store.settings.now()));
   });
   app.post("/faults", async (c) => {
     const fault = faultFrom(await fieldsOf(c));
@@ -213,5 +213,5 @@ function statusText(status: number): string {
 function refusalText(what: string, { status, body }: DeskResponse): string {
   const { error, code, message } = Object(body);
   if (status === 0) return `The response was lost. The ${what} may have been stored.`;
-  return `The service refused the ${what}: ${status} ${error ?? code ?? ""} ${message ?? ""}`;
+  return `The store refused the ${what}: ${status} ${error ?? code ?? ""} ${message ?? ""}`;
 }

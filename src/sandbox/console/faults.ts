@@ -1,5 +1,5 @@
 import type { OperationName } from "../../resources/catalogue.js";
-import { refusalResponse, SandboxRefusal } from "../responses.js";
+import { refusalResponse, SandboxRefusal } from "../refusal.js";
 
 export type FaultKind = "lost" | "delay" | "unavailable";
 
@@ -46,7 +46,7 @@ export class Faults {
 /** Responds as the fault says. A lost or delayed response is one to work that is done. */
 export async function withFault(fault: Fault | undefined, respond: () => Promise<Response>): Promise<Response> {
   if (fault?.kind === "unavailable") {
-    return refusalResponse(new SandboxRefusal("unavailable", "a fault of the console", 503), undefined);
+    return refusalResponse(new SandboxRefusal("unavailable", "a fault of the console", 503));
   }
   const response = await respond();
   if (fault?.kind === "lost") return Response.error();

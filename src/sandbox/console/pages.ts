@@ -5,9 +5,8 @@ import type { Deposit } from "../../resources/deposits.js";
 import type { PaymentIntent } from "../../resources/payment-intents.js";
 import type { PaymentStatus } from "../../resources/payments.js";
 import type { Withdrawal } from "../../resources/withdrawals.js";
-import type { Row } from "../collection.js";
-import type { IssuedToken } from "../sandbox-tokens.js";
-import type { Service } from "../service.js";
+import type { Row, Store } from "../store.js";
+import type { IssuedToken } from "../tokens.js";
 import type { Fault, FaultKind } from "./faults.js";
 import { type PaymentDesk, registeredFingerprint } from "./payment-desk.js";
 import type { LoggedExchange, SignatureNote } from "./request-log.js";
@@ -287,8 +286,8 @@ function newest<T>(rows: readonly T[]): T[] {
   return rows.slice(-most).reverse();
 }
 
-export function paymentsPage({ ledger }: Service): Html {
-  const paid = newest(ledger.payments.records()).map((payment) => [
+export function paymentsPage({ records }: Store): Html {
+  const paid = newest(records.payments.records()).map((payment) => [
     time(payment.createdAt),
     `${payment.senderAmount} ${payment.senderCurrency}`,
     `${payment.senderAccount} at ${payment.senderGatewayId}`,
@@ -305,7 +304,7 @@ ${select(
 )}<button>Set</button></form>`,
     html`<span class="mono">${payment.id}</span>`,
   ]);
-  const intents = newest(ledger.paymentIntents.records()).map((intent) => [
+  const intents = newest(records.paymentIntents.records()).map((intent) => [
     `${intent.senderAmount} ${intent.senderCurrency}`,
     `${intent.senderName} ${intent.senderAccount} at ${intent.senderGatewayId}`,
     `${intent.receiverAmount} ${intent.receiverCurrency}`,
@@ -317,18 +316,18 @@ ${select(
   return html`${section(
     "Payments",
     table(["Created (UTC)", ...ends, "Transaction", "Receiver's status", "Id"], paid),
-    ledger.payments.rows().length,
+    records.payments.rows().length,
   )}
-${section("Intents", table([...ends, "", "Id"], intents), ledger.paymentIntents.rows().length)}`;
+${section("Intents", table([...ends, "", "Id"], intents), records.paymentIntents.rows().length)}`;
 }
 
-export function recordsPage({ ledger }: Service, desk: PaymentDesk): Html {
-  const gatewayName = (name: string) => ledger.gatewayNamed(name)?.institutionId || name;
+export function recordsPage(store: Store, desk: PaymentDesk): Html {
+  const gatewayName = (name: string) => store.gatewayNamed(name)?.institutionId || name;
   const ownerName = (id: string) => {
-    const { firstName = "", lastName = "" } = ledger.liquidityProviders.find(id)?.record ?? {};
+    const { firstName = "", lastName = "" } = store.records.liquidityProviders.find(id)?.record ?? {};
     return `${firstName} ${lastName}`.trim() || id;
   };
-  const gateways = newest(ledger.paymentGateways.records()).map((gateway) => [
+  const gateways = newest(store.records.paymentGateways.records()).map((gateway) => [
     gateway.institutionId,
     gateway.name,
     gateway.countryCode,
@@ -336,8 +335,12 @@ export function recordsPage({ ledger }: Service, desk: PaymentDesk): Html {
     html`<span class="mono">${registeredFingerprint(gateway).slice(0, 16) || "not a key"}</span> ${desk.canSign(gateway) ? chip("console can sign", "good") : ""}`,
     html`<span class="mono">${gateway.id}</span>`,
   ]);
-  const providers = newest(ledger.liquidityProviders.records()).map(({ id, email }) => [ownerName(id), email, id]);
-  const rates = newest(ledger.exchangeRates.rows()).map(({ record, owner }) => [
+  const providers = newest(store.records.liquidityProviders.records()).map(({ id, email }) => [
+    ownerName(id),
+    email,
+    id,
+  ]);
+  const rates = newest(store.records.exchangeRates.rows()).map(({ record, owner }) => [
     ownerName(owner),
     `${record.baseCurrency} at ${gatewayName(record.baseGatewayId)}`,
     `${record.counterCurrency} at ${gatewayName(record.counterGatewayId)}`,
@@ -356,8 +359,8 @@ export function recordsPage({ ledger }: Service, desk: PaymentDesk): Html {
   return html`${section("Payment gateways", table(["Institution", "Name", "Country", "Currency", "Key (SHA-256)", "Id"], gateways))}
 ${section("Liquidity providers", table(["Name", "Email", "Id"], providers))}
 ${section("Exchange rates", table(["Provider", "Base", "Counter", "Buy price", "Sell price"], rates))}
-${section("Deposits", table(moveColumns, moves(ledger.deposits.rows())))}
-${section("Withdrawals", table(moveColumns, moves(ledger.withdrawals.rows())))}`;
+${section("Deposits", table(moveColumns, moves(store.records.deposits.rows())))}
+${section("Withdrawals", table(moveColumns, moves(store.records.withdrawals.rows())))}`;
 }
 
 // A payment in two steps
@@ -367,8 +370,8 @@ function steps(current: number): Html {
   return html`<ol class="steps">${names.map((name, index) => html`<li${index === current ? html` aria-current="step"` : ""}>${name}</li>`)}</ol>`;
 }
 
-export function intentPage({ ledger, accounts }: Service, values: Readonly<Record<string, string>>): Html {
-  const gateways = ledger.paymentGateways.records();
+export function intentPage({ records, accounts }: Store, values: Readonly<Record<string, string>>): Html {
+  const gateways = records.paymentGateways.records();
   if (gateways.length === 0) {
     return section(
       "Make a payment",
@@ -378,7 +381,7 @@ export function intentPage({ ledger, accounts }: Service, values: Readonly<Recor
   const choices = gateways.map(
     ({ institutionId, id, currency }) => [institutionId || id, `${institutionId || id} (${currency})`] as const,
   );
-  const known = accounts.first(most);
+  const known = accounts.all();
   const end = (side: "sender" | "receiver", index: number, more: Html | "") => {
     const gateway = gateways[index % gateways.length];
     const gatewayId = values[`${side}GatewayId`] ?? (gateway?.institutionId || gateway?.id);

@@ -6,10 +6,10 @@ import { payments } from "../../resources/payments.js";
 import { generateSigningKeyPair, parseSigningKey, type SigningKey } from "../../signing/keys.js";
 import { signedText } from "../../signing/signer.js";
 import { fingerprintOf, sha256Hex } from "../../verification/explain-signature.js";
-import { SandboxRefusal } from "../responses.js";
+import { SandboxRefusal } from "../refusal.js";
+import { signatureHeader } from "../requests.js";
 import type { Sandbox } from "../sandbox.js";
-import type { Service } from "../service.js";
-import { signatureHeader } from "../signature-check.js";
+import type { Store } from "../store.js";
 
 /** The address of the console's own requests. */
 export const consoleAddress = "the console";
@@ -25,15 +25,15 @@ export interface DeskResponse {
 /** Makes payments as a gateway does, by real requests: log in, create an intent, sign and send the payment. */
 export class PaymentDesk {
   readonly #sandbox: Sandbox;
-  readonly #service: Service;
+  readonly #store: Store;
   /** Signing keys by the fingerprints of their public halves. */
   readonly #keys = new Map<string, ReturnType<typeof parseSigningKey>>();
   #token: string | undefined;
 
   /** @throws {ConfigError} if one of the keys isn't a signing key. */
-  constructor(sandbox: Sandbox, service: Service, signingKeys: readonly SigningKey[]) {
+  constructor(sandbox: Sandbox, store: Store, signingKeys: readonly SigningKey[]) {
     this.#sandbox = sandbox;
-    this.#service = service;
+    this.#store = store;
     for (const key of signingKeys) this.#addKey(key);
   }
 
@@ -71,7 +71,7 @@ export class PaymentDesk {
   }
 
   gateway(name: string): PaymentGateway {
-    const gateway = this.#service.ledger.gatewayNamed(name);
+    const gateway = this.#store.gatewayNamed(name);
     if (gateway === undefined) throw new SandboxRefusal("unknown_gateway", "There is no such gateway.");
     return gateway;
   }
@@ -85,7 +85,7 @@ export class PaymentDesk {
     const path = this.#sandbox.basePath + operation.path.text.replace(/\{\w+\}/, encodeURIComponent(gateway.id));
     const text = JSON.stringify(body);
     const headers = new Headers({ "content-type": "application/json" });
-    if (this.#service.settings.signedOperations.has(operation.name)) {
+    if (this.#store.settings.signedOperations.some((name) => name === operation.name)) {
       const key = this.#keys.get(registeredFingerprint(gateway));
       if (key === undefined) {
         throw new SandboxRefusal("no_signing_key", "The console has no signing key of this gateway.", 409);

@@ -2,14 +2,11 @@ import { type FieldTable, kindOfField } from "../../api/fields.js";
 import type { Operation } from "../../api/operation.js";
 import { describeThrown } from "../../core/describe.js";
 import { explainSignature, type SignatureFinding } from "../../verification/explain-signature.js";
-import { signedRequest } from "../operation.js";
-import { parseBody } from "../request-body.js";
-import { SandboxRefusal } from "../responses.js";
+import type { SandboxRequest } from "../options.js";
+import { SandboxRefusal } from "../refusal.js";
+import { checkSignature, parseRequest, shownQuery, signersOf } from "../requests.js";
 import type { Arrived } from "../sandbox.js";
-import type { SandboxRequest } from "../sandbox-options.js";
-import type { Service } from "../service.js";
-import { shownQuery } from "../shown-query.js";
-import { checkSignature, signersOf } from "../signature-check.js";
+import type { Store } from "../store.js";
 import type { FaultKind } from "./faults.js";
 import { consoleAddress, registeredFingerprint } from "./payment-desk.js";
 
@@ -77,7 +74,7 @@ export class LoggedExchange {
 
   /** Empty for requests that aren't an operation's, since those of logins name sessions and codes. */
   get shownQuery(): string {
-    return this.operation === undefined ? "" : shownQuery(this.seen.query, this.operation.record, hidden);
+    return this.operation === undefined ? "" : shownQuery(this.seen.query, this.operation.record);
   }
 
   /** Request headers as name and value. */
@@ -131,10 +128,10 @@ export class RequestLog {
     return this.#exchanges;
   }
 
-  async add(service: Service, arrived: Arrived, fault: FaultKind | undefined): Promise<LoggedExchange> {
-    const signature = await noteSignature(service, arrived);
+  async add(store: Store, arrived: Arrived, fault: FaultKind | undefined): Promise<LoggedExchange> {
+    const signature = await noteSignature(store, arrived);
     this.#lastId += 1;
-    const exchange = new LoggedExchange(String(this.#lastId), service.settings.now(), arrived, signature, fault);
+    const exchange = new LoggedExchange(String(this.#lastId), store.settings.now(), arrived, signature, fault);
     this.#exchanges = [exchange, ...this.#exchanges].slice(0, mostExchanges);
     return exchange;
   }
@@ -185,19 +182,18 @@ function asText(text: string, shown: unknown): string {
 }
 
 /** Checks a signature by the keys that are registered now, whatever else may be wrong with the request. */
-async function noteSignature({ settings, ledger }: Service, arrived: Arrived): Promise<SignatureNote> {
+async function noteSignature(store: Store, arrived: Arrived): Promise<SignatureNote> {
   const { seen, bytes, route } = arrived;
   if (typeof route === "string" || route instanceof SandboxRefusal) return { verdict: "not required" };
   const { operation } = route;
-  if (!settings.signedOperations.has(operation.name)) return { verdict: "not required" };
+  if (!store.settings.signedOperations.some((name) => name === operation.name)) return { verdict: "not required" };
   try {
-    const body = operation.body === undefined ? {} : parseBody(bytes, seen.headers.get("content-type"));
-    const signed = signedRequest(settings, { seen, bytes, route }, body);
-    const [gateway, ...more] = signersOf(ledger, signed);
+    const signed = parseRequest(store.settings, { seen, bytes, route });
+    const [gateway, ...more] = signersOf(store, signed);
     const signer = more.length === 0 ? gateway?.institutionId || gateway?.id : undefined;
     const { signature } = signed;
     if (signature === null) return { verdict: "missing", signer };
-    const isValid = await checkSignature(ledger, signed).then(
+    const isValid = await checkSignature(store, signed).then(
       () => true,
       () => false,
     );
@@ -210,13 +206,13 @@ async function noteSignature({ settings, ledger }: Service, arrived: Arrived): P
       const why = `The body has more than ${longestExplained} bytes. Use "cross-border explain-signature".`;
       return { verdict: "wrong", signer, why };
     }
-    const others = ledger.paymentGateways.records().filter((other) => registeredFingerprint(other) !== "");
+    const others = store.records.paymentGateways.records().filter((other) => registeredFingerprint(other) !== "");
     const question = {
       ...{ path: signed.signedPath, body: bytes, signature, publicKey: gateway.rsaPublicKeyBase64 },
       otherKeys: new Map(
         others.filter(({ id }) => id !== gateway.id).map((o) => [o.institutionId || o.id, o.rsaPublicKeyBase64]),
       ),
-      ...{ basePath: settings.basePath, origin: `http://${seen.headers.get("host")}` },
+      ...{ basePath: store.settings.basePath, origin: `http://${seen.headers.get("host")}` },
     };
     let findings: readonly SignatureFinding[] | undefined;
     const explain = () => {
