@@ -9,7 +9,7 @@ import {
   randomUUID,
 } from "node:crypto";
 import { promisify } from "node:util";
-import type { SandboxSettings } from "./options.js";
+import type { SandboxRequest, SandboxSettings } from "./options.js";
 import { jsonResponse, rememberAs, SandboxRefusal, Throttle } from "./refusal.js";
 import { type CodeLogin, Tokens } from "./tokens.js";
 
@@ -19,11 +19,9 @@ export type IdentityEndpoint = keyof typeof methods;
 const methods = { token: ["POST"], auth: ["GET", "POST"], logout: ["GET", "POST"], certs: ["GET"] } as const;
 const endpoints = Object.keys(methods) as readonly IdentityEndpoint[];
 
+/** A request, and where it came from and went to. */
 export interface IdentityRequest {
-  readonly method: string;
-  readonly query: string;
-  readonly headers: Headers;
-  readonly body: string;
+  readonly seen: SandboxRequest;
   /** Where the request came from, or empty. */
   readonly address: string;
   /** Scheme and host as which the sandbox is addressed. */
@@ -55,19 +53,19 @@ export class IdentityProvider {
     return endpoints.find((endpoint) => path === this.pathOf(endpoint));
   }
 
-  async respond(endpoint: IdentityEndpoint, request: IdentityRequest): Promise<Response> {
-    const { method, query } = request;
+  async respond(endpoint: IdentityEndpoint, { seen, address, origin }: IdentityRequest): Promise<Response> {
+    const { method, query } = seen;
     const allowed: readonly string[] = methods[endpoint];
     if (!allowed.includes(method)) {
       return jsonResponse({ error: "method_not_allowed" }, 405, { allow: allowed.join(", ") });
     }
-    const issuer = request.origin + this.#realmPath;
+    const issuer = origin + this.#realmPath;
     if (endpoint === "auth") return this.#authorize(method, new URLSearchParams(query), issuer);
     if (endpoint === "certs") return jsonResponse(await this.#idTokens.keySet());
     if (endpoint === "logout" && method === "GET") return this.#logOut(new URLSearchParams(query));
     try {
-      this.#throttle?.assertAdmits(request.address, "too_many_requests");
-      const fields = fieldsOf(request);
+      this.#throttle?.assertAdmits(address, "too_many_requests");
+      const fields = fieldsOf(seen);
       if (endpoint === "logout") return this.tokens.logOut(fields);
       return await this.tokens.grant(fields, (form) => this.#redeem(form, issuer));
     } catch (error) {
@@ -153,14 +151,12 @@ interface Code {
 
 const codeLifetimeMs = 60_000;
 
-/** @throws {SandboxRefusal} if it isn't a form, or has a field twice. */
-function fieldsOf({ headers, body }: IdentityRequest): URLSearchParams {
+/** @throws {SandboxRefusal} if it isn't a form. */
+function fieldsOf({ headers, body }: SandboxRequest): URLSearchParams {
   if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(headers.get("content-type") ?? "")) {
     throw new SandboxRefusal("invalid_request", "The body must be application/x-www-form-urlencoded");
   }
   const fields = new URLSearchParams(body);
-  const repeated = [...fields.keys()].find((name) => fields.getAll(name).length > 1);
-  if (repeated !== undefined) throw new SandboxRefusal("invalid_request", `Duplicated parameter: ${repeated}`);
   // The client's id and secret can come in a header (RFC 6749, 2.3.1), encoded like values of a form.
   const [, basic] = /^Basic +([\w+/=-]+)$/i.exec(headers.get("authorization") ?? "") ?? [];
   if (basic !== undefined) {
@@ -176,8 +172,6 @@ function invalidGrant(message: string): SandboxRefusal {
 
 /** What the application is told if the login page isn't shown. */
 function problemOf(asked: URLSearchParams): Readonly<Record<string, string>> | undefined {
-  const isRepeated = [...asked.keys()].some((name) => asked.getAll(name).length > 1);
-  if (isRepeated) return { error: "invalid_request", error_description: "duplicated parameter" };
   if (asked.get("response_type") !== "code") return { error: "unsupported_response_type" };
   const hasChallenge = /^[\w-]{43}$/.test(asked.get("code_challenge") ?? "");
   if (!hasChallenge || asked.get("code_challenge_method") !== "S256") {

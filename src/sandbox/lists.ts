@@ -88,8 +88,6 @@ function filterKind({ query, record }: Operation, name: string): FieldKind | und
 }
 
 function filterOf(name: string, kind: FieldKind | undefined, value: string): (record: object) => boolean {
-  if (kind === "integer" && !/^-?\d+$/.test(value)) throw wrongQuery(`${name} must be an integer`);
-  if (kind === "decimal" && !decimalNumeral.test(value)) throw wrongQuery(`${name} must be a decimal numeral`);
   return (record) => compareValues(kind, textOf(record, name), value) === 0;
 }
 
@@ -119,7 +117,9 @@ function parseSortTerm(term: string, operation: Operation): Order {
 
 /** Amounts, prices, and integers compare as numbers, everything else by code units. */
 function compareValues(kind: FieldKind | undefined, one: string, other: string): number {
-  if (kind === "decimal" || kind === "integer") return compareDecimals(exact(one), exact(other));
+  const areNumbers =
+    (kind === "decimal" || kind === "integer") && decimalNumeral.test(one) && decimalNumeral.test(other);
+  if (areNumbers) return compareDecimals(exact(one), exact(other));
   return one < other ? -1 : one > other ? 1 : 0;
 }
 

@@ -127,6 +127,10 @@ function assertValue(name: string, kind: FieldKind, value: unknown): void {
   }
 }
 
+export function mustSign({ signedOperations }: SandboxSettings, { name }: Operation): boolean {
+  return signedOperations.some((signed) => signed === name);
+}
+
 /** A verified signature, and the registered key that verified it. */
 export interface VerifiedSignature {
   readonly signatureBase64: string;
@@ -174,17 +178,16 @@ export const pagingParameters: ReadonlySet<string> = new Set(["_size", "_before"
 
 /** A query for logs. Unknown parameters may be credentials, such as an `access_token`: their values are hidden. */
 export function shownQuery(query: string, record: FieldTable): string {
-  if (query === "") return "";
-  return query
-    .split("&")
-    .map((pair) => {
-      const [, written = "", rest = ""] = /^([^=]*)(=?.*)$/s.exec(pair) ?? [];
-      const name = [...new URLSearchParams(`${written}=`).keys()][0] ?? "";
-      const kind = kindOfField(record, name);
-      if (pagingParameters.has(name) || (kind !== undefined && kind !== "secret")) return pair;
-      return looksLikeName(name) && rest !== "" ? `${written}=…` : "…";
-    })
+  const isShown = (name: string) => pagingParameters.has(name) || isPlain(record, name);
+  return [...new URLSearchParams(query)]
+    .map(([name, value]) => `${shownName(name)}=${isShown(name) ? value : "…"}`)
     .join("&");
+}
+
+/** Whether a field is known, and not a secret. */
+export function isPlain(fields: FieldTable, name: string): boolean {
+  const kind = kindOfField(fields, name);
+  return kind !== undefined && kind !== "secret";
 }
 
 /** A token in the place of a name isn't repeated. */

@@ -17,6 +17,7 @@ import { jsonResponse, refusalResponse, remember, SandboxRefusal, Throttle } fro
 import {
   assertBody,
   checkSignature,
+  mustSign,
   type OperationRequest,
   parseRequest,
   type Route,
@@ -262,8 +263,9 @@ export class Sandbox {
     return (await this.#settings.onResponse?.(arrived.seen, response)) ?? response;
   }
 
-  async #respond({ seen, bytes, route, address, origin }: Arrived): Promise<Response> {
-    if (typeof route === "string") return this.#identity.respond(route, { ...seen, address, origin });
+  async #respond(arrived: Arrived): Promise<Response> {
+    const { seen, bytes, route, address } = arrived;
+    if (typeof route === "string") return this.#identity.respond(route, arrived);
     if (route instanceof SandboxRefusal) return refusalResponse(route);
     const { operation } = route;
     try {
@@ -282,8 +284,7 @@ export class Sandbox {
   async #operate(request: OperationRequest): Promise<unknown> {
     const { operation, params } = request.route;
     const parsed = parseRequest(this.#settings, request);
-    const mustSign = this.#settings.signedOperations.some((name) => name === operation.name);
-    const signature = mustSign ? await checkSignature(this.#store, parsed) : undefined;
+    const signature = mustSign(this.#settings, operation) ? await checkSignature(this.#store, parsed) : undefined;
     const { seen, signedPath } = parsed;
     // A client sends an added field back.
     const { addedField: _, ...described } = parsed.body;

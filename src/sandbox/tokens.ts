@@ -11,14 +11,11 @@ export interface TokenRequest {
   readonly fields: readonly string[];
 }
 
-/** A token that was issued. */
-export interface IssuedToken {
+interface IssuedToken {
   readonly kind: "access" | "refresh";
-  readonly issuedAtMs: number;
+  /** Revoked tokens are forgotten. */
   readonly untilMs: number;
   readonly session: string;
-  /** Revoked, replaced, or of a session that has ended. */
-  readonly isEnded: boolean;
 }
 
 /** A login of the authorization code grant, which its code is redeemed for. */
@@ -31,7 +28,7 @@ export interface CodeLogin {
 /** Issues tokens and knows which are valid (Interface description 0.0.1, "Authentication"). */
 export class Tokens {
   readonly #settings: SandboxSettings;
-  readonly #issued = new Map<string, { -readonly [Name in keyof IssuedToken]: IssuedToken[Name] }>();
+  readonly #issued = new Map<string, IssuedToken>();
 
   constructor(settings: SandboxSettings) {
     this.#settings = settings;
@@ -43,9 +40,9 @@ export class Tokens {
     return this.#find("access", token) !== undefined;
   }
 
-  /** Oldest first. */
-  get issued(): readonly IssuedToken[] {
-    return [...this.#issued.values()];
+  /** How many sessions could still be continued. */
+  get refreshable(): number {
+    return [...this.#issued.values()].filter(({ kind }) => kind === "refresh").length;
   }
 
   revoke(which: "access" | "all"): void {
@@ -101,7 +98,7 @@ export class Tokens {
     const { session } = this.#find("refresh", refreshToken);
     const response = { access_token: this.#issue("access", session), scope: "openid email profile" };
     if (!this.#settings.rotateRefreshTokens) return this.#tokenResponse(response);
-    this.#end((token) => token === this.#issued.get(refreshToken));
+    this.#issued.delete(refreshToken);
     return this.#tokenResponse({ ...response, refresh_token: this.#issue("refresh", session) });
   }
 
@@ -112,23 +109,21 @@ export class Tokens {
 
   #issue(kind: IssuedToken["kind"], session: string): string {
     const { now, tokenLifetimeSeconds, refreshTokenLifetimeSeconds } = this.#settings;
-    const issuedAtMs = now();
     const lifetimeSeconds = kind === "access" ? tokenLifetimeSeconds : refreshTokenLifetimeSeconds;
     const token = randomBytes(32).toString("base64url");
-    const issued = { kind, issuedAtMs, untilMs: issuedAtMs + 1000 * lifetimeSeconds, session, isEnded: false };
-    rememberAs(this.#issued, token, issued, mostTokens);
+    rememberAs(this.#issued, token, { kind, session, untilMs: now() + 1000 * lifetimeSeconds }, mostTokens);
     return token;
   }
 
   #end(isMeant: (token: IssuedToken) => boolean): void {
-    for (const token of this.#issued.values()) if (isMeant(token)) token.isEnded = true;
+    for (const [token, issued] of this.#issued) if (isMeant(issued)) this.#issued.delete(token);
   }
 
   #find(kind: "access", token: string): IssuedToken | undefined;
   #find(kind: "refresh", token: string): IssuedToken;
   #find(kind: IssuedToken["kind"], token: string): IssuedToken | undefined {
     const issued = this.#issued.get(token);
-    const isValid = issued?.kind === kind && !issued.isEnded && this.#settings.now() < issued.untilMs;
+    const isValid = issued?.kind === kind && this.#settings.now() < issued.untilMs;
     if (isValid || kind === "access") return isValid ? issued : undefined;
     throw new SandboxRefusal("invalid_grant", "Token is not active");
   }

@@ -81,11 +81,6 @@ it.each([
   expect(() => names(query)).toThrowError(expect.objectContaining({ code: "invalid_query" }));
 });
 
-it.each(["buyPriceN=1.5", "buyPriceD=x", "sellPrice=abc"])("refuses the rate filter %s", (query) => {
-  const page = () => pageOf([], exchangeRates.list, new URLSearchParams(query), limits);
-  expect(page).toThrowError(expect.objectContaining({ code: "invalid_query" }));
-});
-
 it("gives every record once and in order, whatever the page size, the maximum and the direction", () => {
   const cases = fc.record({
     names: fc.array(fc.constantFrom("a", "b"), { maxLength: 40 }),
