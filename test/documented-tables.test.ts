@@ -82,13 +82,13 @@ it("names all that an operator's decision is made of", () => {
 });
 
 it("has a row for every option of the sandbox and its server, with its default", () => {
-  const sandbox = membersOf("src/sandbox/sandbox-options.ts", "SandboxOptions");
+  const sandbox = membersOf("src/sandbox/options.ts", "SandboxOptions");
   const server = membersOf("src/sandbox/server.ts", "SandboxServerOptions");
   expect(tableUnder("Options", "docs/sandbox.md")).toEqual([...sandbox, ...server]);
 });
 
 it("has a row for every quirk of the sandbox, with its default", () => {
-  expect(tableUnder("Quirks", "docs/sandbox.md")).toEqual(membersOf("src/sandbox/quirks.ts", "SandboxQuirks"));
+  expect(tableUnder("Quirks", "docs/sandbox.md")).toEqual(membersOf("src/sandbox/options.ts", "SandboxQuirks"));
 });
 
 it("names every other command in the table of commands", () => {

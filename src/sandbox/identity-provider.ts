@@ -1,35 +1,48 @@
-import { AuthorizationEndpoint, isRedirectUri, redirect } from "./authorization-endpoint.js";
-import { IdTokens } from "./id-tokens.js";
-import { loggedOutPage, refusalPage } from "./pages.js";
-import { jsonResponse } from "./responses.js";
-import type { SandboxSettings } from "./sandbox-options.js";
-import { SandboxTokens } from "./sandbox-tokens.js";
+import {
+  createHash,
+  createPublicKey,
+  createSign,
+  createVerify,
+  generateKeyPair,
+  type KeyObject,
+  randomBytes,
+  randomUUID,
+} from "node:crypto";
+import { promisify } from "node:util";
+import type { SandboxRequest, SandboxSettings } from "./options.js";
+import { jsonResponse, rememberAs, SandboxRefusal, Throttle } from "./refusal.js";
+import { type CodeLogin, Tokens } from "./tokens.js";
 
-/** The last part of an address of the identity provider. Only `token` is described; Keycloak has the others. */
-export type IdentityEndpoint = "token" | "auth" | "logout" | "certs";
+/** The last part of an address of the identity provider. Only `token` is described. Keycloak has the others. */
+export type IdentityEndpoint = keyof typeof methods;
 
+const methods = { token: ["POST"], auth: ["GET", "POST"], logout: ["GET", "POST"], certs: ["GET"] } as const;
+const endpoints = Object.keys(methods) as readonly IdentityEndpoint[];
+
+/** A request, and where it came from and went to. */
 export interface IdentityRequest {
-  readonly method: string;
-  readonly query: string;
-  readonly headers: Headers;
-  readonly body: string;
-  /** Where the request came from; empty if unknown. */
+  readonly seen: SandboxRequest;
+  /** Where the request came from, or empty. */
   readonly address: string;
   /** Scheme and host as which the sandbox is addressed. */
   readonly origin: string;
 }
 
-/** The identity provider: logs users in, and ends their sessions. */
+/** The identity provider: logs users in by password or by its page, and ends their sessions. */
 export class IdentityProvider {
-  readonly tokens: SandboxTokens;
+  readonly tokens: Tokens;
+  readonly #settings: SandboxSettings;
   readonly #realmPath: string;
+  readonly #throttle: Throttle | undefined;
   readonly #idTokens = new IdTokens();
-  readonly #authorization: AuthorizationEndpoint;
+  readonly #codes = new Map<string, Code>();
 
   constructor(settings: SandboxSettings) {
-    this.#realmPath = `${settings.authPath}/auth/realms/${encodeURIComponent(settings.credentials.realm)}`;
-    this.#authorization = new AuthorizationEndpoint(settings);
-    this.tokens = new SandboxTokens(settings, this.#authorization, this.#idTokens);
+    const { authPath, credentials, tokenThrottle, now } = settings;
+    this.#settings = settings;
+    this.#realmPath = `${authPath}/auth/realms/${encodeURIComponent(credentials.realm)}`;
+    this.#throttle = tokenThrottle && new Throttle(tokenThrottle, now);
+    this.tokens = new Tokens(settings);
   }
 
   pathOf(endpoint: IdentityEndpoint): string {
@@ -40,18 +53,79 @@ export class IdentityProvider {
     return endpoints.find((endpoint) => path === this.pathOf(endpoint));
   }
 
-  async respond(endpoint: IdentityEndpoint, request: IdentityRequest): Promise<Response> {
-    const { method, query, headers, body, address, origin } = request;
-    if (!methods[endpoint].includes(method)) {
-      return jsonResponse({ error: "method_not_allowed" }, 405, { allow: methods[endpoint].join(", ") });
+  async respond(endpoint: IdentityEndpoint, { seen, address, origin }: IdentityRequest): Promise<Response> {
+    const { method, query } = seen;
+    const allowed: readonly string[] = methods[endpoint];
+    if (!allowed.includes(method)) {
+      return jsonResponse({ error: "method_not_allowed" }, 405, { allow: allowed.join(", ") });
     }
     const issuer = origin + this.#realmPath;
-    if (endpoint === "auth") return this.#authorization.respond(method, query, issuer);
+    if (endpoint === "auth") return this.#authorize(method, new URLSearchParams(query), issuer);
     if (endpoint === "certs") return jsonResponse(await this.#idTokens.keySet());
     if (endpoint === "logout" && method === "GET") return this.#logOut(new URLSearchParams(query));
-    const authorization = headers.get("authorization");
-    const form = { method, body, address, issuer, authorization, contentType: headers.get("content-type") };
-    return endpoint === "token" ? this.tokens.respond(form) : this.tokens.logOut(form);
+    try {
+      this.#throttle?.assertAdmits(address, "too_many_requests");
+      const fields = fieldsOf(seen);
+      if (endpoint === "logout") return this.tokens.logOut(fields);
+      return await this.tokens.grant(fields, (form) => this.#redeem(form, issuer));
+    } catch (error) {
+      if (!(error instanceof SandboxRefusal)) throw error;
+      return jsonResponse({ error: error.code, error_description: error.message }, error.status, error.headers);
+    }
+  }
+
+  /** The login page: `GET` shows it, and the `POST` of its button leads back with a code (RFC 6749, 4.1). */
+  #authorize(method: string, asked: URLSearchParams, issuer: string): Response {
+    const { clientId, username } = this.#settings.credentials;
+    const redirectUri = asked.get("redirect_uri") ?? "";
+    if (asked.get("client_id") !== clientId) return refusalPage("Client not found.");
+    if (!isRedirectUri(redirectUri)) return refusalPage("Invalid parameter: redirect_uri");
+    const back = (outcome: Readonly<Record<string, string>>) => {
+      // RFC 9207 adds `iss`, as Keycloak does.
+      const state = asked.get("state");
+      return withQuery(redirectUri, { ...(state !== null && { state }), iss: issuer, ...outcome });
+    };
+    const problem = problemOf(asked);
+    if (problem !== undefined) return redirect(back(problem));
+    if (method !== "POST") {
+      return page(
+        "Sandbox login",
+        `<p>${escaped(clientId)} wants to act for you.</p>
+<form method="post"><button autofocus>Log in as ${escaped(username)}</button></form>
+<p><a href="${escaped(back({ error: "access_denied" }))}">Refuse</a></p>`,
+      );
+    }
+    const code = randomBytes(32).toString("base64url");
+    const untilMs = this.#settings.now() + codeLifetimeMs;
+    rememberAs(this.#codes, code, { asked, untilMs, session: randomUUID(), isUsed: false });
+    return redirect(back({ code }));
+  }
+
+  async #redeem(fields: URLSearchParams, issuer: string): Promise<CodeLogin> {
+    const code = this.#codes.get(fields.get("code") ?? "");
+    if (code === undefined || this.#settings.now() >= code.untilMs) throw invalidGrant("Code not valid");
+    const { asked, session, isUsed } = code;
+    code.isUsed = true;
+    if (isUsed) {
+      // A code that is sent twice may be stolen.
+      this.tokens.endSession(session);
+      throw invalidGrant("Code not valid");
+    }
+    if (asked.get("redirect_uri") !== fields.get("redirect_uri")) throw invalidGrant("Incorrect redirect_uri");
+    const challenge = createHash("sha256")
+      .update(fields.get("code_verifier") ?? "")
+      .digest("base64url");
+    if (challenge !== asked.get("code_challenge")) throw invalidGrant("PKCE verification failed: Code mismatch");
+    const { credentials, now, tokenLifetimeSeconds } = this.#settings;
+    const iat = Math.floor(now() / 1000);
+    const nonce = asked.get("nonce");
+    const idToken = (sid: string) =>
+      this.#idTokens.issue({
+        ...{ iss: issuer, aud: credentials.clientId, azp: credentials.clientId, sub: credentials.username },
+        ...{ preferred_username: credentials.username, sid, iat, exp: iat + tokenLifetimeSeconds },
+        ...(nonce !== null && { nonce }),
+      });
+    return { session, scope: asked.get("scope") ?? "", idToken };
   }
 
   /** Ends a session as OpenID Connect RP-Initiated Logout 1.0 says. */
@@ -61,19 +135,117 @@ export class IdentityProvider {
     const address = asked.get("post_logout_redirect_uri");
     if (address !== null && !isRedirectUri(address)) return refusalPage("Invalid parameter: post_logout_redirect_uri");
     this.tokens.endSession(claims.sid);
-    if (address === null) return loggedOutPage();
-    const url = new URL(address);
+    if (address === null) return page("Logged out", "<p>The session has ended.</p>");
     const state = asked.get("state");
-    if (state !== null) url.searchParams.set("state", state);
-    return redirect(url.href);
+    return redirect(withQuery(address, state === null ? {} : { state }));
   }
 }
 
-const methods: Readonly<Record<IdentityEndpoint, readonly string[]>> = {
-  token: ["POST"],
-  auth: ["GET", "POST"],
-  logout: ["GET", "POST"],
-  certs: ["GET"],
-};
+interface Code {
+  /** The query of the login page. */
+  readonly asked: URLSearchParams;
+  readonly untilMs: number;
+  readonly session: string;
+  isUsed: boolean;
+}
 
-const endpoints = Object.keys(methods) as readonly IdentityEndpoint[];
+const codeLifetimeMs = 60_000;
+
+/** @throws {SandboxRefusal} if it isn't a form. */
+function fieldsOf({ headers, body }: SandboxRequest): URLSearchParams {
+  if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(headers.get("content-type") ?? "")) {
+    throw new SandboxRefusal("invalid_request", "The body must be application/x-www-form-urlencoded");
+  }
+  const fields = new URLSearchParams(body);
+  // The client's id and secret can come in a header (RFC 6749, 2.3.1), encoded like values of a form.
+  const [, basic] = /^Basic +([\w+/=-]+)$/i.exec(headers.get("authorization") ?? "") ?? [];
+  if (basic !== undefined) {
+    const [id = "", secret = ""] = Buffer.from(basic, "base64").toString().split(":");
+    for (const [name, value] of new URLSearchParams(`client_id=${id}&client_secret=${secret}`)) fields.set(name, value);
+  }
+  return fields;
+}
+
+function invalidGrant(message: string): SandboxRefusal {
+  return new SandboxRefusal("invalid_grant", message);
+}
+
+/** What the application is told if the login page isn't shown. */
+function problemOf(asked: URLSearchParams): Readonly<Record<string, string>> | undefined {
+  if (asked.get("response_type") !== "code") return { error: "unsupported_response_type" };
+  const hasChallenge = /^[\w-]{43}$/.test(asked.get("code_challenge") ?? "");
+  if (!hasChallenge || asked.get("code_challenge_method") !== "S256") {
+    return { error: "invalid_request", error_description: "Missing parameter: code_challenge_method" };
+  }
+  return asked.get("prompt") === "none" ? { error: "login_required" } : undefined;
+}
+
+function isRedirectUri(uri: string): boolean {
+  return /^https?:\/\/[^#]+$/.test(uri) && URL.canParse(uri);
+}
+
+function withQuery(address: string, values: Readonly<Record<string, string>>): string {
+  const url = new URL(address);
+  for (const [name, value] of Object.entries(values)) url.searchParams.set(name, value);
+  return url.href;
+}
+
+function redirect(location: string): Response {
+  return new Response(null, { status: 302, headers: { location, "cache-control": "no-store" } });
+}
+
+/** The application isn't told, since its address is unknown or not acceptable. */
+function refusalPage(why: string): Response {
+  return page("We are sorry", `<p>${escaped(why)}</p>`, 400);
+}
+
+function page(title: string, content: string, status = 200): Response {
+  const html = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${title}</title>
+<style>body { font: 16px/1.5 system-ui, sans-serif; max-width: 24em; margin: 15vh auto; padding: 0 1em }</style>
+<h1>${title}</h1>
+${content}
+</html>
+`;
+  const headers = { "content-type": "text/html; charset=utf-8", "cache-control": "no-store" };
+  return new Response(html, { status, headers: { ...headers, "referrer-policy": "no-referrer" } });
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** Signs ID tokens with a key of this sandbox, which is made for the first one. */
+class IdTokens {
+  readonly #keyId = randomUUID();
+  #key: Promise<KeyObject> | undefined;
+
+  async issue(claims: Readonly<Record<string, unknown>>): Promise<string> {
+    const parts = [{ alg: "RS256", typ: "JWT", kid: this.#keyId }, claims];
+    const signed = parts.map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
+    const signer = createSign("sha256").update(signed);
+    return `${signed}.${signer.sign(await this.#privateKey(), "base64url")}`;
+  }
+
+  /** The claims of a token that was issued here, expired or not. */
+  async read(token: string): Promise<Record<string, unknown> | undefined> {
+    const [header = "", claims = "", signature = ""] = token.split(".");
+    const key = createPublicKey(await this.#privateKey());
+    const isOwn = createVerify("sha256").update(`${header}.${claims}`).verify(key, signature, "base64url");
+    return isOwn ? (JSON.parse(Buffer.from(claims, "base64url").toString()) as Record<string, unknown>) : undefined;
+  }
+
+  /** The public key, as `…/certs` shows it (RFC 7517). */
+  async keySet(): Promise<{ readonly keys: readonly object[] }> {
+    const key = createPublicKey(await this.#privateKey()).export({ format: "jwk" });
+    return { keys: [{ ...key, kid: this.#keyId, use: "sig", alg: "RS256" }] };
+  }
+
+  #privateKey(): Promise<KeyObject> {
+    this.#key ??= promisify(generateKeyPair)("rsa", { modulusLength: 2048 }).then(({ privateKey }) => privateKey);
+    return this.#key;
+  }
+}

@@ -1,8 +1,8 @@
-import { operations } from "../resources/catalogue.js";
-import { withoutPath } from "./address.js";
+import { withoutPath } from "./options.js";
+import { routes } from "./requests.js";
 import type { Sandbox } from "./sandbox.js";
 
-/** MSW's `http`, as far as it is needed here: that of MSW 2 and of MSW 3 both are one. */
+/** MSW's `http`, as far as it is needed here. Those of MSW 2 and MSW 3 both fit. */
 export interface MswHttp<Handler> {
   get(path: string, resolver: MswResolver): Handler;
   post(path: string, resolver: MswResolver): Handler;
@@ -23,18 +23,18 @@ export interface MswHandlersOptions<Handler> {
 /**
  * MSW handlers of the whole described API: one for each operation, and two for the identity provider.
  *
- * @throws {ConfigError} when an address has a path that is not the sandbox's own: signed paths would not fit.
+ * @throws {ConfigError} if an address has a path that isn't the sandbox's own: the signed paths would differ.
  */
 export function mswHandlers<Handler>(sandbox: Sandbox, options: MswHandlersOptions<Handler>): Handler[] {
   const { http } = options;
-  const apiOrigin = withoutPath("baseUrl", options.baseUrl, "basePath", sandbox.basePath);
-  const authOrigin = withoutPath("authUrl", options.authUrl, "authPath", sandbox.authPath);
+  const apiOrigin = withoutPath("baseUrl", options.baseUrl, sandbox.basePath);
+  const authOrigin = withoutPath("authUrl", options.authUrl, sandbox.authPath);
   const resolver: MswResolver = ({ request }) => sandbox.handle(request);
   const methods = { GET: http.get, POST: http.post, PUT: http.put };
-  const handlers = [...operations.values()].map(({ method, path }) =>
-    methods[method](apiOrigin + sandbox.basePath + path.text.replace(/\{(\w+)\}/g, ":$1"), resolver),
+  const handlers = routes.map(({ operation, mswPath }) =>
+    methods[operation.method](apiOrigin + sandbox.basePath + mswPath, resolver),
   );
-  // Beside the tokens' own address there are those where users log in and out.
+  // Users log in and out beside the tokens' own address.
   const identity = authOrigin + sandbox.tokenPath.replace(/\/token$/, "/:endpoint");
   return [...handlers, http.get(identity, resolver), http.post(identity, resolver)];
 }

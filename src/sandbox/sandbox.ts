@@ -1,49 +1,54 @@
+import type { FieldTable } from "../api/fields.js";
 import type { OperationName } from "../resources/catalogue.js";
 import type { Payment, PaymentStatus } from "../resources/payments.js";
-import { AccountDirectory } from "./account-directory.js";
-import { withoutPath } from "./address.js";
-import { remember } from "./drop-expired.js";
-import { createHandlers, type Handlers } from "./handlers.js";
 import { type IdentityEndpoint, IdentityProvider } from "./identity-provider.js";
-import { type StoredRecords, storedRecords } from "./ledger.js";
-import { respondToOperation } from "./operation.js";
-import { QuirkyResponses } from "./quirky-responses.js";
-import { setReceiverStatus } from "./receiver-status.js";
-import { refusalResponse, SandboxRefusal } from "./responses.js";
-import { type Route, routeOf } from "./routes.js";
 import {
   type SandboxCredentials,
   type SandboxOptions,
+  type SandboxQuirks,
   type SandboxRequest,
   type SandboxSettings,
   toSettings,
-} from "./sandbox-options.js";
-import type { SandboxTokens, TokenRequest } from "./sandbox-tokens.js";
-import { createService, type Service } from "./service.js";
-import { signatureHeader } from "./signature-check.js";
+  withoutPath,
+} from "./options.js";
+import { createIntent, createPayment, setReceiverStatus } from "./payments.js";
+import { type Handler, handleGatewayWithdrawal, handleRecord } from "./records.js";
+import { jsonResponse, refusalResponse, remember, SandboxRefusal, Throttle } from "./refusal.js";
+import {
+  assertBody,
+  checkSignature,
+  mustSign,
+  type OperationRequest,
+  parseRequest,
+  type Route,
+  routeOf,
+  signatureHeader,
+} from "./requests.js";
+import { type AccountDirectory, Store, type StoredRecords } from "./store.js";
+import type { TokenRequest, Tokens } from "./tokens.js";
 
-/** One request that reached the sandbox. Its query may hold account numbers; it holds no secret, and is left out of logins. */
+/** One request that reached the sandbox. Its query may have account numbers, but no secret. It is empty for logins. */
 export interface LoggedRequest {
   readonly operation: OperationName | "token" | undefined;
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  /** Carried a signature, right or wrong. */
+  /** Had a signature, right or wrong. */
   readonly signed: boolean;
   readonly atMs: number;
-  /** Of the response; 0 for a connection that was broken off, nothing while there is no response. */
+  /** Of the response. 0 if the connection was broken off, and `undefined` while there is no response. */
   readonly status: number | undefined;
 }
 
-/** What a server knows about a request and a web `Request` can't carry. */
+/** What a server knows about a request and a web `Request` can't hold. */
 export interface SandboxWire {
-  /** The method, where `Request` refuses it: `CONNECT`, `TRACE` or `TRACK`. */
+  /** The method, if `Request` refuses it, such as `TRACE`. */
   readonly method?: string;
-  /** Path and query exactly as they were on the wire; URL objects rewrite some paths. */
+  /** Path and query exactly as they were on the wire. URL objects rewrite some paths. */
   readonly target?: string;
-  /** Where the request came from: the token operation throttles by it. */
+  /** Where the request came from. Throttles count by it. */
   readonly address?: string;
-  /** Scheme and host as which the sandbox was addressed: the issuer of ID tokens begins with it. Default: those of the request. */
+  /** Scheme and host as which the sandbox was addressed, with which the issuer of ID tokens begins. Default: the request's. */
   readonly origin?: string;
 }
 
@@ -53,48 +58,52 @@ export interface SandboxClientOptions {
   readonly auth: SandboxCredentials & { readonly authUrl: string };
 }
 
-/** Stands around the work on every request. What it returns is the response. */
-export type SandboxWatcher = (arrived: Arrived, respond: () => Promise<Response>) => Promise<Response>;
-
-export interface SandboxInterior {
-  readonly service: Service;
-  readonly tokens: SandboxTokens;
+/** A request before anything is done with it. */
+export interface Arrived {
+  readonly seen: SandboxRequest;
+  readonly bytes: Uint8Array;
+  /** An operation, an endpoint of the identity provider, or why it is neither. */
+  readonly route: Route | IdentityEndpoint | SandboxRefusal;
+  readonly address: string;
+  readonly origin: string;
 }
+
+/** Stands around the work on every request. It returns the response. */
+export type SandboxWatcher = (arrived: Arrived, respond: () => Promise<Response>) => Promise<Response>;
 
 /**
  * The described service in memory. Two sandboxes share nothing.
  *
- * What it had to invent, since the description does not show it, is listed in `docs/sandbox.md`.
+ * `docs/sandbox.md` lists what the description leaves open and the sandbox decides.
  */
 export class Sandbox {
   /** The accounts that name verification knows. */
-  readonly accounts = new AccountDirectory();
-  /** Base path of the operations; empty when there is none. */
+  readonly accounts: AccountDirectory;
+  /** Base path of the operations, or empty. */
   readonly basePath: string;
-  /** Base path of the identity provider; empty when there is none. */
+  /** Base path of the identity provider, or empty. */
   readonly authPath: string;
-  readonly #options: SandboxOptions;
   readonly #settings: SandboxSettings;
-  readonly #service: Service;
-  readonly #handlers: Handlers;
+  readonly #store: Store;
   readonly #identity: IdentityProvider;
-  readonly #quirky: QuirkyResponses;
-  readonly #requests: Writable<LoggedRequest>[] = [];
+  readonly #throttle: Throttle | undefined;
+  readonly #requests: { -readonly [Name in keyof LoggedRequest]: LoggedRequest[Name] }[] = [];
   readonly #tokenRequests: TokenRequest[] = [];
   #watcher: SandboxWatcher = (_, respond) => respond();
 
   constructor(options: SandboxOptions) {
-    this.#options = options;
-    this.#settings = toSettings(options);
-    this.basePath = this.#settings.basePath;
-    this.authPath = this.#settings.authPath;
-    this.#service = createService(this.#settings, this.accounts);
-    this.#handlers = createHandlers(this.#service);
-    this.#identity = new IdentityProvider(this.#settings);
-    this.#quirky = new QuirkyResponses(this.#settings.quirks, this.#settings.now);
+    const settings = toSettings(options);
+    const { throttle } = settings.quirks;
+    this.#settings = settings;
+    this.#store = new Store(settings);
+    this.#identity = new IdentityProvider(settings);
+    this.#throttle = throttle && new Throttle(throttle, settings.now);
+    this.accounts = this.#store.accounts;
+    this.basePath = settings.basePath;
+    this.authPath = settings.authPath;
   }
 
-  /** What a client has to log in with. */
+  /** What a client must log in with. */
   get credentials(): SandboxCredentials {
     return this.#settings.credentials;
   }
@@ -131,119 +140,116 @@ export class Sandbox {
 
   /** Copies of everything that is stored. */
   get ledger(): StoredRecords {
-    return storedRecords(this.#service.ledger);
+    const entries = Object.entries(this.#store.records).map(([name, collection]) => [name, collection.records()]);
+    return Object.fromEntries(entries) as StoredRecords;
   }
 
   /** Copies of the stored payments, oldest first. */
   get payments(): readonly Payment[] {
-    return this.#service.ledger.payments.records();
+    return this.#store.records.payments.records();
   }
 
   /**
-   * Moves a payment's `receiverGatewayStatus`, as the receiving gateway would, and sets `updatedAt`. The first `processed` also gives it a
+   * Sets a payment's `receiverGatewayStatus`, as the receiving gateway would, and `updatedAt`. The first `processed` also sets
    * `receiverGatewayTransactionId`. Any status can follow any other.
    *
-   * @returns a copy of the payment as it is now.
-   * @throws {InvalidArgumentError} when there is no such payment, or the status is none of the four that are described.
+   * @returns a copy of the payment.
+   * @throws {InvalidArgumentError} if there is no such payment, or the status isn't one of the four that are described.
    */
   setReceiverStatus(paymentId: string, status: PaymentStatus): Payment {
-    return setReceiverStatus(this.#service, paymentId, status);
+    return setReceiverStatus(this.#store, paymentId, status);
   }
 
-  /** Makes every access token invalid from now on; with `all`, every refresh token too, as where an administrator ends all sessions. */
+  /** Revokes every access token. `all` revokes every refresh token, too, as an administrator who ends all sessions. */
   revokeTokens(which: "access" | "all" = "access"): void {
     this.#identity.tokens.revoke(which);
   }
 
   /**
-   * Lets a watcher see every request before the hooks do, and what is inside. The last one stands around those before it.
+   * Lets a watcher see every request before the hooks do.
    *
    * @internal
    */
-  watch(watcher: SandboxWatcher): SandboxInterior {
-    const inner = this.#watcher;
-    this.#watcher = (arrived, respond) => watcher(arrived, () => inner(arrived, respond));
-    return { service: this.#service, tokens: this.#identity.tokens };
+  watch(watcher: SandboxWatcher): { readonly store: Store; readonly tokens: Tokens } {
+    this.#watcher = watcher;
+    return { store: this.#store, tokens: this.#identity.tokens };
   }
 
   /**
-   * Options for a client of this sandbox, where the two addresses lead to it. `basePath` and `authPath` may stand at their ends, and are
-   * added where they do not.
+   * Options for a client of this sandbox at two addresses. `basePath` and `authPath` are added if they aren't at their ends.
    *
-   * @throws {ConfigError} when an address has another path.
+   * @throws {ConfigError} if an address has another path.
    */
   clientOptions(addresses: { readonly baseUrl: string; readonly authUrl: string }): SandboxClientOptions {
     return {
-      baseUrl: withoutPath("baseUrl", addresses.baseUrl, "basePath", this.basePath) + this.basePath,
+      baseUrl: withoutPath("baseUrl", addresses.baseUrl, this.basePath) + this.basePath,
       auth: {
         ...this.credentials,
-        authUrl: withoutPath("authUrl", addresses.authUrl, "authPath", this.authPath) + this.authPath,
+        authUrl: withoutPath("authUrl", addresses.authUrl, this.authPath) + this.authPath,
       },
     };
   }
 
   /**
-   * The service as a `fetch` of any host: only the path decides. Bound, so that it can be passed on as it is.
+   * The service as a `fetch` of any host: only the path counts. It is bound, so you can pass it on.
    *
-   * @throws {TypeError} where a hook responds with `Response.error()`, as a broken connection would.
+   * @throws {TypeError} if a hook responds with `Response.error()`.
    */
   readonly fetch = async (input: Request | URL | string, init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init);
-    const response = await untilAborted(request.signal, () => this.handle(request));
+    const { signal } = request;
+    signal.throwIfAborted();
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason));
+    });
+    const response = await Promise.race([this.handle(request), aborted]);
     if (response.type === "error") throw new TypeError("fetch failed");
     return response;
   };
 
-  /** The service as a function of requests; `Response.error()` stands for a connection that is broken off. */
+  /** The service as a function of requests. `Response.error()` means that the connection is broken off. */
   async handle(request: Request, wire: SandboxWire = {}): Promise<Response> {
-    const arrived = await arrive(request, wire, (path, method) => this.#routeOf(path, method));
+    const arrived = await this.#arrive(request, wire);
     const logged = this.#log(arrived);
     const response = await this.#watcher(arrived, async () => {
-      return (await this.#options.onRequest?.(arrived.seen)) ?? (await this.#serve(arrived));
+      const { delayMs } = this.#settings.quirks;
+      if (delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, delayMs));
+      return (await this.#settings.onRequest?.(arrived.seen)) ?? (await this.#serve(arrived));
     });
     logged.status = response.status;
     return response;
   }
 
-  async #serve(arrived: Arrived): Promise<Response> {
-    const response = await this.#respond(arrived);
-    return (await this.#options.onResponse?.(arrived.seen, response)) ?? response;
+  async #arrive(request: Request, wire: SandboxWire): Promise<Arrived> {
+    const { method = request.method, address = "", origin = new URL(request.url).origin } = wire;
+    const { headers } = request;
+    const bytes = new Uint8Array(await request.arrayBuffer());
+    const target = wire.target ?? request.url.slice(new URL(request.url).origin.length);
+    const [, path = "", query = ""] = /^([^?]*)\??(.*)$/s.exec(target) ?? [];
+    const route = this.#routeOf(method, path);
+    const seen = {
+      operation: operationOf(route),
+      ...{ method, path, query, headers, body: new TextDecoder().decode(bytes) },
+      signed: headers.has(signatureHeader),
+    };
+    return { seen, bytes, route, address, origin };
   }
 
-  async #respond(arrived: Arrived): Promise<Response> {
-    const { seen, route, address, origin } = arrived;
-    if (typeof route === "string") return this.#identity.respond(route, { ...seen, address, origin });
-    const machine = this.#quirky.nextMachine();
-    return this.#quirky.leave(await this.#respondToRoute({ ...arrived, route, machine }), machine);
-  }
-
-  async #respondToRoute({ seen, bytes, route, machine }: RoutedArrival): Promise<Response> {
-    if (route instanceof SandboxRefusal) return refusalResponse(route, undefined);
-    if (!this.#identity.tokens.accepts(seen.headers.get("authorization"))) {
-      return refusalResponse(unauthorized, route.operation.verb);
-    }
-    const respond = () => respondToOperation(this.#service, this.#handlers, { seen, bytes, route, machine });
-    if (route.operation.verb !== "list") return respond();
-    return this.#quirky.cached(`${seen.path}?${seen.query}`, seen.headers, respond);
-  }
-
-  #routeOf(path: string, method: string): Destination {
-    const endpoint = this.#identity.endpointOf(path);
-    if (endpoint !== undefined) return endpoint;
+  #routeOf(method: string, path: string): Arrived["route"] {
     try {
-      return routeOf(method, path, this.basePath);
+      return this.#identity.endpointOf(path) ?? routeOf(method, path, this.basePath);
     } catch (error) {
       if (error instanceof SandboxRefusal) return error;
       throw error;
     }
   }
 
-  #log({ seen, route }: Arrived): Writable<LoggedRequest> {
+  #log({ seen, route }: Arrived) {
     const { operation, method, path, signed, body } = seen;
     // A logout names the session by its ID token.
     const query = typeof route === "string" ? "" : seen.query;
     const atMs = this.#settings.now();
-    const logged = { operation, method, path, query, signed, atMs, status: undefined };
+    const logged = { operation, method, path, query, signed, atMs, status: undefined as number | undefined };
     remember(this.#requests, logged);
     if (operation === "token") {
       const form = new URLSearchParams(body);
@@ -251,84 +257,87 @@ export class Sandbox {
     }
     return logged;
   }
+
+  async #serve(arrived: Arrived): Promise<Response> {
+    const response = await this.#respond(arrived);
+    return (await this.#settings.onResponse?.(arrived.seen, response)) ?? response;
+  }
+
+  async #respond(arrived: Arrived): Promise<Response> {
+    const { seen, bytes, route, address } = arrived;
+    if (typeof route === "string") return this.#identity.respond(route, arrived);
+    if (route instanceof SandboxRefusal) return refusalResponse(route);
+    const { operation } = route;
+    try {
+      this.#throttle?.assertAdmits(address, "too_many_requests");
+      if (!this.#identity.tokens.accepts(seen.headers.get("authorization"))) throw unauthorized;
+      const output = await this.#operate({ seen, bytes, route });
+      if (output === undefined) return new Response(null, { status: 200 });
+      return jsonResponse(shaped(output, operation.record, this.#settings.quirks));
+    } catch (error) {
+      if (error instanceof SandboxRefusal) return refusalResponse(error, operation.verb);
+      throw error;
+    }
+  }
+
+  /** Does what is asked for, or nothing. */
+  async #operate(request: OperationRequest): Promise<unknown> {
+    const { operation, params } = request.route;
+    const parsed = parseRequest(this.#settings, request);
+    const signature = mustSign(this.#settings, operation) ? await checkSignature(this.#store, parsed) : undefined;
+    const { seen, signedPath } = parsed;
+    // A client sends an added field back.
+    const { addedField: _, ...described } = parsed.body;
+    const body = this.#settings.quirks.addsFields === true ? described : parsed.body;
+    assertBody(operation, body);
+    const query = new URLSearchParams(seen.query);
+    const handle = handlers[operation.name] ?? handleRecord;
+    return handle(this.#store, { operation, params, query, body, rawText: seen.body, signedPath, signature });
+  }
 }
+
+/** Operations that don't follow from their row alone. */
+const handlers: Readonly<Record<string, Handler>> = {
+  "paymentGateways.withdrawals.list": handleGatewayWithdrawal,
+  "paymentGateways.withdrawals.get": handleGatewayWithdrawal,
+  "paymentGateways.withdrawals.update": handleGatewayWithdrawal,
+  "paymentIntents.create": createIntent,
+  "payments.create": createPayment,
+};
 
 /**
  * Makes a sandbox.
  *
- * @throws {ConfigError} when an option has a value that no sandbox can have.
+ * @throws {ConfigError} if an option is wrong.
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
   return new Sandbox(options);
 }
 
-type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
-
-/** Where a request leads: an operation, a page of the identity provider, or why it leads nowhere. */
-type Destination = Route | IdentityEndpoint | SandboxRefusal;
-
-/** A request as it is known before anything is done with it. */
-export interface Arrived {
-  readonly seen: SandboxRequest;
-  readonly bytes: Uint8Array;
-  readonly route: Destination;
-  readonly address: string;
-  readonly origin: string;
-}
-
-type RoutedArrival = Arrived & { readonly route: Route | SandboxRefusal; readonly machine: number };
-
 const unauthorized = new SandboxRefusal("unauthorized", "the access token is missing or invalid", 401, {
   "www-authenticate": "Bearer",
 });
 
-async function arrive(
-  request: Request,
-  { target, address = "", method = request.method, origin = new URL(request.url).origin }: SandboxWire,
-  routeTo: (path: string, method: string) => Destination,
-): Promise<Arrived> {
-  const { headers } = request;
-  const bytes = new Uint8Array(await request.arrayBuffer());
-  const [path, query] = splitTarget(target ?? targetOf(request.url));
-  const route = routeTo(path, method);
-  const seen = {
-    operation: operationOf(route),
-    method,
-    path,
-    query,
-    headers,
-    body: new TextDecoder().decode(bytes),
-    signed: headers.has(signatureHeader),
-  };
-  return { seen, bytes, route, address, origin };
-}
-
-function operationOf(route: Destination): OperationName | "token" | undefined {
+function operationOf(route: Arrived["route"]): SandboxRequest["operation"] {
   if (typeof route === "string") return route === "token" ? "token" : undefined;
-  // The rows' `operation` is the key under which the table holds them.
   return route instanceof SandboxRefusal ? undefined : (route.operation.name as OperationName);
 }
 
-function targetOf(url: string): string {
-  const { pathname, search } = new URL(url);
-  return pathname + search;
-}
-
-function splitTarget(target: string): readonly [path: string, query: string] {
-  const mark = target.indexOf("?");
-  return mark < 0 ? [target, ""] : [target.slice(0, mark), target.slice(mark + 1)];
-}
-
-async function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  let onAbort: (() => void) | undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort);
+/** A record, or a list of them, as the quirks show it. */
+function shaped(output: unknown, fields: FieldTable, quirks: SandboxQuirks): unknown {
+  const { normalizesAmounts = false, addsFields = false } = quirks;
+  if (!normalizesAmounts && !addsFields) return output;
+  if (Array.isArray(output)) return output.map((record) => shaped(record, fields, quirks));
+  const entries = Object.entries(output as object).map(([name, value]) => {
+    const isAmount = normalizesAmounts && fields[name] === "decimal";
+    return [
+      name,
+      isAmount
+        ? String(value)
+            .replace(/(\.\d*?)0+$/, "$1")
+            .replace(/\.$/, "")
+        : value,
+    ];
   });
-  try {
-    return await Promise.race([work(), aborted]);
-  } finally {
-    if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
-  }
+  return { ...Object.fromEntries(entries), ...(addsFields && { addedField: "added" }) };
 }

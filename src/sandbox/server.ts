@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
@@ -16,10 +17,10 @@ import {
   isWholeFrom,
 } from "../core/parse.js";
 import type { SigningKey } from "../signing/keys.js";
-import { consoleApp, consolePath } from "./console/console.js";
-import { refusalResponse, SandboxRefusal } from "./responses.js";
+import { consoleApp } from "./console/console.js";
+import { type SandboxOptions, sandboxOptions } from "./options.js";
+import { refusalResponse, SandboxRefusal } from "./refusal.js";
 import { createSandbox, type Sandbox, type SandboxClientOptions } from "./sandbox.js";
-import { type SandboxOptions, sandboxOptions } from "./sandbox-options.js";
 
 export interface SandboxServerOptions extends SandboxOptions {
   /** The port. 0 picks a free one. Default: 0. */
@@ -37,8 +38,7 @@ export interface SandboxServerOptions extends SandboxOptions {
 
 export interface SandboxConsoleOptions {
   /**
-   * Signing keys of registered gateways, with which the console signs payments. For other gateways, the console can
-   * generate and register a key. Default: none.
+   * Signing keys of registered gateways, with which the console signs their payments. Default: none.
    */
   readonly signingKeys?: readonly SigningKey[];
 }
@@ -93,7 +93,7 @@ export async function startSandbox(options: SandboxServerOptions = {}): Promise<
     baseUrl: clientOptions.baseUrl,
     authUrl: clientOptions.auth.authUrl,
     clientOptions,
-    ...(pages && { consoleUrl: url + consolePath }),
+    ...(pages && { consoleUrl: `${url}/console/` }),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -123,10 +123,6 @@ function openConsole(sandbox: Sandbox, host: string, options: SandboxConsoleOpti
       `the console asks for no login, so host must be "127.0.0.1", "::1" or "localhost"; got ${found}`,
     );
   }
-  const hidden = [sandbox.basePath, sandbox.authPath].find((path) => /^\/console(?:\/|$)/.test(path));
-  if (hidden !== undefined) {
-    throw new ConfigError(`with the console, basePath and authPath can't be under "/console"; got "${hidden}"`);
-  }
   return consoleApp(sandbox, options.signingKeys ?? []);
 }
 
@@ -152,7 +148,7 @@ async function respond(sandbox: Sandbox, c: Context<Env>): Promise<Response> {
 }
 
 function refused(code: string, message: string, status: number): Response {
-  return refusalResponse(new SandboxRefusal(code, message, status), undefined);
+  return refusalResponse(new SandboxRefusal(code, message, status));
 }
 
 /** hono's body limit needs a request of the platform's own class. */
@@ -162,15 +158,14 @@ function copyOf({ url, method, headers, body }: Request): Request {
   return new Request(url, init as RequestInit);
 }
 
-function listen(server: Server, port: number, host: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => {
-      reject(new ConfigError(`the sandbox can't listen on port ${port} of ${host}: ${cause.code}`, { cause }));
-    });
-    server.listen(port, host, () => {
-      // It listens on a port, so the address is an object.
-      const address = server.address() as AddressInfo;
-      resolve(`http://${address.family === "IPv6" ? `[${address.address}]` : address.address}:${address.port}`);
-    });
-  });
+async function listen(server: Server, port: number, host: string): Promise<string> {
+  try {
+    await once(server.listen(port, host), "listening");
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new ConfigError(`the sandbox can't listen on port ${port} of ${host}: ${code}`, { cause });
+  }
+  // It listens on a port, so the address is an object.
+  const { family, address, port: found } = server.address() as AddressInfo;
+  return `http://${family === "IPv6" ? `[${address}]` : address}:${found}`;
 }

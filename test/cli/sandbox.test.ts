@@ -77,7 +77,7 @@ it("tells programs on one line, and is a service like yours, by options of a fil
 
 it.each([
   ["[]", "is not a JSON object of the sandbox's options"],
-  ['{"quirks": {"slow": true}}', 'quirks: unknown option "slow"; the options are oversize'],
+  ['{"quirks": {"slow": true}}', 'quirks: unknown option "slow"; the options are inclusiveBounds'],
 ])("refuses the options %s", async (text, said) => {
   writeFileSync(file("wrong.json"), text);
   const { code, stderr } = await run(["sandbox", "--options", file("wrong.json")]);

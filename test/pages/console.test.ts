@@ -121,7 +121,7 @@ describe("the sandbox's console", () => {
       await page.goto(`${server.consoleUrl}faults`);
       await page.click("form[action='/console/faults'] button");
       const [, newest] = /"\/console\/(requests\/\d+)"/.exec(await (await fetch(server.consoleUrl ?? "")).text()) ?? [];
-      for (const path of ["", "payments", "records", "pay", `pay?intent=${intent.id}`, "faults", newest]) {
+      for (const path of ["", "payments", "records", "pay", `pay/${intent.id}`, "faults", newest]) {
         await page.goto(`${server.consoleUrl}${path}`);
         const [ground = 0] = await page.evaluate<number[]>(
           "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)",

@@ -1,12 +1,8 @@
 import { createPublicKey, createVerify, randomBytes } from "node:crypto";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { http } from "msw";
 import { setupServer } from "msw/node";
 import { expect, it, onTestFinished } from "vitest";
-import { AuthorizationEndpoint } from "../../src/sandbox/authorization-endpoint.js";
 import { createSandbox, mswHandlers, startSandbox } from "../../src/sandbox/index.js";
-import { toSettings } from "../../src/sandbox/sandbox-options.js";
 import { withOneTokenKey } from "../support/one-token-key.js";
 import { identityHost, logIn, loginRequest, pressButton, redeem, redirectUri } from "./login-fixture.js";
 import { host, refresh, responseOf } from "./sandbox-fixture.js";
@@ -102,23 +98,6 @@ it("ends a code after a minute", async () => {
   const code = (await pressButton(sandbox, url)).searchParams.get("code") ?? "";
   nowMs += 60_000;
   expect(await redeem(sandbox, code, verifier)).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
-});
-
-it("keeps a login that nobody ends for as long as its code is valid", () => {
-  let nowMs = 1_000_000;
-  const sandbox = createSandbox({ now: () => nowMs });
-  // Not by way of the sandbox, whose list of requests grows too.
-  const endpoint = new AuthorizationEndpoint(toSettings({ now: () => nowMs }));
-  const begin = () => {
-    const { search } = new URL(loginRequest(sandbox, { nonce: randomBytes(50_000).toString("hex") }).url);
-    expect(endpoint.respond("POST", search, "issuer").status).toBe(302);
-    nowMs += 60_000;
-  };
-  begin();
-  const before = heapInUse();
-  for (let login = 0; login < 100; login += 1) begin();
-  // All of them are 10 MB.
-  expect(heapInUse() - before).toBeLessThan(3_000_000);
 });
 
 it("knows a code that was redeemed for as long as it would have been valid", async () => {
@@ -223,12 +202,3 @@ it("serves logins as MSW handlers", async () => {
   expect((await fetch(identityHost + sandbox.certsPath)).status).toBe(200);
   expect((await fetch(identityHost + sandbox.logoutPath)).status).toBe(400);
 });
-
-/** After a garbage collection. */
-function heapInUse(): number {
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
-  collect();
-  collect();
-  return process.memoryUsage().heapUsed;
-}

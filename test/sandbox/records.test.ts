@@ -52,12 +52,17 @@ it("responds with exactly the described fields", async () => {
   expect(rate).toMatchObject({ buyPriceN: 11, buyPriceD: 10, sellPriceN: 1, sellPriceD: 1 });
 });
 
-it("keeps the integers of a rate with its prices", async () => {
+it.each([
+  ["0.125", 1, 8],
+  ["1", 1, 1],
+  ["0.000001", 1, 1_000_000],
+  ["9007199254740991", 9007199254740991, 1],
+])("writes the price %s as %d over %d", async (sellPrice, sellPriceN, sellPriceD) => {
   const { fixture, base } = await openProvider();
   const { id } = await fixture.create(`${base}/exchange-rates`, { ...pair, buyPrice: "1.10", sellPrice: "1.00" });
-  await fixture.send("PUT", `${base}/exchange-rates/${id}`, { sellPrice: "0.125" });
+  await fixture.send("PUT", `${base}/exchange-rates/${id}`, { sellPrice });
   const read = (await fixture.send("GET", `${base}/exchange-rates/${id}`)).body;
-  expect(read).toMatchObject({ buyPriceN: 11, buyPriceD: 10, sellPriceN: 1, sellPriceD: 8 });
+  expect(read).toMatchObject({ buyPriceN: 11, buyPriceD: 10, sellPriceN, sellPriceD });
 });
 
 it("keeps the records of liquidity providers apart", async () => {

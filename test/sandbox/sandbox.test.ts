@@ -103,20 +103,15 @@ it("takes an address that ends with the base path for the whole one", async () =
 });
 
 it.each([
-  [
-    { basePath: "/api" },
-    "https://a.test/api/api",
-    'baseUrl must be without a path, or end in the sandbox\'s basePath, "/api"',
-  ],
-  [{ basePath: "/api" }, "https://a.test/v1/api", 'in the sandbox\'s basePath, "/api"'],
-  [{}, "https://a.test/api", "baseUrl must be without a path, since the sandbox was made without a basePath"],
-  [{}, "a.test", "baseUrl must be a full URL"],
-  [{}, undefined as never, "baseUrl must be a full URL"],
-])("refuses an address that leads elsewhere: %j, %s", (options, baseUrl, message) => {
-  const sandbox = createSandbox(options);
-  const ask = () => sandbox.clientOptions({ baseUrl, authUrl: "https://b.test" });
+  [{ basePath: "/api" }, "https://a.test/api/api"],
+  [{ basePath: "/api" }, "https://a.test/v1/api"],
+  [{}, "https://a.test/api"],
+  [{}, "a.test"],
+  [{}, undefined as never],
+])("refuses an address that leads elsewhere: %j, %s", (options, baseUrl) => {
+  const ask = () => createSandbox(options).clientOptions({ baseUrl, authUrl: "https://b.test" });
   expect(ask).toThrow(ConfigError);
-  expect(ask).toThrow(message);
+  expect(ask).toThrow("baseUrl must");
 });
 
 it("asks nobody for a request that was aborted before, so that nothing fails unheard", async () => {
@@ -150,14 +145,14 @@ const wrongOptions: readonly (readonly [string, SandboxOptions])[] = [
   ["tokenThrottle: max", { tokenThrottle: { max: -1, windowSeconds: 1 } }],
   ["fee", { fee: "1,50" }],
   ["fee", { fee: "-1" }],
+  ["pagingTokens", { pagingTokens: "some" as "all" }],
+  ["signedOperations", { signedOperations: ["payments.delete" as "payments.list"] }],
+  ["quirks: inclusiveBounds", { quirks: { inclusiveBounds: "all" as "both" } }],
+  ["quirks: unknown option", { quirks: { oversize: "refused" } as object }],
+  ["throttle: windowSeconds", { quirks: { throttle: { max: 1 } as never } }],
 ];
 
 it.each(wrongOptions)("refuses a wrong %s: %j", (name, options) => {
   expect(() => createSandbox(options)).toThrow(ConfigError);
   expect(() => createSandbox(options)).toThrow(name);
-});
-
-it("refuses operations that do not exist", () => {
-  // @ts-expect-error: the type refuses it too.
-  expect(() => createSandbox({ signedOperations: ["payments.delete"] })).toThrow("payments.delete");
 });

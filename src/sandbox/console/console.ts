@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { csrf } from "hono/csrf";
@@ -9,18 +8,17 @@ import { isOperationName } from "../../resources/catalogue.js";
 import type { PaymentIntent } from "../../resources/payment-intents.js";
 import type { PaymentStatus } from "../../resources/payments.js";
 import type { SigningKey } from "../../signing/keys.js";
-import { SandboxRefusal } from "../responses.js";
+import { SandboxRefusal } from "../refusal.js";
 import type { Sandbox } from "../sandbox.js";
 import { script, style } from "./assets.js";
-import { type Fault, type FaultKind, Faults, faultKinds, withFault } from "./faults.js";
+import { type Fault, faultKinds, takeFault, withFault } from "./faults.js";
 import * as pages from "./pages.js";
-import { type DeskResponse, PaymentDesk } from "./payment-desk.js";
-import { RequestLog } from "./request-log.js";
-
-export const consolePath = "/console/";
+import { type DeskResponse, outcomeOf, PaymentDesk } from "./payment-desk.js";
+import { RequestLog, whyWrong } from "./request-log.js";
 
 type Env = { Bindings: HttpBindings };
 type Fields = Readonly<Record<string, string>>;
+type Done = readonly [next: string, text?: string, isProblem?: boolean];
 
 /**
  * The console of a sandbox: pages without a login, for addresses of this machine only.
@@ -29,41 +27,36 @@ type Fields = Readonly<Record<string, string>>;
  */
 export function consoleApp(sandbox: Sandbox, signingKeys: readonly SigningKey[]): Hono<Env> {
   const log = new RequestLog();
-  const faults = new Faults();
-  const notices = new Map<string, pages.Notice>();
-  const { service, tokens } = sandbox.watch(async (arrived, respond) => {
-    const fault = faults.take(arrived.seen.operation);
-    const exchange = await log.add(service, arrived, fault?.kind);
-    let response: Response | undefined;
-    try {
-      response = await withFault(fault, respond);
-      return response;
-    } finally {
-      exchange.end(response);
-    }
+  const faults: Fault[] = [];
+  const notices: pages.Notice[] = [];
+  const { store } = sandbox.watch((arrived, respond) => {
+    const fault = takeFault(faults, arrived.seen.operation);
+    return log.watch(store, arrived, fault, () => withFault(fault, respond));
   });
-  const desk = new PaymentDesk(sandbox, service, signingKeys);
+  const desk = new PaymentDesk(sandbox, store, signingKeys);
 
   const show = (c: Context<Env>, title: string, content: pages.Html, problem?: string) => {
     const { origin } = new URL(c.req.url);
     const { baseUrl } = sandbox.clientOptions({ baseUrl: origin, authUrl: origin });
-    const notice = problem === undefined ? notices.get(c.req.query("said") ?? "") : { text: problem, isProblem: true };
-    const frame = { title, baseUrl, faults: faults.armed, notice };
-    return c.html(pages.page(frame, content), problem === undefined ? 200 : 400);
+    const notice = problem === undefined ? notices[Number(c.req.query("said"))] : { text: problem, isProblem: true };
+    return c.html(pages.page({ title, baseUrl, faults, notice }, content), problem === undefined ? 200 : 400);
   };
-  const goTo = (c: Context<Env>, path: string, text: string, isProblem = false) => {
-    const id = randomUUID();
-    notices.set(id, { text, isProblem });
-    for (const old of notices.keys()) if (notices.size > mostNotices) notices.delete(old);
-    return c.redirect(`${path}${path.includes("?") ? "&" : "?"}said=${id}`, 303);
-  };
-
   const app = new Hono<Env>({ strict: false });
-  app.use(secureHeaders(security));
-  app.use(async (c, next) => {
+  const get = (path: string, title: string, content: (asked: Fields, id: string) => pages.Html) =>
+    app.get(path, (c) => show(c, title, content(c.req.query(), c.req.param("id") ?? "")));
+  /** @param task returns the page that follows, and what it says. */
+  const post = (path: string, task: (fields: Fields, id: string) => Done | Promise<Done>) =>
+    app.post(path, async (c) => {
+      const fields = Object.fromEntries(new URLSearchParams(await c.req.text()));
+      const [next, text, isProblem = false] = await task(fields, c.req.param("id") ?? "");
+      const said =
+        text === undefined ? "" : `${next.includes("?") ? "&" : "?"}said=${notices.push({ text, isProblem }) - 1}`;
+      return c.redirect(`/console/${next}${said}`, 303);
+    });
+
+  app.use(secureHeaders(security), async (c, next) => {
     c.header("cache-control", "no-store");
-    if (isOwnHost(c)) return next();
-    return c.text("The console answers to addresses of this machine only.", 403);
+    return isOwnHost(c) ? next() : c.text("The console answers to addresses of this machine only.", 403);
   });
   app.use(csrf());
   app.onError((error, c) => {
@@ -71,100 +64,74 @@ export function consoleApp(sandbox: Sandbox, signingKeys: readonly SigningKey[])
     if (!(error instanceof SandboxRefusal || error instanceof CrossBorderError)) throw error;
     return show(c, "Error", pages.goBack, error.message);
   });
-
   app.get("/console.css", (c) => c.body(style, 200, { "content-type": "text/css; charset=utf-8" }));
   app.get("/console.js", (c) => c.body(script, 200, { "content-type": "text/javascript; charset=utf-8" }));
 
-  app.get("/", (c) => {
-    const { status = "", operation = "", hideOwn } = c.req.query();
-    const filter = { status, operation, isOwnHidden: hideOwn !== undefined };
-    return show(c, "Requests", pages.requestsPage(log.exchanges, filter));
+  get("/", "Requests", ({ status = "", operation = "", hideOwn }) =>
+    pages.requestsPage(log.exchanges, { status, operation, isOwnHidden: hideOwn !== undefined }),
+  );
+  get("/requests/:id", "Request", (_, id) => {
+    const exchange = log.find(id);
+    return pages.requestPage(exchange, whyWrong(store, exchange));
   });
-  app.post("/requests/clear", (c) => {
-    log.clear();
-    return goTo(c, consolePath, "The log is cleared.");
+  post("/requests/clear", () => {
+    log.exchanges = [];
+    return ["", "The log is cleared."];
   });
-  const exchangeAt = (c: Context<Env>) => {
-    const exchange = log.exchanges.find(({ id }) => id === c.req.param("id"));
-    if (exchange === undefined) throw new SandboxRefusal("not_found", "The log doesn't have this request.");
-    return exchange;
-  };
-  app.get("/requests/:id", (c) => show(c, "Request", pages.requestPage(exchangeAt(c), c.req.url)));
-  app.post("/requests/:id/replay", async (c) => {
-    const { seen, bytes, canReplay } = exchangeAt(c);
-    if (!canReplay) throw new SandboxRefusal("not_found", "Only operations can be replayed.");
-    const target = seen.query === "" ? seen.path : `${seen.path}?${seen.query}`;
-    const { status } = await desk.send(seen.method, target, new Headers(seen.headers), bytes);
-    const newest = log.exchanges.find(({ isOwn }) => isOwn)?.id ?? "";
-    return goTo(c, `${consolePath}requests/${newest}`, `Replayed: ${statusText(status)}.`, status >= 400);
+  post("/requests/:id/replay", async (_, id) => {
+    const { arrived, operation } = log.find(id);
+    if (operation === undefined) throw new SandboxRefusal("not_found", "Only operations can be replayed.");
+    const { method, path, query, headers } = arrived.seen;
+    const target = query === "" ? path : `${path}?${query}`;
+    const { status } = await desk.send(method, target, new Headers(headers), new Uint8Array(arrived.bytes));
+    return [`requests/${log.exchanges[0]?.id}`, `Replayed: ${outcomeOf(status)}.`, status >= 400];
   });
 
-  app.get("/payments", (c) => show(c, "Payments", pages.paymentsPage(service)));
-  app.post("/payments/:id/status", async (c) => {
-    const { status = "" } = await fieldsOf(c);
-    sandbox.setReceiverStatus(c.req.param("id"), status as PaymentStatus);
-    return goTo(c, `${consolePath}payments`, `The receiver's status is ${status}.`);
+  get("/payments", "Payments", () => pages.paymentsPage(store));
+  post("/payments/:id/status", ({ status }, id) => {
+    sandbox.setReceiverStatus(id, status as PaymentStatus);
+    return ["payments", `The receiver's status is ${status}.`];
   });
-  app.get("/records", (c) => show(c, "Records", pages.recordsPage(service, desk)));
+  get("/records", "Records", () => pages.recordsPage(store));
 
-  const intentOf = (id: string | undefined): PaymentIntent => {
-    const intent = service.ledger.paymentIntents.find(id ?? "")?.record;
+  const intentOf = (id: string): PaymentIntent => {
+    const intent = store.records.paymentIntents.find(id)?.record;
     if (intent === undefined) throw new SandboxRefusal("unknown_intent", "There is no such intent.");
     return intent;
   };
-  app.get("/pay", (c) => {
-    const id = c.req.query("intent");
-    if (id === undefined) return show(c, "Make a payment", pages.intentPage(service, {}));
-    const intent = intentOf(id);
-    const canSign = desk.canSign(desk.gateway(intent.senderGatewayId));
-    const transactionId = `CONSOLE-${randomUUID().slice(0, 8)}`;
-    return show(c, "Make a payment", pages.confirmPage(intent, canSign, transactionId));
-  });
-  app.post("/pay", async (c) => {
-    const fields = await fieldsOf(c);
+  get("/pay", "Make a payment", (values) => pages.intentPage(store, values));
+  post("/pay", async (fields) => {
     const response = await desk.createIntent(fields);
-    const { id } = Object(response.body);
-    if (response.status === 200) return c.redirect(`${consolePath}pay?intent=${id}`, 303);
-    return show(c, "Make a payment", pages.intentPage(service, fields), refusalText("intent", response));
+    if (response.status === 200) return [`pay/${Object(response.body).id}`];
+    return [`pay?${new URLSearchParams(fields)}`, refusalText("intent", response), true];
   });
-  app.post("/pay/:id", async (c) => {
-    const intent = intentOf(c.req.param("id"));
-    const { transactionId = "" } = await fieldsOf(c);
-    const response = await desk.createPayment(intent, transactionId);
-    if (response.status === 200)
-      return goTo(c, `${consolePath}payments`, `Payment ${Object(response.body).id} is made.`);
-    return goTo(c, `${consolePath}pay?intent=${intent.id}`, refusalText("payment", response), true);
+  get("/pay/:id", "Make a payment", (_, id) => {
+    const intent = intentOf(id);
+    return pages.confirmPage(intent, desk.canSign(intent.senderGatewayId));
   });
-  app.post("/pay/:id/key", async (c) => {
-    const intent = intentOf(c.req.param("id"));
-    const response = await desk.replaceKey(intent.senderGatewayId);
-    const isDone = response.status === 200;
-    const text = isDone ? `${intent.senderGatewayId} has a new key.` : refusalText("key", response);
-    return goTo(c, `${consolePath}pay?intent=${intent.id}`, text, !isDone);
+  post("/pay/:id", async ({ transactionId = "" }, id) => {
+    const response = await desk.createPayment(intentOf(id), transactionId);
+    if (response.status === 200) return ["payments", `Payment ${Object(response.body).id} is made.`];
+    return [`pay/${id}`, refusalText("payment", response), true];
   });
 
-  app.get("/faults", (c) => {
-    return show(c, "Faults and tokens", pages.faultsPage(faults.armed, tokens.issued, service.settings.now()));
+  get("/faults", "Faults", () => pages.faultsPage(faults));
+  post("/faults", (fields) => {
+    const fault = faultFrom(fields);
+    faults.push(fault);
+    return ["faults", `Armed: ${pages.faultText(fault)}`];
   });
-  app.post("/faults", async (c) => {
-    const fault = faultFrom(await fieldsOf(c));
-    faults.arm(fault);
-    return goTo(c, `${consolePath}faults`, `Armed: ${pages.faultText(fault)}`);
+  post("/faults/:id/cancel", (_, index) => {
+    faults.splice(Number(index), 1);
+    return ["faults", "The fault is canceled."];
   });
-  app.post("/faults/:id/cancel", (c) => {
-    faults.cancel(c.req.param("id"));
-    return goTo(c, `${consolePath}faults`, "The fault is canceled.");
-  });
-  app.post("/revoke", async (c) => {
-    const which = (await fieldsOf(c)).which === "all" ? "all" : "access";
-    sandbox.revokeTokens(which);
-    return goTo(c, `${consolePath}faults`, which === "all" ? "All tokens are revoked." : "Access tokens are revoked.");
+  post("/revoke", ({ which }) => {
+    sandbox.revokeTokens(which === "all" ? "all" : "access");
+    return ["faults", which === "all" ? "All tokens are revoked." : "Access tokens are revoked."];
   });
   app.all("*", (c) => c.text("The console has no such page.", 404));
   return app;
 }
-
-const mostNotices = 20;
 
 /** Pages load nothing from elsewhere, run no inline script, and can't be framed or read by another page. */
 const security = {
@@ -189,29 +156,15 @@ function isOwnHost(c: Context<Env>): boolean {
   return own.includes(hostname) && Number(port || 80) === localPort;
 }
 
-async function fieldsOf(c: Context<Env>): Promise<Fields> {
-  return Object.fromEntries(new URLSearchParams(await c.req.text()));
-}
-
-function faultFrom({ kind, of = "", times, delaySeconds }: Fields): Omit<Fault, "id"> {
-  const isKnown = of === "any" || of === "token" || isOperationName(of);
-  const [count, seconds] = [Number(times), Number(delaySeconds)];
-  const isCounted = Number.isInteger(count) && count >= 1 && count <= 1000 && seconds >= 0 && seconds <= 600;
-  if (!isKnown || !isCounted || !faultKinds.has(kind ?? "")) {
-    throw new SandboxRefusal(
-      "invalid_value",
-      "Choose a fault, an operation, 1 to 1000 requests, and a delay of at most 600 s.",
-    );
-  }
-  return { kind: kind as FaultKind, of, times: count, delayMs: 1000 * seconds };
-}
-
-function statusText(status: number): string {
-  return status === 0 ? "the response was lost" : `status ${status}`;
+function faultFrom({ kind = "", of = "", delaySeconds }: Fields): Fault {
+  const isKnown = kind in faultKinds && (of === "any" || of === "token" || isOperationName(of));
+  const delayMs = 1000 * Number(delaySeconds);
+  if (isKnown && delayMs >= 0 && delayMs <= 600_000) return { kind, of, delayMs } as Fault;
+  throw new SandboxRefusal("invalid_value", "Choose a fault, an operation, and a delay of at most 600 s.");
 }
 
 function refusalText(what: string, { status, body }: DeskResponse): string {
-  const { error, code, message } = Object(body);
+  const { error, message } = Object(body);
   if (status === 0) return `The response was lost. The ${what} may have been stored.`;
-  return `The service refused the ${what}: ${status} ${error ?? code ?? ""} ${message ?? ""}`;
+  return `The service refused the ${what}: ${status} ${error ?? ""} ${message ?? ""}`;
 }

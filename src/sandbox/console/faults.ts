@@ -1,52 +1,31 @@
 import type { OperationName } from "../../resources/catalogue.js";
-import { refusalResponse, SandboxRefusal } from "../responses.js";
+import { refusalResponse, SandboxRefusal } from "../refusal.js";
 
-export type FaultKind = "lost" | "delay" | "unavailable";
-
-export const faultKinds: ReadonlySet<string> = new Set<FaultKind>(["lost", "delay", "unavailable"]);
+/** What the console does to a request, and how it is shown. */
+export const faultKinds = {
+  lost: { order: "Lose the response", effect: "lose its response", shown: "response lost" },
+  delay: { order: "Delay the response", effect: "wait for its response", shown: "response delayed" },
+  unavailable: { order: "Respond with 503", effect: "get 503, and nothing is done", shown: "503" },
+} as const;
 
 export interface Fault {
-  readonly id: string;
-  readonly kind: FaultKind;
+  readonly kind: keyof typeof faultKinds;
   /** `any` is any operation. */
   readonly of: OperationName | "token" | "any";
-  readonly times: number;
   readonly delayMs: number;
 }
 
-/** The armed faults. At most one of them hits a request: the oldest that fits. */
-export class Faults {
-  #armed: readonly Fault[] = [];
-  #lastId = 0;
-
-  get armed(): readonly Fault[] {
-    return this.#armed;
-  }
-
-  arm(fault: Omit<Fault, "id">): void {
-    this.#lastId += 1;
-    this.#armed = [...this.#armed, { ...fault, id: String(this.#lastId) }];
-  }
-
-  cancel(id: string): void {
-    this.#armed = this.#armed.filter((fault) => fault.id !== id);
-  }
-
-  /** @returns the fault that hits this request, which is then used up by one. */
-  take(operation: OperationName | "token" | undefined): Fault | undefined {
-    const fault = this.#armed.find(
-      ({ of }) => of === operation || (of === "any" && operation !== undefined && operation !== "token"),
-    );
-    const used = (one: Fault) => (one === fault ? { ...one, times: one.times - 1 } : one);
-    this.#armed = this.#armed.map(used).filter(({ times }) => times > 0);
-    return fault;
-  }
+/** Takes the armed fault that hits this request: the oldest that fits. */
+export function takeFault(armed: Fault[], operation: OperationName | "token" | undefined): Fault | undefined {
+  const isAny = operation !== undefined && operation !== "token";
+  const index = armed.findIndex(({ of }) => of === operation || (of === "any" && isAny));
+  return index < 0 ? undefined : armed.splice(index, 1)[0];
 }
 
-/** Responds as the fault says. A lost or delayed response is one to work that is done. */
+/** Responds as the fault says. If the response is lost or delayed, the work is done. */
 export async function withFault(fault: Fault | undefined, respond: () => Promise<Response>): Promise<Response> {
   if (fault?.kind === "unavailable") {
-    return refusalResponse(new SandboxRefusal("unavailable", "a fault of the console", 503), undefined);
+    return refusalResponse(new SandboxRefusal("unavailable", "a fault of the console", 503));
   }
   const response = await respond();
   if (fault?.kind === "lost") return Response.error();

@@ -1,19 +1,15 @@
 import { html } from "hono/html";
-import { exactExchangeRate, exchangeRate } from "../../money.js";
+import { exchangeRate } from "../../money.js";
 import { operationNames } from "../../resources/catalogue.js";
-import type { Deposit } from "../../resources/deposits.js";
 import type { PaymentIntent } from "../../resources/payment-intents.js";
-import type { PaymentStatus } from "../../resources/payments.js";
-import type { Withdrawal } from "../../resources/withdrawals.js";
-import type { Row } from "../collection.js";
-import type { IssuedToken } from "../sandbox-tokens.js";
-import type { Service } from "../service.js";
-import type { Fault, FaultKind } from "./faults.js";
-import { type PaymentDesk, registeredFingerprint } from "./payment-desk.js";
-import type { LoggedExchange, SignatureNote } from "./request-log.js";
+import { paymentStatuses } from "../payments.js";
+import type { Row, Store, StoredRecords } from "../store.js";
+import { type Fault, faultKinds } from "./faults.js";
+import { type Exchange, shownOf } from "./request-log.js";
 
 export type Html = ReturnType<typeof html>;
 type Cell = Html | string | false | undefined;
+type Choices = readonly (readonly [value: string, label: string])[];
 
 export interface Notice {
   readonly text: string;
@@ -32,8 +28,8 @@ const tabs = [
   ["Payments", "/console/payments"],
   ["Records", "/console/records"],
   ["Make a payment", "/console/pay"],
-  ["Faults and tokens", "/console/faults"],
-] as const;
+  ["Faults", "/console/faults"],
+];
 
 export function page({ title, baseUrl, faults, notice }: Frame, content: Html): Html {
   return html`<!doctype html>
@@ -47,14 +43,16 @@ export function page({ title, baseUrl, faults, notice }: Frame, content: Html): 
 <a class="skip" href="#main">Skip to the content</a>
 <header><h1>Sandbox console</h1><p>Service at <code>${baseUrl}</code></p></header>
 <nav aria-label="Pages"><ul>
-${tabs.map(([name, path]) => html`<li><a href="${path}"${name === title ? html` aria-current="page"` : ""}>${name}</a></li>`)}
+${tabs.map(([name, path]) => html`<li><a href="${path}"${name === title && html` aria-current="page"`}>${name}</a></li>`)}
 </ul></nav>
-${notice && html`<div class="notice ${notice.isProblem ? "bad" : ""}" role="status"><p>${notice.text}</p></div>`}
+${notice && html`<div class="notice ${notice.isProblem && "bad"}" role="status"><p>${notice.text}</p></div>`}
 ${faults.map((fault) => html`<div class="notice warn"><p>Fault armed: ${faultText(fault)} <a href="/console/faults">Change</a></p></div>`)}
 <main id="main">${content}</main>
 </html>
 `;
 }
+
+export const goBack: Html = html`<p><a href="/console/">All requests</a></p>`;
 
 function table(columns: readonly string[], rows: readonly (readonly Cell[])[], none = "None yet."): Html {
   if (rows.length === 0) return html`<p class="soft">${none}</p>`;
@@ -63,41 +61,39 @@ ${rows.map((cells) => html`<tr>${cells.map((cell, index) => html`<td data-label=
 </tbody></table>`;
 }
 
-function section(title: string, content: Html, count?: number): Html {
-  return html`<section><h2>${title}${count === undefined ? "" : html` <span class="soft">${count}</span>`}</h2>${content}</section>`;
+function section(title: string, content: Html): Html {
+  return html`<section><h2>${title}</h2>${content}</section>`;
 }
 
 function facts(pairs: readonly (readonly [name: string, value: Cell])[]): Html {
-  return html`<dl>${pairs.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+  return html`<dl>${pairs.map(([name, value]) => html`<dt>${name}</dt><dd>${value || "–"}</dd>`)}</dl>`;
 }
 
-function button(action: string, label: string, fields: Readonly<Record<string, string>> = {}, kind = ""): Html {
-  const hidden = Object.entries(fields).map(
-    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
-  );
-  return html`<form method="post" action="${action}">${hidden}<button class="${kind}">${label}</button></form>`;
+function button(action: string, label: string, which?: string): Html {
+  return html`<form method="post" action="/console/${action}"><button name="which" value="${which}">${label}</button></form>`;
 }
 
-function select(
-  name: string,
-  choices: readonly (readonly [value: string, label: string])[],
-  chosen = "",
-  title = "",
-): Html {
+function select(name: string, choices: Choices, chosen = "", title = ""): Html {
   const options = choices.map(
-    ([value, label]) => html`<option value="${value}"${value === chosen ? html` selected` : ""}>${label}</option>`,
+    ([value, label]) => html`<option value="${value}"${value === chosen && html` selected`}>${label}</option>`,
   );
   return html`<select name="${name}"${title && html` aria-label="${title}"`}>${options}</select>`;
 }
 
-function chip(text: string, kind = ""): Html {
+function input(label: string, name: string, value: string | undefined, more: Html | "" = ""): Html {
+  return html`<label>${label} <input name="${name}" value="${value}" required autocomplete="off"${more}></label>`;
+}
+
+function chip(text: string, kind = "bad"): Html {
   return html`<span class="chip ${kind}">${text}</span>`;
 }
 
 function time(at: number | string): Html {
   const iso = typeof at === "number" ? new Date(at).toISOString() : at;
-  return html`<time datetime="${iso}" title="${iso}">${iso.slice(0, 19).replace("T", " ")}</time>`;
+  return html`<time datetime="${iso}">${iso.slice(0, 19).replace("T", " ")}</time>`;
 }
+
+const operationChoices: Choices = ["token", ...operationNames].map((name) => [name, name]);
 
 // Requests
 
@@ -107,327 +103,213 @@ export interface RequestFilter {
   readonly isOwnHidden: boolean;
 }
 
-const statusFilters = [
-  ["", "any"],
-  ["2", "2xx"],
-  ["3", "3xx"],
-  ["4", "4xx"],
-  ["5", "5xx"],
-  ["0", "lost"],
-] as const;
-const operationFilters = [
-  ["", "any"],
-  ["token", "token"],
-  ...operationNames.map((name) => [name, name] as const),
-] as const;
+const statusChoices: Choices = ["", "2", "3", "4", "5", "0"].map((digit) => {
+  return [digit, digit === "" ? "any" : digit === "0" ? "lost" : `${digit}xx`];
+});
 
-export function requestsPage(exchanges: readonly LoggedExchange[], filter: RequestFilter): Html {
-  const shown = exchanges.filter(
-    ({ status, seen, isOwn }) =>
-      (filter.status === "" || String(status ?? "").startsWith(filter.status)) &&
-      (filter.operation === "" || seen.operation === filter.operation) &&
-      !(filter.isOwnHidden && isOwn),
+export function requestsPage(exchanges: readonly Exchange[], { status, operation, isOwnHidden }: RequestFilter): Html {
+  const rows = exchanges
+    .filter((one) => String(one.status ?? "").startsWith(status) && !(isOwnHidden && one.isOwn))
+    .filter(({ arrived }) => operation === "" || arrived.seen.operation === operation)
+    .map((one) => [
+      time(one.atMs),
+      html`<a href="/console/requests/${one.id}">${one.arrived.seen.method} ${one.arrived.seen.path.slice(0, 120)}</a>`,
+      ...factsOf(one).map(([, cell]) => cell),
+      one.fault ? chip(faultKinds[one.fault.kind].shown, "warn") : one.isOwn && chip("console", ""),
+    ]);
+  const columns = ["Time (UTC)", "Request", "Operation", "Status", "Duration", "Signature", "Notes"];
+  return section(
+    "Requests",
+    html`<div class="row"><form class="row" method="get" action="/console/">
+<label>Status ${select("status", statusChoices, status)}</label>
+<label>Operation ${select("operation", [["", "any"], ...operationChoices], operation)}</label>
+<label><input type="checkbox" name="hideOwn" value="1"${isOwnHidden && html` checked`}> Hide the console's own</label>
+<button class="main">Filter</button></form>${button("requests/clear", "Clear")}</div>
+<div data-live>${table(columns, rows, "No requests.")}</div>`,
   );
-  const rows = shown.map((one) => [
-    time(one.atMs),
-    html`<a href="/console/requests/${one.id}">${one.seen.method} ${short(one.seen.path)}</a>`,
-    one.seen.operation,
-    statusChip(one.status),
-    one.tookMs === undefined ? "" : `${one.tookMs} ms`,
-    signatureChip(one.signature),
-    one.fault ? chip(faultNames[one.fault], "warn") : one.isOwn && chip("console"),
-  ]);
-  return html`<section><h2>Requests</h2>
-<div class="row">
-<form class="row" method="get" action="/console/">
-<label>Status ${select("status", statusFilters, filter.status)}</label>
-<label>Operation ${select("operation", operationFilters, filter.operation)}</label>
-<label><input type="checkbox" name="hideOwn" value="1"${filter.isOwnHidden ? html` checked` : ""}> Hide the console's own</label>
-<button class="main">Filter</button></form>
-${button("/console/requests/clear", "Clear")}
-</div>
-<div data-live>${table(["Time (UTC)", "Request", "Operation", "Status", "Duration", "Signature", "Notes"], rows, "No requests yet.")}</div>
-</section>`;
 }
 
-export function requestPage(one: LoggedExchange, baseUrl: string): Html {
-  const { seen, signature, operation } = one;
-  const query = one.shownQuery === "" ? "" : `?${one.shownQuery}`;
-  const curl = curlOf(one, baseUrl);
-  const message = (title: string, headers: readonly (readonly [string, string])[], body: string) =>
-    section(
-      title,
-      html`<pre>${headers.map(([name, value]) => `${name}: ${value}`).join("\n")}</pre>
-<h3>Body</h3>${body === "" ? html`<p class="soft">No body.</p>` : html`<pre>${body}</pre>`}`,
-    );
-  return html`<p><a href="/console/">All requests</a></p>
+function factsOf({ arrived, status, tookMs, signature }: Exchange): readonly (readonly [string, Cell])[] {
+  const statusText = status === 0 ? "lost" : (status?.toString() ?? "none yet");
+  return [
+    ["Operation", arrived.seen.operation],
+    ["Status", chip(statusText, /^[23]/.test(statusText) ? "good" : "bad")],
+    ["Duration", tookMs !== undefined && `${tookMs} ms`],
+    ["Signature", signature && chip(signature, signature === "valid" ? "good" : "bad")],
+  ];
+}
+
+export function requestPage(exchange: Exchange, why: readonly string[]): Html {
+  const { id, atMs, arrived, operation, signature, fault } = exchange;
+  const { target, headers, body, sentBody, responseHeaders, responseBody } = shownOf(exchange);
+  const message = (title: string, pairs: typeof headers, text: string) => {
+    const lines = pairs.map(([name, value]) => `${name}: ${value}`).join("\n");
+    return section(title, html`<pre>${lines}</pre><h3>Body</h3><pre>${text || "none"}</pre>`);
+  };
+  const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+  const curl = [
+    `curl -X ${arrived.seen.method} ${quoted(arrived.origin + target)}`,
+    '-H "authorization: Bearer $TOKEN"',
+    ...headers.flatMap(([name, value]) => (/^content-type|^x-/.test(name) ? `-H ${quoted(`${name}: ${value}`)}` : [])),
+    ...(body === "" ? [] : [`--data-raw ${quoted(sentBody)}`]),
+  ];
+  return html`${goBack}
 ${section(
-  `${seen.method} ${short(seen.path)}${query}`,
+  `${arrived.seen.method} ${target}`,
   facts([
-    ["Time (UTC)", time(one.atMs)],
-    ["Operation", seen.operation ?? "none"],
-    ["Status", statusChip(one.status)],
-    ["Duration", one.tookMs === undefined ? "" : `${one.tookMs} ms`],
-    ["Signature", signatureChip(signature)],
-    ...(one.fault === undefined ? [] : [["Fault", chip(faultNames[one.fault], "warn")] as const]),
+    ["Time (UTC)", time(atMs)],
+    ...factsOf(exchange),
+    ["Fault", fault && chip(faultKinds[fault.kind].shown, "warn")],
   ]),
 )}
-${signatureSection(signature)}
-${message("Request", one.shownHeaders, one.shownBody)}
-${message("Response", one.shownResponseHeaders, one.shownResponse)}
+${why.length > 0 && section(`Why the signature is ${signature}`, html`<ul>${why.map((text) => html`<li>${text}</li>`)}</ul>`)}
+${message("Request", headers, body)}
+${message("Response", responseHeaders, responseBody)}
 ${section(
   "Repeat",
-  html`<pre id="curl">${curl}</pre>
+  html`<pre id="curl">${curl.join(" \\\n  ")}</pre>
 <p class="soft">Secrets aren't shown. Set <code>TOKEN</code> to an access token.</p>
 <div class="row"><button data-copies="curl" hidden>Copy as curl</button>
-${one.canReplay ? button(`/console/requests/${one.id}/replay`, "Replay") : ""}
-${operation?.name === "payments.create" ? html`<span>A replay pays again.</span>` : ""}</div>`,
+${operation && button(`requests/${id}/replay`, "Replay")}
+${operation?.name === "payments.create" && "A replay pays again."}</div>`,
 )}`;
 }
 
-function signatureSection({ verdict, explain, why, signer }: SignatureNote): Html | "" {
-  if (verdict !== "wrong" && verdict !== "unchecked") return "";
-  const findings = explain?.().map(
-    ({ aspect, problem, remedy }) =>
-      html`<li><b>${aspect}</b>: ${problem}. <span class="soft">To fix it, ${remedy}.</span></li>`,
-  );
-  const isUnknown = why === undefined && (findings?.length ?? 0) === 0;
-  return section(
-    verdict === "wrong" ? "Why the signature is wrong" : "Why the signature could not be checked",
-    html`${findings && html`<ul>${findings}</ul>`}<p>${isUnknown ? `No known mistake explains it. The key of ${signer} doesn't verify it.` : why}</p>`,
-  );
+// Faults
+
+export function faultText({ kind, of }: Fault): string {
+  return `the next request${of === "any" ? "" : ` of ${of}`} will ${faultKinds[kind].effect}.`;
 }
 
-function curlOf({ seen, shownQuery, exactBody, shownBody, shownHeaders }: LoggedExchange, baseUrl: string): string {
-  const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
-  const query = shownQuery === "" ? "" : `?${shownQuery}`;
-  const body = exactBody ?? shownBody;
-  const sent = shownHeaders.filter(([name]) => /^(?:content-type|x-)/.test(name));
-  const parts = [
-    `curl -X ${seen.method} ${quoted(new URL(baseUrl).origin + seen.path + query)}`,
-    '-H "authorization: Bearer $TOKEN"',
-    ...sent.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
-    ...(seen.body === "" ? [] : [`--data-raw ${quoted(body)}`]),
-  ];
-  return parts.join(" \\\n  ");
-}
-
-function statusChip(status: number | undefined): Html {
-  if (status === undefined) return chip("no response yet");
-  if (status === 0) return chip("lost", "bad");
-  return chip(String(status), status < 400 ? "good" : "bad");
-}
-
-function signatureChip({ verdict, signer }: SignatureNote): Cell {
-  if (verdict === "not required") return "";
-  const kind = verdict === "valid" ? "good" : "bad";
-  return html`${chip(verdict === "unchecked" ? "not checked" : verdict, kind)} ${signer}`;
-}
-
-// Faults and tokens
-
-const faultNames: Readonly<Record<FaultKind, string>> = {
-  lost: "response lost",
-  delay: "response delayed",
-  unavailable: "503",
-};
-
-export function faultText({ kind, of, times, delayMs }: Omit<Fault, "id">): string {
-  const which = of === "any" ? "" : ` of ${of}`;
-  const whose = times === 1 ? `the next request${which}` : `the next ${times} requests${which}`;
-  if (kind === "lost") return `${whose} will lose ${times === 1 ? "its response" : "their responses"}.`;
-  if (kind === "delay") return `${whose} will wait ${delayMs / 1000} s for the response.`;
-  return `${whose} will get 503, and nothing is done.`;
-}
-
-export function faultsPage(faults: readonly Fault[], tokens: readonly IssuedToken[], nowMs: number): Html {
-  const operations = [
-    ["any", "any operation"],
-    ["token", "token"],
-    ...operationNames.map((name) => [name, name] as const),
-  ] as const;
-  const armed = faults.map((fault) => [
+export function faultsPage(faults: readonly Fault[]): Html {
+  const armed = faults.map((fault, index) => [
     html`<span class="sentence">${faultText(fault)}</span>`,
-    button(`/console/faults/${fault.id}/cancel`, "Cancel"),
+    button(`faults/${index}/cancel`, "Cancel"),
   ]);
-  const issued = [...tokens].reverse().map(({ kind, issuedAtMs, untilMs, isEnded }) => {
-    const fate = isEnded ? "revoked" : nowMs < untilMs ? "valid" : "expired";
-    return [kind, chip(fate, fate === "valid" ? "good" : ""), time(issuedAtMs), time(untilMs)];
-  });
+  const kinds = Object.entries(faultKinds).map(([kind, { order }]) => [kind, order] as const);
   return html`${section(
     "Arm a fault",
     html`<p>With a lost response, the service does the work and the client gets no response. With 503, nothing is done.</p>
 <form class="row" method="post" action="/console/faults">
-<label>Fault ${select("kind", [
-      ["lost", "Lose the response"],
-      ["delay", "Delay the response"],
-      ["unavailable", "Respond with 503"],
-    ])}</label>
-<label>Operation ${select("of", operations)}</label>
-<label>Requests <input name="times" type="number" min="1" max="1000" value="1" required></label>
-<label>Delay in seconds <input name="delaySeconds" type="number" min="0" max="600" step="any" value="5" required></label>
+<label>Fault ${select("kind", kinds)}</label>
+<label>Operation ${select("of", [["any", "any operation"], ...operationChoices])}</label>
+${input("Delay in seconds", "delaySeconds", "5", html` type="number" min="0" max="600" step="any"`)}
 <button class="main">Arm</button></form>`,
   )}
 ${section("Armed faults", table(["Fault", ""], armed, "No fault is armed."))}
 ${section(
   "Tokens",
-  html`<div class="row">${button("/console/revoke", "Revoke access tokens", { which: "access" })}
-${button("/console/revoke", "Revoke all tokens", { which: "all" })}</div>
-${table(["Kind", "Status", "Issued (UTC)", "Valid until (UTC)"], issued)}`,
+  html`<div class="row">${button("revoke", "Revoke access tokens", "access")}${button("revoke", "Revoke all tokens", "all")}</div>`,
 )}`;
 }
 
 // Payments and records
 
-const statuses = ["pending", "processed", "error", "reverted"] as const satisfies readonly PaymentStatus[];
-/** Newest records that a page shows. */
-const most = 100;
-
 function newest<T>(rows: readonly T[]): T[] {
-  return rows.slice(-most).reverse();
+  return rows.slice(-100).reverse();
 }
 
-export function paymentsPage({ ledger }: Service): Html {
-  const paid = newest(ledger.payments.records()).map((payment) => [
+type Shown = Readonly<Record<string, string>>;
+const columnsOfPayment = ["Sender pays", "Sender", "Receiver gets", "Receiver"];
+
+function endsOf(payment: Shown): readonly Cell[] {
+  return ["sender", "receiver"].flatMap((side) => [
+    `${payment[`${side}Amount`]} ${payment[`${side}Currency`]}`,
+    `${payment[`${side}Name`]} ${payment[`${side}Account`]} at ${payment[`${side}GatewayId`]}`.trim(),
+  ]);
+}
+
+export function paymentsPage({ records }: Store): Html {
+  const paid = newest(records.payments.records()).map((payment) => [
     time(payment.createdAt),
-    `${payment.senderAmount} ${payment.senderCurrency}`,
-    `${payment.senderAccount} at ${payment.senderGatewayId}`,
-    `${payment.receiverAmount} ${payment.receiverCurrency}`,
-    `${payment.receiverAccount} at ${payment.receiverGatewayId}`,
+    ...endsOf(payment as unknown as Shown),
     payment.senderGatewayTransactionId,
     html`<form class="row" method="post" action="/console/payments/${payment.id}/status">
-${chip(payment.receiverGatewayStatus, { processed: "good", pending: "warn" }[payment.receiverGatewayStatus as string] ?? "bad")}
 ${select(
   "status",
-  statuses.map((status) => [status, status]),
+  paymentStatuses.map((status) => [status, status]),
   payment.receiverGatewayStatus,
   "Receiver's status",
 )}<button>Set</button></form>`,
-    html`<span class="mono">${payment.id}</span>`,
+    payment.id,
   ]);
-  const intents = newest(ledger.paymentIntents.records()).map((intent) => [
-    `${intent.senderAmount} ${intent.senderCurrency}`,
-    `${intent.senderName} ${intent.senderAccount} at ${intent.senderGatewayId}`,
-    `${intent.receiverAmount} ${intent.receiverCurrency}`,
-    `${intent.receiverName} ${intent.receiverAccount} at ${intent.receiverGatewayId}`,
-    html`<a href="/console/pay?intent=${intent.id}">Pay</a>`,
-    html`<span class="mono">${intent.id}</span>`,
-  ]);
-  const ends = ["Sender pays", "Sender", "Receiver gets", "Receiver"];
-  return html`${section(
-    "Payments",
-    table(["Created (UTC)", ...ends, "Transaction", "Receiver's status", "Id"], paid),
-    ledger.payments.rows().length,
-  )}
-${section("Intents", table([...ends, "", "Id"], intents), ledger.paymentIntents.rows().length)}`;
+  const columns = ["Created (UTC)", ...columnsOfPayment, "Transaction", "Receiver's status", "Id"];
+  return section("Payments", table(columns, paid));
 }
 
-export function recordsPage({ ledger }: Service, desk: PaymentDesk): Html {
-  const gatewayName = (name: string) => ledger.gatewayNamed(name)?.institutionId || name;
-  const ownerName = (id: string) => {
-    const { firstName = "", lastName = "" } = ledger.liquidityProviders.find(id)?.record ?? {};
-    return `${firstName} ${lastName}`.trim() || id;
-  };
-  const gateways = newest(ledger.paymentGateways.records()).map((gateway) => [
-    gateway.institutionId,
-    gateway.name,
-    gateway.countryCode,
-    gateway.currency,
-    html`<span class="mono">${registeredFingerprint(gateway).slice(0, 16) || "not a key"}</span> ${desk.canSign(gateway) ? chip("console can sign", "good") : ""}`,
-    html`<span class="mono">${gateway.id}</span>`,
-  ]);
-  const providers = newest(ledger.liquidityProviders.records()).map(({ id, email }) => [ownerName(id), email, id]);
-  const rates = newest(ledger.exchangeRates.rows()).map(({ record, owner }) => [
-    ownerName(owner),
-    `${record.baseCurrency} at ${gatewayName(record.baseGatewayId)}`,
-    `${record.counterCurrency} at ${gatewayName(record.counterGatewayId)}`,
-    record.buyPrice,
-    record.sellPrice,
-  ]);
-  const moves = (rows: readonly Row<Deposit | Withdrawal>[]) =>
-    newest(rows).map(({ record, owner }) => [
-      ownerName(owner),
-      gatewayName(record.paymentGatewayId),
-      `${record.amount} ${record.currency}`,
-      "status" in record ? record.status : "",
-      record.id,
-    ]);
-  const moveColumns = ["Provider", "Gateway", "Amount", "Status", "Id"];
-  return html`${section("Payment gateways", table(["Institution", "Name", "Country", "Currency", "Key (SHA-256)", "Id"], gateways))}
-${section("Liquidity providers", table(["Name", "Email", "Id"], providers))}
-${section("Exchange rates", table(["Provider", "Base", "Counter", "Buy price", "Sell price"], rates))}
-${section("Deposits", table(moveColumns, moves(ledger.deposits.rows())))}
-${section("Withdrawals", table(moveColumns, moves(ledger.withdrawals.rows())))}`;
+/** The records that have no page of their own, and the fields that are shown. */
+const shownFields: { readonly [Name in keyof StoredRecords]?: readonly string[] } = {
+  paymentGateways: ["institutionId", "name", "countryCode", "currency"],
+  liquidityProviders: ["firstName", "lastName", "email"],
+  exchangeRates: ["baseCurrency", "baseGatewayId", "counterCurrency", "counterGatewayId", "buyPrice", "sellPrice"],
+  deposits: ["paymentGatewayId", "amount", "currency", "paymentGatewayTransactionId"],
+  withdrawals: ["paymentGatewayId", "amount", "currency", "status"],
+  transfers: ["from", "to", "amount", "gatewayId"],
+  paymentIntents: ["senderAmount", "senderCurrency", "receiverAmount", "receiverCurrency", "receiverAccount", "memo"],
+};
+
+export function recordsPage({ records }: Store): Html {
+  const tables = Object.entries(shownFields).map(([name, fields]) => {
+    const stored: readonly Row<object>[] = records[name as keyof StoredRecords].rows();
+    const cells = newest(stored).map(({ record, owner }) =>
+      [...fields, "id"].map((field) => String(Reflect.get(record, field))).concat(owner === "" ? [] : owner),
+    );
+    const columns = [...fields, "id", "liquidityProviderId"].map(words).slice(0, cells[0]?.length);
+    return section(words(name), table(columns, cells));
+  });
+  return html`${tables}`;
+}
+
+/** `Payment gateways` of `paymentGateways`. */
+function words(name: string): string {
+  return name[0]?.toUpperCase() + name.slice(1).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 // A payment in two steps
 
-function steps(current: number): Html {
+function step(current: number, content: Html): Html {
   const names = ["Create an intent", "Sign and send the payment"];
-  return html`<ol class="steps">${names.map((name, index) => html`<li${index === current ? html` aria-current="step"` : ""}>${name}</li>`)}</ol>`;
+  const steps = names.map((name, index) => html`<li${index === current && html` aria-current="step"`}>${name}</li>`);
+  return section("Make a payment", html`<ol class="steps">${steps}</ol>${content}`);
 }
 
-export function intentPage({ ledger, accounts }: Service, values: Readonly<Record<string, string>>): Html {
-  const gateways = ledger.paymentGateways.records();
-  if (gateways.length === 0) {
-    return section(
-      "Make a payment",
-      html`<p>There is no gateway yet. Register two with <code>POST /payment-gateways</code>, and a liquidity provider with an exchange rate.</p>`,
-    );
-  }
-  const choices = gateways.map(
-    ({ institutionId, id, currency }) => [institutionId || id, `${institutionId || id} (${currency})`] as const,
-  );
-  const known = accounts.first(most);
-  const end = (side: "sender" | "receiver", index: number, more: Html | "") => {
-    const gateway = gateways[index % gateways.length];
-    const gatewayId = values[`${side}GatewayId`] ?? (gateway?.institutionId || gateway?.id);
-    const account = values[`${side}Account`] ?? known.find((one) => one.gatewayId === gatewayId)?.account ?? "";
-    const currency = values[`${side}Currency`] ?? gateway?.currency;
+export function intentPage({ records, accounts }: Store, values: Shown): Html {
+  const gateways = records.paymentGateways.records().map((gateway) => {
+    return { name: gateway.institutionId || gateway.id, currency: gateway.currency };
+  });
+  const end = (side: "sender" | "receiver", index: number) => {
+    const gateway = values[`${side}GatewayId`] ?? gateways[index]?.name ?? "";
+    const account = values[`${side}Account`] ?? accounts.all().find(({ gatewayId }) => gatewayId === gateway)?.account;
+    const choices = gateways.map(({ name, currency }) => [name, `${name} (${currency})`] as const);
     return html`<fieldset><legend>${side === "sender" ? "Sender" : "Receiver"}</legend>
-<label>Gateway ${select(`${side}GatewayId`, choices, gatewayId)}</label>
-<label>Account <input name="${side}Account" list="accounts" value="${account}" required autocomplete="off"></label>
-<label>Currency <input name="${side}Currency" value="${currency}" required autocomplete="off" size="6"></label>${more}</fieldset>`;
+<label>Gateway ${select(`${side}GatewayId`, choices, gateway)}</label>
+${input("Account", `${side}Account`, account)}
+${input("Currency", `${side}Currency`, values[`${side}Currency`] ?? gateways[index]?.currency, html` size="6"`)}
+${side === "receiver" && input("Amount", "receiverAmount", values.receiverAmount ?? "100.00")}</fieldset>`;
   };
-  return section(
-    "Make a payment",
-    html`${steps(0)}<p>An intent is a quote: what the sender pays, what the receiver gets, and both names. No money moves.</p>
-<form method="post" action="/console/pay">
-${end("sender", 0, "")}
-${end("receiver", 1, html`<label>Amount <input name="receiverAmount" inputmode="decimal" value="${values.receiverAmount ?? "100.00"}" required autocomplete="off"></label>`)}
-<datalist id="accounts">${known.map(({ account, name, gatewayId }) => html`<option value="${account}">${name} at ${gatewayId}</option>`)}</datalist>
-<p><label>Memo <input name="memo" value="${values.memo ?? "from the console"}" autocomplete="off"></label></p>
+  if (gateways.length < 2)
+    return step(0, html`<p>Register two gateways first, and a provider with an exchange rate.</p>`);
+  return step(
+    0,
+    html`<p>An intent is a quote: what the sender pays, what the receiver gets, and both names. No money moves.</p>
+<form method="post" action="/console/pay">${end("sender", 0)}${end("receiver", 1)}
+<p>${input("Memo", "memo", values.memo ?? "from the console")}</p>
 <button class="main">Create the intent</button></form>`,
   );
 }
 
-export function confirmPage(intent: PaymentIntent, canSign: boolean, transactionId: string): Html {
-  const unit = `${intent.senderCurrency} for 1 ${intent.receiverCurrency}`;
-  const person = (name: string, account: string, gateway: string) => `${name} ${account} at ${gateway}`.trim();
+export function confirmPage(intent: PaymentIntent, canSign: boolean): Html {
+  const cells = endsOf(intent as unknown as Shown);
   const quote = facts([
-    ["Sender pays", `${intent.senderAmount} ${intent.senderCurrency}`],
-    ["Sender", person(intent.senderName, intent.senderAccount, intent.senderGatewayId)],
-    ["Receiver gets", `${intent.receiverAmount} ${intent.receiverCurrency}`],
-    ["Receiver", person(intent.receiverName, intent.receiverAccount, intent.receiverGatewayId)],
+    ...columnsOfPayment.map((column, index) => [column, cells[index]] as const),
     ["Receiving gateway's fee", `${intent.receivingGatewayFee} ${intent.receiverCurrency}`],
-    ["Rate", `${exchangeRate(intent, { scale: 6 })} ${unit}`],
-    ["Rate with the fee", `${exactExchangeRate(intent, { scale: 6 })} ${unit}`],
+    ["Rate", `${exchangeRate(intent, { scale: 6 })} ${intent.senderCurrency} for 1 ${intent.receiverCurrency}`],
     ["Memo", intent.memo],
   ]);
   const send = html`<form method="post" action="/console/pay/${intent.id}">
-<p><label>Your transaction that took the sender's money <input name="transactionId" value="${transactionId}" required autocomplete="off"></label></p>
+<p>${input("Your transaction that took the sender's money", "transactionId", `CONSOLE-${crypto.randomUUID().slice(0, 8)}`)}</p>
 <button class="main">Sign and send the payment</button></form>`;
-  const makeKey = html`<p>The console has no signing key of ${intent.senderGatewayId}. Pass it to <code>startSandbox</code> in
-<code>console: { signingKeys }</code>, or let the console generate and register one. Signatures with the old key are then refused.</p>
-${button(`/console/pay/${intent.id}/key`, "Generate and register a key", {}, "main")}`;
-  return section(
-    "Make a payment",
-    html`${steps(1)}${quote}${canSign ? send : makeKey}<p><a href="/console/pay">Start again</a></p>`,
-  );
+  const noKey = html`<p>The console can't sign for ${intent.senderGatewayId}. Pass its signing key to <code>startSandbox</code> in
+<code>console: { signingKeys }</code>.</p>`;
+  return step(1, html`${quote}${canSign ? send : noKey}<p><a href="/console/pay">Start again</a></p>`);
 }
-
-function short(text: string): string {
-  return text.length > 120 ? `${text.slice(0, 120)}…` : text;
-}
-
-export const goBack: Html = html`<p><a href="/console/">All requests</a></p>`;

@@ -1,15 +1,15 @@
 import type { Operation } from "../../api/operation.js";
 import { CrossBorderError } from "../../core/errors.js";
-import { type PaymentGateway, paymentGateways } from "../../resources/payment-gateways.js";
+import type { PaymentGateway } from "../../resources/payment-gateways.js";
 import { type PaymentIntent, paymentIntents } from "../../resources/payment-intents.js";
 import { payments } from "../../resources/payments.js";
-import { generateSigningKeyPair, parseSigningKey, type SigningKey } from "../../signing/keys.js";
+import { parseSigningKey, type SigningKey } from "../../signing/keys.js";
 import { signedText } from "../../signing/signer.js";
 import { fingerprintOf, sha256Hex } from "../../verification/explain-signature.js";
-import { SandboxRefusal } from "../responses.js";
+import { SandboxRefusal } from "../refusal.js";
+import { mustSign, signatureHeader } from "../requests.js";
 import type { Sandbox } from "../sandbox.js";
-import type { Service } from "../service.js";
-import { signatureHeader } from "../signature-check.js";
+import type { Store } from "../store.js";
 
 /** The address of the console's own requests. */
 export const consoleAddress = "the console";
@@ -25,103 +25,83 @@ export interface DeskResponse {
 /** Makes payments as a gateway does, by real requests: log in, create an intent, sign and send the payment. */
 export class PaymentDesk {
   readonly #sandbox: Sandbox;
-  readonly #service: Service;
+  readonly #store: Store;
   /** Signing keys by the fingerprints of their public halves. */
-  readonly #keys = new Map<string, ReturnType<typeof parseSigningKey>>();
-  #token: string | undefined;
+  readonly #keys: ReadonlyMap<string, ReturnType<typeof parseSigningKey>>;
 
   /** @throws {ConfigError} if one of the keys isn't a signing key. */
-  constructor(sandbox: Sandbox, service: Service, signingKeys: readonly SigningKey[]) {
+  constructor(sandbox: Sandbox, store: Store, signingKeys: readonly SigningKey[]) {
     this.#sandbox = sandbox;
-    this.#service = service;
-    for (const key of signingKeys) this.#addKey(key);
+    this.#store = store;
+    this.#keys = new Map(signingKeys.map(parseSigningKey).map((key) => [sha256Hex(key.spki()), key]));
   }
 
-  canSign(gateway: PaymentGateway): boolean {
-    return this.#keys.has(registeredFingerprint(gateway));
+  canSign(gatewayName: string): boolean {
+    return this.#keyOf(this.#gateway(gatewayName)) !== undefined;
   }
 
   createIntent(body: Readonly<Record<string, string>>): Promise<DeskResponse> {
-    return this.#send(paymentIntents.create, body, this.gateway(body.senderGatewayId ?? ""));
+    return this.#operate(paymentIntents.create, body, this.#gateway(body.senderGatewayId));
   }
 
   /** @throws {SandboxRefusal} if none of the keys is the sender's. */
   createPayment(intent: PaymentIntent, senderGatewayTransactionId: string): Promise<DeskResponse> {
-    const gateway = this.gateway(intent.senderGatewayId);
-    return this.#send(payments.create, { ...intent, senderGatewayTransactionId }, gateway);
+    const gateway = this.#gateway(intent.senderGatewayId);
+    return this.#operate(payments.create, { ...intent, senderGatewayTransactionId }, gateway);
   }
 
-  /** Generates a signing key, and registers it in place of the gateway's. */
-  async replaceKey(gatewayId: string): Promise<DeskResponse> {
-    const gateway = this.gateway(gatewayId);
-    const { privateKey, publicKeyBase64: rsaPublicKeyBase64 } = await generateSigningKeyPair();
-    this.#addKey(privateKey);
-    return this.#send(paymentGateways.update, { rsaPublicKeyBase64 }, gateway);
+  /** Logs in, and sends a request with that token. */
+  async send(method: string, target: string, headers: Headers, body: RequestInit["body"]): Promise<DeskResponse> {
+    const { clientId: client_id, clientSecret: client_secret, username, password } = this.#sandbox.credentials;
+    const form = new URLSearchParams({ grant_type: "password", client_id, client_secret, username, password });
+    const login = await this.#handle("POST", this.#sandbox.tokenPath, new Headers(), form);
+    const token: unknown = Object(login.body).access_token;
+    if (typeof token !== "string") {
+      throw new SandboxRefusal("no_token", `The console got no access token: ${outcomeOf(login.status)}.`);
+    }
+    headers.set("authorization", `Bearer ${token}`);
+    return this.#handle(method, target, headers, method === "GET" ? null : body);
   }
 
-  /** Sends a request with a token of the console's own. */
-  async send(method: string, target: string, headers: Headers, body: Uint8Array | string): Promise<DeskResponse> {
-    this.#token ??= await this.#logIn();
-    headers.set("authorization", `Bearer ${this.#token}`);
-    const response = await this.#handle(method, target, headers, body);
-    if (response.status !== 401) return response;
-    this.#token = await this.#logIn();
-    headers.set("authorization", `Bearer ${this.#token}`);
-    return this.#handle(method, target, headers, body);
+  #keyOf({ rsaPublicKeyBase64 }: PaymentGateway) {
+    return isPublicKey(rsaPublicKeyBase64) ? this.#keys.get(fingerprintOf(rsaPublicKeyBase64)) : undefined;
   }
 
-  gateway(name: string): PaymentGateway {
-    const gateway = this.#service.ledger.gatewayNamed(name);
+  #gateway(name = ""): PaymentGateway {
+    const gateway = this.#store.gatewayNamed(name);
     if (gateway === undefined) throw new SandboxRefusal("unknown_gateway", "There is no such gateway.");
     return gateway;
   }
 
-  #addKey(signingKey: SigningKey): void {
-    const key = parseSigningKey(signingKey);
-    this.#keys.set(sha256Hex(key.spki()), key);
-  }
-
-  async #send(operation: Operation, body: object, gateway: PaymentGateway): Promise<DeskResponse> {
-    const path = this.#sandbox.basePath + operation.path.text.replace(/\{\w+\}/, encodeURIComponent(gateway.id));
+  async #operate(operation: Operation, body: object, gateway: PaymentGateway): Promise<DeskResponse> {
+    const path = this.#sandbox.basePath + operation.path.text;
     const text = JSON.stringify(body);
     const headers = new Headers({ "content-type": "application/json" });
-    if (this.#service.settings.signedOperations.has(operation.name)) {
-      const key = this.#keys.get(registeredFingerprint(gateway));
-      if (key === undefined) {
-        throw new SandboxRefusal("no_signing_key", "The console has no signing key of this gateway.", 409);
-      }
+    if (mustSign(this.#store.settings, operation)) {
+      const key = this.#keyOf(gateway);
+      if (key === undefined) throw new SandboxRefusal("no_signing_key", "The console can't sign for this gateway.");
       headers.set(signatureHeader, Buffer.from(await key.sign(signedText(path, text))).toString("base64"));
     }
     return this.send(operation.method, path, headers, text);
   }
 
-  async #logIn(): Promise<string> {
-    const { clientId, clientSecret, username, password } = this.#sandbox.credentials;
-    const form = new URLSearchParams({ grant_type: "password", username, password });
-    form.append("client_id", clientId);
-    form.append("client_secret", clientSecret);
-    const headers = new Headers({ "content-type": "application/x-www-form-urlencoded" });
-    const { status, body } = await this.#handle("POST", this.#sandbox.tokenPath, headers, String(form));
-    const token: unknown = Object(body).access_token;
-    if (typeof token === "string") return token;
-    const what = status === 0 ? "the response was lost" : `status ${status}`;
-    throw new SandboxRefusal("no_token", `The console got no access token: ${what}.`, 502);
-  }
-
-  async #handle(method: string, target: string, headers: Headers, body: Uint8Array | string): Promise<DeskResponse> {
-    const content = method === "GET" || method === "HEAD" ? {} : { body };
-    const request = new Request(`http://sandbox.invalid${target}`, { method, headers, ...content });
+  async #handle(method: string, target: string, headers: Headers, body: RequestInit["body"]): Promise<DeskResponse> {
+    const request = new Request(`http://sandbox.invalid${target}`, { method, headers, body: body ?? null });
     const response = await this.#sandbox.handle(request, { target, address: consoleAddress });
     return { status: response.status, body: await response.json().catch(() => undefined) };
   }
 }
 
-/** SHA-256 of the DER form of a gateway's key, in hex. Empty if what it registered isn't a public RSA key. */
-export function registeredFingerprint({ rsaPublicKeyBase64 }: PaymentGateway): string {
+export function outcomeOf(status: number): string {
+  return status === 0 ? "the response was lost" : `status ${status}`;
+}
+
+/** What a gateway registered need not be a public RSA key. */
+export function isPublicKey(registered: string): boolean {
   try {
-    return fingerprintOf(rsaPublicKeyBase64);
+    return fingerprintOf(registered) !== "";
   } catch (error) {
-    if (error instanceof CrossBorderError) return "";
+    if (error instanceof CrossBorderError) return false;
     throw error;
   }
 }

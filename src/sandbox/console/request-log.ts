@@ -1,231 +1,184 @@
-import { type FieldTable, kindOfField } from "../../api/fields.js";
+import type { FieldTable } from "../../api/fields.js";
 import type { Operation } from "../../api/operation.js";
-import { describeThrown } from "../../core/describe.js";
-import { explainSignature, type SignatureFinding } from "../../verification/explain-signature.js";
-import { signedRequest } from "../operation.js";
-import { parseBody } from "../request-body.js";
-import { SandboxRefusal } from "../responses.js";
+import { explainSignature } from "../../verification/explain-signature.js";
+import { SandboxRefusal } from "../refusal.js";
+import { checkSignature, isPlain, mustSign, parseRequest, type Route, shownQuery, signersOf } from "../requests.js";
 import type { Arrived } from "../sandbox.js";
-import type { SandboxRequest } from "../sandbox-options.js";
-import type { Service } from "../service.js";
-import { shownQuery } from "../shown-query.js";
-import { checkSignature, signersOf } from "../signature-check.js";
-import type { FaultKind } from "./faults.js";
-import { consoleAddress, registeredFingerprint } from "./payment-desk.js";
+import type { Store } from "../store.js";
+import type { Fault } from "./faults.js";
+import { consoleAddress, isPublicKey } from "./payment-desk.js";
 
-export interface SignatureNote {
-  /** `unchecked`: it can't be checked, and `why` says why. */
-  readonly verdict: "not required" | "valid" | "missing" | "wrong" | "unchecked";
-  /** The gateway whose key must sign. */
-  readonly signer?: string | undefined;
-  readonly why?: string;
-  /** Why it is wrong, which takes up to a second. */
-  readonly explain?: () => readonly SignatureFinding[];
-}
-
-/** One request, and what became of it. It holds secrets: pages show what `shown…` returns. */
-export class LoggedExchange {
+/** One request, and what became of it. It has secrets: pages show what `shownOf` returns. */
+export interface Exchange {
   readonly id: string;
   readonly atMs: number;
-  readonly seen: SandboxRequest;
-  readonly bytes: Uint8Array;
+  readonly arrived: Arrived;
   readonly operation: Operation | undefined;
   readonly isOwn: boolean;
-  readonly signature: SignatureNote;
-  readonly fault: FaultKind | undefined;
+  readonly signature: "" | "valid" | "missing" | "wrong" | "not checked";
+  readonly fault: Fault | undefined;
   /** 0 if the response was lost, and `undefined` while there is none. */
-  status: number | undefined;
-  tookMs: number | undefined;
-  responseHeaders: Headers | undefined;
-  responseText = "";
-  readonly #startMs = performance.now();
-
-  constructor(id: string, atMs: number, arrived: Arrived, signature: SignatureNote, fault: FaultKind | undefined) {
-    const { seen, bytes, route, address } = arrived;
-    this.id = id;
-    this.atMs = atMs;
-    this.seen = seen;
-    this.bytes = bytes;
-    this.operation = typeof route === "string" || route instanceof SandboxRefusal ? undefined : route.operation;
-    this.isOwn = address === consoleAddress;
-    this.signature = signature;
-    this.fault = fault;
-  }
-
-  /** @param response `undefined` if a hook of the sandbox threw. */
-  end(response: Response | undefined): void {
-    this.status = response?.status ?? 500;
-    this.tookMs = Math.round(10 * (performance.now() - this.#startMs)) / 10;
-    if (response === undefined) this.responseText = '{"message":"A hook of the sandbox threw."}';
-    if (response === undefined || response.type === "error") return;
-    this.responseHeaders = response.headers;
-    const copy = response.clone();
-    // In the background: the body of a hook's response may never end.
-    void copy.text().then(
-      (text) => {
-        this.responseText = text.length > longestKept ? "" : text;
-      },
-      (error: unknown) => {
-        this.responseText = JSON.stringify({ message: describeThrown(error).message });
-      },
-    );
-  }
-
-  get canReplay(): boolean {
-    return this.operation !== undefined && this.bytes.length <= longestKept;
-  }
-
-  /** Empty for requests that aren't an operation's, since those of logins name sessions and codes. */
-  get shownQuery(): string {
-    return this.operation === undefined ? "" : shownQuery(this.seen.query, this.operation.record, hidden);
-  }
-
-  /** Request headers as name and value. */
-  get shownHeaders(): [name: string, value: string][] {
-    return shownHeaders(this.seen.headers);
-  }
-
-  get shownResponseHeaders(): [name: string, value: string][] {
-    return shownHeaders(this.responseHeaders ?? new Headers());
-  }
-
-  /** The request's body if it can be shown as it is, for `curl` and signatures. */
-  get exactBody(): string | undefined {
-    const { body } = this.seen;
-    const value = parsed(body);
-    const isShown = value !== undefined && JSON.stringify(value) === JSON.stringify(this.#shown(value));
-    return isShown ? body : undefined;
-  }
-
-  get shownBody(): string {
-    const { body, operation: name } = this.seen;
-    if (name !== "token") return asText(body, this.#shown(parsed(body)));
-    return [...new URLSearchParams(body)]
-      .map(([field, value]) => `${field}=${field === "grant_type" ? value : hidden}`)
-      .join("\n");
-  }
-
-  get shownResponse(): string {
-    return asText(this.responseText, this.#shown(parsed(this.responseText)));
-  }
-
-  #shown(value: unknown): unknown {
-    const fields = { ...this.operation?.body?.fields, ...this.operation?.record };
-    return shownValue(value, { ...errorFields, ...fields });
-  }
+  status?: number;
+  tookMs?: number;
+  response?: { readonly headers: Headers; readonly text: string };
 }
 
-const hidden = "…";
+const mostExchanges = 200;
+/** Longer bodies of responses are not kept. */
 const longestKept = 64 * 1024;
 /** A longer body is not explained: it would take tens of thousands of hashes. */
 const longestExplained = 8 * 1024;
-const mostExchanges = 200;
 
 /** The newest requests. */
 export class RequestLog {
-  #exchanges: readonly LoggedExchange[] = [];
+  /** The newest first. */
+  exchanges: readonly Exchange[] = [];
   #lastId = 0;
 
-  /** The newest first. */
-  get exchanges(): readonly LoggedExchange[] {
-    return this.#exchanges;
+  /** @throws {SandboxRefusal} */
+  find(id: string): Exchange {
+    const exchange = this.exchanges.find((one) => one.id === id);
+    if (exchange !== undefined) return exchange;
+    throw new SandboxRefusal("not_found", "The log doesn't have this request.");
   }
 
-  async add(service: Service, arrived: Arrived, fault: FaultKind | undefined): Promise<LoggedExchange> {
-    const signature = await noteSignature(service, arrived);
+  /** @param respond does the work, and returns its response. */
+  async watch(
+    store: Store,
+    arrived: Arrived,
+    fault: Fault | undefined,
+    respond: () => Promise<Response>,
+  ): Promise<Response> {
     this.#lastId += 1;
-    const exchange = new LoggedExchange(String(this.#lastId), service.settings.now(), arrived, signature, fault);
-    this.#exchanges = [exchange, ...this.#exchanges].slice(0, mostExchanges);
-    return exchange;
+    const { route, address } = arrived;
+    const exchange: Exchange = {
+      ...{ id: String(this.#lastId), atMs: store.settings.now(), arrived, fault, isOwn: address === consoleAddress },
+      operation: isOperation(route) ? route.operation : undefined,
+      signature: await verdictOf(store, arrived),
+    };
+    this.exchanges = [exchange, ...this.exchanges].slice(0, mostExchanges);
+    const startMs = performance.now();
+    const end = (status: number) => {
+      Object.assign(exchange, { status, tookMs: Math.round(10 * (performance.now() - startMs)) / 10 });
+    };
+    try {
+      const response = await respond();
+      end(response.status);
+      if (response.type === "error") return response;
+      // In the background: the body of a hook's response may never end.
+      const { headers } = response;
+      void response
+        .clone()
+        .text()
+        .then((text) => Object.assign(exchange, { response: { headers, text: text.slice(0, longestKept) } }))
+        .catch(() => {});
+      return response;
+    } catch (error) {
+      end(500);
+      exchange.response = { headers: new Headers(), text: '{"message":"A hook of the sandbox threw."}' };
+      throw error;
+    }
   }
-
-  clear(): void {
-    this.#exchanges = [];
-  }
 }
 
-const secretHeaders = /authorization|cookie|token|secret|password|api-key/i;
-/** What is in refusals and token responses, and isn't a secret. */
-const errorFields = {
-  ...{ error: "text", code: "text", message: "text", error_description: "text", pagingToken: "text" },
-  ...{ token_type: "text", expires_in: "text", scope: "text" },
-} as const satisfies FieldTable;
-
-function shownHeaders(headers: Headers): [name: string, value: string][] {
-  return [...headers].map(([name, value]) => {
-    const scheme = /^(?:Bearer|Basic) /i.exec(value)?.[0] ?? "";
-    return [name, secretHeaders.test(name) ? scheme + hidden : value];
-  });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Shows known fields that aren't secrets: an unknown or misspelled one may hold a credential. */
-function shownValue(value: unknown, fields: FieldTable): unknown {
-  if (Array.isArray(value)) return value.map((item) => shownValue(item, fields));
-  if (typeof value !== "object" || value === null) return value === undefined ? undefined : hidden;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => {
-      const kind = kindOfField(fields, name);
-      const isShown = kind !== undefined && kind !== "secret" && (kind === "any" || typeof inner !== "object");
-      return [name, isShown || inner === null ? inner : hidden];
-    }),
-  );
-}
-
-function asText(text: string, shown: unknown): string {
-  if (text === "") return "";
-  return shown === undefined ? `${text.length} characters that aren't JSON` : JSON.stringify(shown, null, 2);
+function isOperation(route: Arrived["route"]): route is Route {
+  return typeof route !== "string" && !(route instanceof SandboxRefusal);
 }
 
 /** Checks a signature by the keys that are registered now, whatever else may be wrong with the request. */
-async function noteSignature({ settings, ledger }: Service, arrived: Arrived): Promise<SignatureNote> {
-  const { seen, bytes, route } = arrived;
-  if (typeof route === "string" || route instanceof SandboxRefusal) return { verdict: "not required" };
-  const { operation } = route;
-  if (!settings.signedOperations.has(operation.name)) return { verdict: "not required" };
+async function verdictOf(store: Store, { route, ...request }: Arrived): Promise<Exchange["signature"]> {
+  if (!isOperation(route) || !mustSign(store.settings, route.operation)) return "";
   try {
-    const body = operation.body === undefined ? {} : parseBody(bytes, seen.headers.get("content-type"));
-    const signed = signedRequest(settings, { seen, bytes, route }, body);
-    const [gateway, ...more] = signersOf(ledger, signed);
-    const signer = more.length === 0 ? gateway?.institutionId || gateway?.id : undefined;
-    const { signature } = signed;
-    if (signature === null) return { verdict: "missing", signer };
-    const isValid = await checkSignature(ledger, signed).then(
-      () => true,
-      () => false,
-    );
-    if (isValid) return { verdict: "valid", signer };
-    if (gateway === undefined) return { verdict: "unchecked", why: "No gateway is registered." };
-    if (registeredFingerprint(gateway) === "") {
-      return { verdict: "unchecked", why: `The key that ${signer} registered isn't a public RSA key.` };
-    }
-    if (bytes.length > longestExplained) {
-      const why = `The body has more than ${longestExplained} bytes. Use "cross-border explain-signature".`;
-      return { verdict: "wrong", signer, why };
-    }
-    const others = ledger.paymentGateways.records().filter((other) => registeredFingerprint(other) !== "");
-    const question = {
-      ...{ path: signed.signedPath, body: bytes, signature, publicKey: gateway.rsaPublicKeyBase64 },
-      otherKeys: new Map(
-        others.filter(({ id }) => id !== gateway.id).map((o) => [o.institutionId || o.id, o.rsaPublicKeyBase64]),
-      ),
-      ...{ basePath: settings.basePath, origin: `http://${seen.headers.get("host")}` },
-    };
-    let findings: readonly SignatureFinding[] | undefined;
-    const explain = () => {
-      findings ??= explainSignature(question).findings;
-      return findings;
-    };
-    return { verdict: "wrong", signer, explain };
+    await checkSignature(store, parseRequest(store.settings, { ...request, route }));
+    return "valid";
   } catch (error) {
-    if (error instanceof SandboxRefusal) return { verdict: "unchecked", why: error.message };
+    if (!(error instanceof SandboxRefusal)) throw error;
+    if (error.code === "missing_signature") return "missing";
+    return error.code === "invalid_signature" ? "wrong" : "not checked";
+  }
+}
+
+/** Why a signature is wrong or could not be checked, in sentences. It takes up to a second. */
+export function whyWrong(store: Store, { arrived, signature }: Exchange): readonly string[] {
+  const { route, ...request } = arrived;
+  if (!isOperation(route) || (signature !== "wrong" && signature !== "not checked")) return [];
+  try {
+    const parsed = parseRequest(store.settings, { ...request, route });
+    const [gateway] = signersOf(store, parsed);
+    if (gateway === undefined) return ["No gateway is registered."];
+    const { rsaPublicKeyBase64: publicKey } = gateway;
+    const nameOf = (named: typeof gateway) => named.institutionId || named.id;
+    if (!isPublicKey(publicKey)) return [`The key that ${nameOf(gateway)} registered isn't a public RSA key.`];
+    if (parsed.bytes.length > longestExplained) {
+      return [`The body has more than ${longestExplained} bytes. Use "cross-border explain-signature".`];
+    }
+    const others = store.records.paymentGateways
+      .records()
+      .filter(({ id, rsaPublicKeyBase64 }) => id !== gateway.id && isPublicKey(rsaPublicKeyBase64));
+    const { findings } = explainSignature({
+      ...{ path: parsed.signedPath, body: parsed.bytes, signature: parsed.signature ?? "", publicKey },
+      otherKeys: new Map(others.map((other) => [nameOf(other), other.rsaPublicKeyBase64])),
+      ...{ basePath: store.settings.basePath, origin: arrived.origin },
+    });
+    const texts = findings.map(({ aspect, problem, remedy }) => `${aspect}: ${problem}. To fix it, ${remedy}.`);
+    return texts.length > 0
+      ? texts
+      : [`No known mistake explains it. The key of ${nameOf(gateway)} doesn't verify it.`];
+  } catch (error) {
+    if (error instanceof SandboxRefusal) return [`${error.message}.`];
     throw error;
   }
+}
+
+type Pairs = readonly (readonly [name: string, value: string])[];
+
+/** A request and its response without secrets. */
+export interface ShownExchange {
+  readonly target: string;
+  readonly headers: Pairs;
+  readonly body: string;
+  /** Without line breaks if nothing is hidden: a signature is only right with these bytes. */
+  readonly sentBody: string;
+  readonly responseHeaders: Pairs;
+  readonly responseBody: string;
+}
+
+export function shownOf({ arrived, operation, response }: Exchange): ShownExchange {
+  const { path, query, headers, body: text, operation: name } = arrived.seen;
+  const fields = { ...plainFields, ...operation?.body?.fields, ...operation?.record };
+  // The query of a login names sessions and codes.
+  const asked = operation === undefined ? "" : shownQuery(query, operation.record);
+  const body = name === "token" ? shownQuery(text, plainFields).replaceAll("&", "\n") : shownJson(text, fields);
+  return {
+    target: asked === "" ? path : `${path}?${asked}`,
+    ...{ headers: shownHeaders(headers), body, sentBody: body.includes("…") || operation === undefined ? body : text },
+    responseHeaders: shownHeaders(response?.headers ?? new Headers()),
+    responseBody: shownJson(response?.text ?? "", fields),
+  };
+}
+
+/** What is in refusals and token responses, and isn't a secret. */
+const plainFields = {
+  ...{ error: "text", code: "text", message: "text", error_description: "text", pagingToken: "text" },
+  ...{ token_type: "text", expires_in: "text", scope: "text", grant_type: "text" },
+} as const satisfies FieldTable;
+
+function shownHeaders(headers: Headers): Pairs {
+  return [...headers].map(([name, value]) => {
+    const scheme = /^(?:Bearer|Basic) /i.exec(value)?.[0] ?? "";
+    return [name, /authorization|cookie|token|secret|password|api-key/i.test(name) ? `${scheme}…` : value];
+  });
+}
+
+/** Shows known fields that aren't secrets. An unknown or misspelled one may hold a credential. */
+function shownJson(text: string, fields: FieldTable): string {
+  if (text === "") return "";
+  const shown = (name: string, value: unknown) => (/^\d*$/.test(name) || isPlain(fields, name) ? value : "…");
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object") return JSON.stringify(value, shown, 2);
+  } catch {
+    // It isn't JSON.
+  }
+  return `… ${text.length} characters that aren't a record`;
 }

@@ -1,0 +1,137 @@
+import { randomBytes } from "node:crypto";
+import type { SandboxSettings } from "./options.js";
+import { jsonResponse, rememberAs, SandboxRefusal } from "./refusal.js";
+
+/** One request for a token, without secrets. */
+export interface TokenRequest {
+  /** `password`, `authorization_code`, `refresh_token`, or whatever else the form said. */
+  readonly grantType: string;
+  readonly atMs: number;
+  /** Names of the form's fields, in order. */
+  readonly fields: readonly string[];
+}
+
+interface IssuedToken {
+  readonly kind: "access" | "refresh";
+  /** Revoked tokens are forgotten. */
+  readonly untilMs: number;
+  readonly session: string;
+}
+
+/** A login of the authorization code grant, which its code is redeemed for. */
+export interface CodeLogin {
+  readonly session: string;
+  readonly scope: string;
+  idToken(session: string): Promise<string>;
+}
+
+/** Issues tokens and knows which are valid (Interface description 0.0.1, "Authentication"). */
+export class Tokens {
+  readonly #settings: SandboxSettings;
+  readonly #issued = new Map<string, IssuedToken>();
+
+  constructor(settings: SandboxSettings) {
+    this.#settings = settings;
+  }
+
+  /** Whether an `Authorization` header has a valid access token. */
+  accepts(authorization: string | null): boolean {
+    const [, token = ""] = /^Bearer +(\S+)$/i.exec(authorization ?? "") ?? [];
+    return this.#find("access", token) !== undefined;
+  }
+
+  /** How many sessions could still be continued. */
+  get refreshable(): number {
+    return [...this.#issued.values()].filter(({ kind }) => kind === "refresh").length;
+  }
+
+  revoke(which: "access" | "all"): void {
+    this.#end(({ kind }) => which === "all" || kind === "access");
+  }
+
+  /** Ends the refresh tokens of a session. Its access tokens live on, as Keycloak's do. */
+  endSession(session: unknown): void {
+    this.#end((token) => token.kind === "refresh" && token.session === session);
+  }
+
+  /** Ends the session of a refresh token. @throws {SandboxRefusal} */
+  logOut(fields: URLSearchParams): Response {
+    this.#assertClient(fields, fields.get("client_secret") ?? "");
+    this.endSession(this.#find("refresh", fields.get("refresh_token") ?? "").session);
+    return new Response(null, { status: 204 });
+  }
+
+  /** @param redeem exchanges the code of a form for its login. @throws {SandboxRefusal} */
+  async grant(fields: URLSearchParams, redeem: (fields: URLSearchParams) => Promise<CodeLogin>): Promise<Response> {
+    const { username, password, clientSecret } = this.#settings.credentials;
+    const grantType = fields.get("grant_type");
+    if (grantType === null) throw new SandboxRefusal("invalid_request", "Missing form parameter: grant_type");
+    // The description's refresh form has no client_secret.
+    this.#assertClient(fields, fields.get("client_secret") ?? (grantType === "refresh_token" ? clientSecret : ""));
+    if (grantType === "refresh_token") return this.#refresh(fields.get("refresh_token") ?? "");
+    if (grantType === "authorization_code") {
+      const { session, scope, idToken } = await redeem(fields);
+      const isOpenId = scope.split(" ").includes("openid");
+      return this.#logIn(session, { ...(isOpenId && { id_token: await idToken(session) }), scope });
+    }
+    if (grantType !== "password") throw new SandboxRefusal("unsupported_grant_type", "Unsupported grant_type");
+    if (fields.get("username") !== username || fields.get("password") !== password) {
+      throw new SandboxRefusal("invalid_grant", "Invalid user credentials", 401);
+    }
+    return this.#logIn(crypto.randomUUID(), { id_token: foreignIdToken });
+  }
+
+  #assertClient(fields: URLSearchParams, secret: string): void {
+    const { clientId, clientSecret } = this.#settings.credentials;
+    if (fields.get("client_id") !== clientId) {
+      throw new SandboxRefusal("invalid_client", "Invalid client credentials", 401);
+    }
+    if (secret !== clientSecret) throw new SandboxRefusal("unauthorized_client", "Invalid client credentials", 401);
+  }
+
+  #logIn(session: string, more: object): Response {
+    const access_token = this.#issue("access", session);
+    return this.#tokenResponse({ access_token, refresh_token: this.#issue("refresh", session), ...more });
+  }
+
+  #refresh(refreshToken: string): Response {
+    const { session } = this.#find("refresh", refreshToken);
+    const response = { access_token: this.#issue("access", session), scope: "openid email profile" };
+    if (!this.#settings.rotateRefreshTokens) return this.#tokenResponse(response);
+    this.#issued.delete(refreshToken);
+    return this.#tokenResponse({ ...response, refresh_token: this.#issue("refresh", session) });
+  }
+
+  #tokenResponse(body: object): Response {
+    const more = { token_type: "Bearer", expires_in: this.#settings.tokenLifetimeSeconds };
+    return jsonResponse({ ...body, ...more }, 200, { "cache-control": "no-store", pragma: "no-cache" });
+  }
+
+  #issue(kind: IssuedToken["kind"], session: string): string {
+    const { now, tokenLifetimeSeconds, refreshTokenLifetimeSeconds } = this.#settings;
+    const lifetimeSeconds = kind === "access" ? tokenLifetimeSeconds : refreshTokenLifetimeSeconds;
+    const token = randomBytes(32).toString("base64url");
+    rememberAs(this.#issued, token, { kind, session, untilMs: now() + 1000 * lifetimeSeconds }, mostTokens);
+    return token;
+  }
+
+  #end(isMeant: (token: IssuedToken) => boolean): void {
+    for (const [token, issued] of this.#issued) if (isMeant(issued)) this.#issued.delete(token);
+  }
+
+  #find(kind: "access", token: string): IssuedToken | undefined;
+  #find(kind: "refresh", token: string): IssuedToken;
+  #find(kind: IssuedToken["kind"], token: string): IssuedToken | undefined {
+    const issued = this.#issued.get(token);
+    const isValid = issued?.kind === kind && this.#settings.now() < issued.untilMs;
+    if (isValid || kind === "access") return isValid ? issued : undefined;
+    throw new SandboxRefusal("invalid_grant", "Token is not active");
+  }
+}
+
+/** An access and a refresh token for each of 10,000 logins. */
+const mostTokens = 20_000;
+
+/** Another issuer's ID token with a wrong signature: a client must not use it. */
+const foreignIdToken =
+  "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJodHRwczovL2lkZW50aXR5LmludmFsaWQiLCJzdWIiOiJzb21lb25lIiwiYXVkIjoic29tZW9uZS1lbHNlIn0.c2lnbmF0dXJl";
