@@ -12,7 +12,6 @@ function play(
   given: {
     readonly route?: Partial<Route>;
     readonly deadline?: Deadline;
-    readonly by?: typeof exchange;
   } = {},
 ) {
   const controller = { abort: vi.fn(), pause: vi.fn(), resume: vi.fn() };
@@ -23,9 +22,7 @@ function play(
     return true;
   });
   const route: Route = { dispatcher: { dispatch }, own: undefined, showsStart: true, ...given.route };
-  const outcome = (given.by ?? exchange)(route, post("https://service.test"), deadline).catch(
-    (failure: unknown) => failure,
-  );
+  const outcome = exchange(route, post("https://service.test"), deadline).catch((failure: unknown) => failure);
   return { outcome, controller };
 }
 
@@ -132,41 +129,5 @@ describe("a response", () => {
       headers: { ...gzip, "x-b": "1, 2" },
     });
     expect(controller.abort.mock.calls).toEqual([[ended("the call has ended")]]);
-  });
-
-  it("listens to the deadline for as long as it takes, and no longer", async () => {
-    const deadline = new Deadline({});
-    const stop = vi.fn();
-    vi.spyOn(deadline, "onEnd").mockReturnValue(stop);
-    await play((handler) => handler.onResponseError(none, new Error()), { deadline }).outcome;
-    expect(stop).toHaveBeenCalledTimes(1);
-    const { outcome } = play(
-      (handler) => {
-        handler.onResponseStart(none, 204, {}, none);
-        expect(stop).toHaveBeenCalledTimes(1);
-        handler.onResponseEnd(none, {});
-      },
-      { deadline },
-    );
-    expect(await outcome).toStrictEqual({ status: 204, headers: {}, text: "" });
-    expect(stop).toHaveBeenCalledTimes(2);
-  });
-});
-
-describe("an encoded response", () => {
-  it("can't be read if nothing decodes it", async () => {
-    vi.resetModules();
-    onTestFinished(() => void vi.resetModules());
-    vi.doMock("#platform", () => import("../../src/platform/web.js"));
-    const { exchange: by } = await import("../../src/wire/undici.js");
-    vi.doUnmock("#platform");
-    const { outcome } = play(
-      (handler) => {
-        handler.onResponseStart(none, 200, gzip, none);
-        handler.onResponseEnd(none, {});
-      },
-      { by },
-    );
-    expect(await outcome).toStrictEqual({ status: 200, headers: gzip, text: "", broken: "encoded" });
   });
 });
