@@ -115,11 +115,20 @@ describe("lines", () => {
     [{ from: "claimed", to: "claimed", effect: "possible" }, "warn"],
     [{ from: undefined, to: "funds-requested" }, "debug"],
     [{ from: "claimed", to: "paid" }, "debug"],
+    [{ from: "claimed", to: "refused" }, "debug"],
+    [{ from: "refused", to: "rejected" }, "warn"],
   ])("of a step of a flow %j are at %s", (step, level) => {
     const { written, logger } = fakeLogger();
-    createReporter([logListener(logger)]).emit("flow", { key: "order-1", durationMs: 3, ...step });
+    createReporter([logListener(logger)]).emit("flow", { key: "order-1", durationMs: 3, serviceCode: "no", ...step });
     expect(written).toMatchObject([
-      { level, fields: { "cross_border.flow.key": "order-1", "cross_border.flow.to": step.to } },
+      {
+        level,
+        fields: {
+          "cross_border.flow.key": "order-1",
+          "cross_border.flow.to": step.to,
+          "cross_border.service_code": "no",
+        },
+      },
     ]);
   });
 
