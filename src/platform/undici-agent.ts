@@ -1,4 +1,4 @@
-import type { buildConnector, Client, Dispatcher } from "undici";
+import type { buildConnector, Client, Dispatcher, Pool } from "undici";
 import { loaded } from "../core/libraries.js";
 import type { TlsMaterial } from "./tls-material.js";
 
@@ -17,15 +17,19 @@ export const addressTimeoutMs = 2500;
 /** Few servers close a connection sooner. */
 const writesIdleMs = 500;
 
-/** The connections of a client. */
-export interface UndiciAgent {
-  /** The connections that reads use. */
-  readonly reads: Dispatcher;
-  dispatch: Dispatcher["dispatch"];
-  /** Later reads use new connections. Those in flight continue. Does nothing if `reads` was replaced already. */
-  replace(reads: Dispatcher): void;
+/** A pool for each origin. */
+interface Pools {
+  readonly dispatch: Dispatcher["dispatch"];
   /** Lets what is in flight finish. */
-  close(): Promise<void>;
+  close(): Promise<unknown>;
+}
+
+/** The connections of a client. */
+export interface UndiciAgent extends Pools {
+  /** The connections that reads use. */
+  readonly reads: Pools;
+  /** Later reads use new connections. Those in flight continue. Does nothing if `reads` was replaced already. */
+  replace(reads: Pools): void;
 }
 
 /** Apart from the other libraries, since bundlers for pages resolve every import of a file, used or not. */
@@ -48,9 +52,9 @@ export function loadUndici(): Promise<typeof import("undici")> {
  */
 export async function openAgent(
   { connections, connectTimeoutMs, tls }: AgentOptions,
-  load: () => Promise<Pick<typeof import("undici"), "Agent" | "Client" | "Pool" | "buildConnector">> = loadUndici,
+  load: () => Promise<Pick<typeof import("undici"), "Client" | "Pool" | "buildConnector">> = loadUndici,
 ): Promise<UndiciAgent> {
-  const { Agent, Client, Pool, buildConnector } = await load();
+  const { Client, Pool, buildConnector } = await load();
   // HTTP/2 repeats a refused stream on its own, even if it is a payment.
   const http1 = { allowH2: false, pipelining: 1 };
   const timeouts = { timeout: connectTimeoutMs, autoSelectFamilyAttemptTimeout: addressTimeoutMs };
@@ -58,11 +62,11 @@ export async function openAgent(
   // undici's timeouts measure idleness only. The call's own deadline is the one that counts.
   const common = { ...http1, connections, connect: holdSessions(connect), headersTimeout: 0, bodyTimeout: 0 };
   const factory = readClients(Client);
-  const openReads = () =>
-    new Agent({ ...common, factory: (origin, options) => new Pool(origin, { ...options, factory }) });
-  const openWrites = () => new Agent({ ...common, keepAliveTimeout: writesIdleMs, keepAliveMaxTimeout: writesIdleMs });
-  let reads: Dispatcher = openReads();
-  let writes: Dispatcher = openWrites();
+  const idle = { keepAliveTimeout: writesIdleMs, keepAliveMaxTimeout: writesIdleMs };
+  const openReads = () => openPools((origin) => new Pool(origin, { ...common, factory }));
+  const openWrites = () => openPools((origin) => new Pool(origin, { ...common, ...idle }));
+  let reads = openReads();
+  let writes = openWrites();
   let wroteAtMs = 0;
   let closed: Promise<unknown> | undefined;
   return {
@@ -85,10 +89,24 @@ export async function openAgent(
       void reads.close();
       reads = openReads();
     },
-    async close() {
+    close() {
       closed ??= Promise.all([reads.close(), writes.close()]);
-      await closed;
+      return closed;
     },
+  };
+}
+
+/** undici's `Agent` closes a pool while a request waits in it, and then opens a connection for each request. */
+function openPools(open: (origin: string) => Pool): Pools {
+  const pools = new Map<string, Pool>();
+  return {
+    dispatch(options, handler) {
+      const origin = String(options.origin);
+      const pool = pools.get(origin) ?? open(origin);
+      pools.set(origin, pool);
+      return pool.dispatch(options, handler);
+    },
+    close: () => Promise.all(Array.from(pools.values(), (pool) => pool.close())),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Deadline } from "../core/deadline.js";
 import { ConfigError } from "../core/errors.js";
-import { Body, decodeText } from "./response.js";
+import { Body } from "./response.js";
 import {
   type BrokenBody,
   reasonOf,
@@ -46,7 +46,7 @@ async function exchange(fetch: FetchLike, request: WireRequest, deadline: Deadli
     }
     if (response.redirected) throw new WireFailure({ sent: true, reason: "REDIRECTED_BY_FETCH" });
     const broken = await Promise.race([readBody(response.body, body), ended.catch(() => undefined)]);
-    const decoded = decodeText(body.bytes());
+    const decoded = body.text();
     const problem = (abort.signal.aborted ? deadline.ended : undefined) ?? broken ?? decoded.broken;
     if (problem !== undefined) abort.abort();
     return {

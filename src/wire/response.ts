@@ -18,18 +18,30 @@ export class Body {
     return true;
   }
 
+  text(): DecodedText {
+    if (this.#size > kept.length && this.#size <= maxKeptBytes) kept = new Uint8Array(this.#size);
+    return decodeText(this.#join(this.#size > kept.length ? new Uint8Array(this.#size) : kept));
+  }
+
   bytes(): Uint8Array {
+    return this.#join(new Uint8Array(this.#size));
+  }
+
+  #join(memory: Uint8Array): Uint8Array {
     const [first] = this.#chunks;
     if (first !== undefined && this.#chunks.length === 1) return first;
-    const bytes = new Uint8Array(this.#size);
     let offset = 0;
     for (const chunk of this.#chunks) {
-      bytes.set(chunk, offset);
+      memory.set(chunk, offset);
       offset += chunk.length;
     }
-    return bytes;
+    return memory.subarray(0, offset);
   }
 }
+
+/** Reused for each body that is decoded at once. New memory for each page takes a tenth of the time of reading it. */
+let kept = new Uint8Array(0);
+const maxKeptBytes = 2 ** 21;
 
 export interface DecodedText {
   readonly text: string;

@@ -135,7 +135,7 @@ export function exchange(
     };
     const finish = (broken?: BrokenBody) => {
       const coding = headers["content-encoding"] ?? "identity";
-      if (coding === "identity") respond({ ...decodeText(body.bytes()), ...(broken !== undefined && { broken }) });
+      if (coding === "identity") respond({ ...body.text(), ...(broken !== undefined && { broken }) });
       else if (broken !== undefined) respond({ text: "", broken });
       else void decode(body, coding.toLowerCase()).then(respond);
     };

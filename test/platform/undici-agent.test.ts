@@ -54,7 +54,7 @@ async function open(load: Load, connections = 64, tls = {}): Promise<UndiciAgent
     { connections, connectTimeoutMs: 10_000, tls: { ca: [certificates().authority], ...tls } },
     load,
   );
-  onTestFinished(() => agent.close().catch(() => {}));
+  onTestFinished(async () => void (await agent.close().catch(() => {})));
   return agent;
 }
 
@@ -117,6 +117,18 @@ describe.each(every)("$version over $scheme", ({ scheme, load }) => {
       await Promise.all(Array.from({ length: 10 }, () => send(agent, "GET", origin)));
     }
     expect(seen.connections).toBe(10);
+  });
+
+  it("opens one connection for all that follow, if the server closed another while a request waited", async () => {
+    const { origin, held, seen } = await startServer(scheme);
+    const agent = await open(load, 1);
+    const first = send(agent, "GET", `${origin}/held`);
+    await eventually(() => expect(held).toHaveLength(1));
+    const waiting = send(agent, "GET", origin);
+    held[0]?.setHeader("connection", "close").end("first");
+    expect([await first, await waiting]).toEqual(["first", "done"]);
+    for (let round = 0; round < 5; round++) await send(agent, "GET", origin);
+    expect(seen.connections).toBe(2);
   });
 
   it("limits the wait for a read's response on a used connection, and on no new one", async () => {
