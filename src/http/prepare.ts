@@ -1,9 +1,9 @@
-import { encodeUtf8 } from "#platform";
 import type { CallInput, SignedRequest } from "../api/api-client.js";
 import type { AnyOperation } from "../api/operation.js";
 import { encodeQuery, fillPath } from "../api/path.js";
 import { looksLikeName } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
+import { encodeUtf8 } from "../platform/encodings.js";
 import { checkBody, checkQuery } from "./input.js";
 import { checkRawBody, checkRawQuery } from "./raw.js";
 

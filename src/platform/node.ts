@@ -1,7 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import type { Channel, DecompressionProblem, KeyObjectLike, Platform, PrivateKey, PublicKey } from "./platform.js";
 
-export { encodeBase64, encodeUtf8 } from "./encodings.js";
 export { readTlsMaterial } from "./tls-material.js";
 export { openAgent } from "./undici-agent.js";
 export { generateKeyPair, isKeyObject } from "./web.js";

@@ -50,10 +50,6 @@ export interface Platform {
   importPrivateKey(key: KeyObjectLike): PrivateKey;
   /** The key is a public RSA key. */
   importPublicKey(key: KeyObjectLike): PublicKey;
-  /** The bytes of a text in UTF-8. */
-  encodeUtf8(text: string): Uint8Array;
-  /** Base64 of the bytes, padded, on one line. */
-  encodeBase64(bytes: Uint8Array): string;
   sha256(bytes: Uint8Array): Promise<Uint8Array>;
   /** Opens the sockets of a client. The web has none, since `fetch` sends requests. */
   readonly openAgent: ((options: AgentOptions) => Promise<UndiciAgent>) | undefined;

@@ -2,8 +2,6 @@ import { ConfigError } from "../core/errors.js";
 import { decodeBase64, encodeHex } from "./encodings.js";
 import type { KeyObjectLike, KeyPairDer, Platform, PrivateKey, PublicKey } from "./platform.js";
 
-export { encodeBase64, encodeUtf8 } from "./encodings.js";
-
 /** Some runtimes of the web, such as Cloudflare Workers, also have `node:crypto`. */
 export function isKeyObject(value: unknown): value is KeyObjectLike {
   return Object.prototype.toString.call(value) === "[object KeyObject]";

@@ -2,8 +2,6 @@ import type { Platform } from "./platform.js";
 
 export {
   decompress,
-  encodeBase64,
-  encodeUtf8,
   generateKeyPair,
   importPrivateKey,
   importPublicKey,

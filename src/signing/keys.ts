@@ -1,5 +1,4 @@
 import {
-  encodeBase64,
   generateKeyPair,
   importPrivateKey,
   importPublicKey,
@@ -10,7 +9,7 @@ import {
 } from "#platform";
 import { describeValue } from "../core/describe.js";
 import { ConfigError, InvalidArgumentError } from "../core/errors.js";
-import { decodeBase64, isPem, type PemBlock, readPemBlocks, writePem } from "../platform/encodings.js";
+import { decodeBase64, encodeBase64, isPem, type PemBlock, readPemBlocks, writePem } from "../platform/encodings.js";
 import type { KeyObjectLike, PrivateKey, PublicKey } from "../platform/platform.js";
 
 /** The smallest RSA key that is taken. */

@@ -1,7 +1,7 @@
-import { encodeBase64, encodeUtf8, sha256 } from "#platform";
+import { sha256 } from "#platform";
 import { describeThrown, describeValue } from "../core/describe.js";
 import { ConfigError, InvalidArgumentError, type SignedText, SigningError } from "../core/errors.js";
-import { decodeBase64, encodeHex } from "../platform/encodings.js";
+import { decodeBase64, encodeBase64, encodeHex, encodeUtf8 } from "../platform/encodings.js";
 import type { KeyObjectLike, PrivateKey, PublicKey } from "../platform/platform.js";
 import {
   expectedPublicKey,

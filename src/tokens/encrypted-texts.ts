@@ -1,8 +1,7 @@
-import { encodeBase64 } from "#platform";
 import type { StoredToken } from "../auth/token-store.js";
 import { counted } from "../core/describe.js";
 import { ConfigError } from "../core/errors.js";
-import { decodeBase64 } from "../platform/encodings.js";
+import { decodeBase64, encodeBase64 } from "../platform/encodings.js";
 
 /** 32 random bytes, as they are or in Base64: `openssl rand -base64 32` prints some. The same for all processes of a fleet. */
 export type TokenEncryptionKey = string | Uint8Array;
