@@ -77,7 +77,7 @@ function saysAndEnds(text: (exchange: Exchange) => string | Buffer): Play {
   return { atRequest: (exchange) => exchange.socket.end(text(exchange)) };
 }
 
-const statusLine = ({ told }: Exchange) => `HTTP/1.1 20${told.text}`;
+const statusLine = () => "HTTP/1.1 20";
 const someHeaders = ({ told }: Exchange) => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-told: ${told.text}`;
 const partOf = (body: string) =>
   `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length + 100}\r\n\r\n${body.slice(0, -9)}`;
@@ -427,10 +427,10 @@ function strangersBody(body: string): string {
 }
 
 /** What a service sends with a status: everything that it knows, in both forms of error bodies and for both servers. */
-function errorBody({ told }: Exchange, status: number): string {
+function errorBody({ told, request }: Exchange, status: number): string {
   const said = `status ${status}: ${told.text}`;
   return JSON.stringify({
-    error: told.word || "invalid_grant",
+    error: request.target.endsWith("/token") ? "invalid_grant" : told.word,
     code: told.word,
     message: said,
     error_description: said,
