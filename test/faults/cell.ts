@@ -10,14 +10,7 @@ import { certificates } from "./certificates.js";
 import { type Expected, expectations, isTokenRequest, type Kind } from "./expectations.js";
 import { capBytes, type Fault, longDeadlineMs, shortDeadlineMs } from "./faults.js";
 import type { LoopLag } from "./loop-lag.js";
-import {
-  type DeafPort,
-  type GroundTruth,
-  type SeenRequest,
-  startDeafPort,
-  startWireFaultServer,
-  type WireFaultServer,
-} from "./wire-fault-server.js";
+import { type GroundTruth, type SeenRequest, startWireFaultServer, type WireFaultServer } from "./wire-fault-server.js";
 
 /** Whether the fault hits every request, or only the first. */
 export type Mode = "always" | "once";
@@ -27,7 +20,6 @@ export interface Fixture {
   readonly lag: LoopLag;
   readonly keys: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
   readonly closed: ClosedPort;
-  readonly deaf: DeafPort;
   close(): Promise<void>;
 }
 
@@ -35,15 +27,13 @@ export async function openFixture(lag: LoopLag): Promise<Fixture> {
   certificates();
   // Loading takes time that no call should be charged for.
   await Promise.all([import("openid-client"), import("zod/v4/core")]);
-  const [closed, deaf] = await Promise.all([openClosedPort(), startDeafPort()]);
+  const closed = await openClosedPort();
   return {
     lag,
     closed,
-    deaf,
     keys: keyPairOf("gateway"),
     async close() {
       closed.close();
-      await deaf.close();
     },
   };
 }
@@ -306,8 +296,6 @@ export async function networkOf(fixture: Fixture, fault: Fault, failing: WireFau
   switch (fault.place) {
     case "closed port":
       return { origin: `http://127.0.0.1:${fixture.closed.port}`, dispatcher: undefined, connections: uncounted };
-    case "deaf port":
-      return { origin: `http://127.0.0.1:${fixture.deaf.port}`, dispatcher: undefined, connections: uncounted };
     case "no address":
       return brokenConnector("ENOTFOUND", 1);
     case "no name server":

@@ -13,7 +13,7 @@ export interface Fault {
   readonly is: FailureClass | readonly FailureClass[];
   readonly play?: Play;
   /** Where it happens. Default: a server of its own over plain HTTP. */
-  readonly place?: "closed port" | "deaf port" | "no address" | "no name server" | "slow connector";
+  readonly place?: "closed port" | "no address" | "no name server" | "slow connector";
   /** The client speaks https; the options are those of the server, where it speaks TLS at all. */
   readonly tls?: "client only" | (() => TlsOptions);
   /** The newest TLS version of the client. */
@@ -143,7 +143,6 @@ const connecting: readonly Fault[] = [
       ["DNS: no such host", "unknown host", { place: "no address", tls: "client only" }],
       ["DNS: no response", "unsent", { place: "no name server", tls: "client only" }],
       ["connect timeout", "unsent", { place: "slow connector" }],
-      ["SYN dropped", "deadline unsent", { place: "deaf port" }],
       ["certificate by nobody", "unsent for good", { tls: tlsOf("selfSigned"), trusts: "nobody else" }],
       ["certificate by an untrusted authority", "unsent for good", { tls: tlsOf("good"), trusts: "nobody else" }],
       ["certificate of another host", "unsent for good", { tls: tlsOf("wrongHost") }],
