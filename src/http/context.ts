@@ -34,10 +34,15 @@ export interface CallContext extends RequestSettings {
 export class InFlight {
   readonly #parent: InFlight | undefined;
   #count = 0;
+  #isClosed = false;
   #onNone: (() => void) | undefined;
 
   constructor(parent?: InFlight) {
     this.#parent = parent;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed || this.#parent?.isClosed === true;
   }
 
   begin(): void {
@@ -51,8 +56,9 @@ export class InFlight {
     this.#parent?.end();
   }
 
-  /** Resolves when there are none. Call it when no call begins any more. */
-  none(): Promise<void> {
+  /** Lets no further call begin, and resolves when there are none. */
+  close(): Promise<void> {
+    this.#isClosed = true;
     return new Promise((resolve) => {
       if (this.#count === 0) resolve();
       else this.#onNone = resolve;

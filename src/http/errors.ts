@@ -238,21 +238,33 @@ function showablePath({ operation: { verb, path }, basePath, request, secrets }:
 function consequenceOf({ operation: { name, verb }, kind, effect, isSent }: CallFacts): string | undefined {
   if (!isSent && effect === "none") return "Nothing was sent.";
   if (verb === "get" || verb === "list") return undefined;
-  if (kind === "repeatable") {
-    return effect === "none" ? "Nothing was created." : "It moves no money, so it's safe to call again.";
-  }
-  const [subject, done, advice] = name === "payments.create" ? paymentDeed : deeds[verb];
-  if (effect === "none") return `The ${subject} was not ${done}.`;
-  if (effect === "done") return `The ${subject} was ${done}.`;
-  return `The ${subject} may have been ${done}. ${advice}`;
+  return consequences[kind === "repeatable" ? kind : name === "payments.create" ? "payment" : verb][effect];
 }
 
-const paymentDeed = ["payment", "made", "Look for it before you pay again or refund."] as const;
-const deeds = {
-  create: ["record", "created", "Look for it before you create it again."],
-  update: ["record", "updated", "It's safe to call again."],
-  request: ["request", "carried out", "Check that before you send it again."],
-} as const;
+const noMoney = "It moves no money, so it's safe to call again.";
+const consequences = {
+  payment: {
+    none: "The payment was not made.",
+    possible: "The payment may have been made. Look for it before you pay again or refund.",
+    done: "The payment was made.",
+  },
+  create: {
+    none: "The record was not created.",
+    possible: "The record may have been created. Look for it before you create it again.",
+    done: "The record was created.",
+  },
+  repeatable: { none: "Nothing was created.", possible: noMoney, done: noMoney },
+  update: {
+    none: "The record was not updated.",
+    possible: "The record may have been updated. It's safe to call again.",
+    done: "The record was updated.",
+  },
+  request: {
+    none: "The request was not carried out.",
+    possible: "The request may have been carried out. Check that before you send it again.",
+    done: "The request was carried out.",
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<Effect, string>>>>;
 
 const phrases: Readonly<Record<number, string>> = {
   400: "Bad Request",

@@ -15,8 +15,8 @@ export interface HttpClientOptions extends Omit<CallContext, "schemas" | "report
   readonly signedOperations: ReadonlySet<string>;
   /** Shared with derived clients. By default, its own. */
   readonly schemas?: Schemas;
-  /** The client that this one is derived from. It uses the same connections and token. */
-  readonly parent?: HttpClient;
+  /** Counts the calls of the client that this one is derived from. */
+  readonly parent?: InFlight;
 }
 
 /** The options that a derived client can have of its own. */
@@ -26,18 +26,15 @@ export type DerivedOptions = Pick<CallContext, "timeoutMs" | "maxRetries" | "hea
 export class HttpClient implements ApiClient {
   readonly #context: CallContext;
   readonly #signedOperations: ReadonlySet<string>;
-  readonly #parent: HttpClient | undefined;
-  readonly #inFlight: InFlight;
+  readonly #isDerived: boolean;
   #hasSigned = false;
-  #isClosed = false;
   #closing: Promise<void> | undefined;
 
   constructor({ signedOperations, schemas = new Schemas(), parent, ...context }: HttpClientOptions) {
-    this.#parent = parent;
-    this.#inFlight = new InFlight(parent === undefined ? undefined : parent.#inFlight);
-    this.#context = { ...context, schemas, reported: new Set(), inFlight: this.#inFlight };
+    this.#isDerived = parent !== undefined;
+    this.#context = { ...context, schemas, reported: new Set(), inFlight: new InFlight(parent) };
     this.#signedOperations = signedOperations;
-    if (parent !== undefined) return;
+    if (this.#isDerived) return;
     // The libraries that the first call needs.
     schemas.load().catch(() => {});
     context.transport.preload?.();
@@ -101,20 +98,21 @@ export class HttpClient implements ApiClient {
 
   /** A client with the same connections, token, and retry budget. Closing this client closes it, too. */
   derive(options: DerivedOptions): HttpClient {
-    return new HttpClient({ ...this.#context, ...options, signedOperations: this.#signedOperations, parent: this });
+    const { inFlight: parent, ...context } = this.#context;
+    return new HttpClient({ ...context, ...options, signedOperations: this.#signedOperations, parent });
   }
 
   close(): Promise<void> {
-    this.#isClosed = true;
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #close(): Promise<void> {
-    await this.#inFlight.none();
-    if (this.#parent !== undefined) return;
-    await this.#context.tokens.close?.();
-    await this.#context.transport.close();
+    const { inFlight, tokens, transport } = this.#context;
+    await inFlight.close();
+    if (this.#isDerived) return;
+    await tokens.close?.();
+    await transport.close();
   }
 
   #open(operation: AnyOperation, source: CallSource, options: RequestOptions | undefined): Call {
@@ -125,13 +123,8 @@ export class HttpClient implements ApiClient {
 
   #parse(operation: AnyOperation, options: RequestOptions | undefined): ReturnType<typeof parseRequestOptions> {
     const parsed = parseRequestOptions(operation, options);
-    if (!this.#hasClosed()) return parsed;
+    if (!this.#context.inFlight.isClosed) return parsed;
     throw new InvalidArgumentError(`${operation.name}: the client is closed`, { code: "client_closed" });
-  }
-
-  #hasClosed(): boolean {
-    const parent = this.#parent;
-    return this.#isClosed || (parent === undefined ? false : parent.#hasClosed());
   }
 
   #isSigned({ name, signed }: Operation): boolean {

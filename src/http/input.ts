@@ -56,7 +56,10 @@ export function checkBody(
  *
  * @throws {InvalidArgumentError} that names the fields at fault, with no value that may be confidential.
  */
-export function checkQuery({ name, query = {}, record }: Operation, given: unknown): QueryValues {
+export function checkQuery(
+  { name, query = {}, record }: Pick<Operation, "name" | "query" | "record">,
+  given: unknown,
+): QueryValues {
   const fields = query === "open" ? record : query;
   const checked = checkFields(name, "query", fields, given, (field, value, known) => {
     if (value === undefined) return leftOut;
@@ -64,7 +67,11 @@ export function checkQuery({ name, query = {}, record }: Operation, given: unkno
     if (kind === undefined) return unknownField(field, "query", Object.keys(fields));
     // A filter may be half a numeral, a pattern of the service's own, or a number from a record.
     if (kind !== "integer" && isExactNumber(value)) return undefined;
-    return fieldFault(field, kind === "decimal" || kind === "any" ? "text" : kind, value);
+    return fieldFault(
+      looksLikeName(field) ? field : "a field",
+      kind === "decimal" || kind === "any" ? "text" : kind,
+      value,
+    );
   });
   // The kinds of a query are those of texts and numbers.
   return checked as QueryValues;

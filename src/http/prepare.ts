@@ -5,7 +5,6 @@ import { looksLikeName } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
 import { encodeUtf8 } from "../platform/encodings.js";
 import { checkBody, checkQuery } from "./input.js";
-import { checkRawBody, checkRawQuery } from "./raw.js";
 
 /**
  * A caller's own headers, with names in lower case.
@@ -92,9 +91,7 @@ export function prepareRequest(
 
 function checkContent(operation: AnyOperation, ids: readonly string[], input: CallInput<unknown>) {
   if (operation.verb === "request") {
-    const { body } = input;
-    checkRawBody(operation, body);
-    const query = checkRawQuery(operation, input.query);
+    const { query, body } = input;
     return { query, body, values: { ids, query, body } };
   }
   const query = input.query === undefined ? undefined : checkQuery(operation, input.query);

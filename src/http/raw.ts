@@ -1,10 +1,10 @@
 import type { CallMethod, RawOperation } from "../api/operation.js";
 import { parsePathTemplate } from "../api/path.js";
 import type { ParametersOf } from "../api/resource.js";
-import { describeValue, looksLikeName } from "../core/describe.js";
+import { looksLikeName } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
 import { type CheckTable, isBoolean, isPlainObject, parseOptions } from "../core/parse.js";
-import { jsonFault, type QueryValues } from "./input.js";
+import { checkQuery, jsonFault } from "./input.js";
 
 /**
  * A call of a path that the description doesn't have, with an id for each parameter of the path. If the compiler doesn't know the
@@ -51,7 +51,12 @@ export function parseRawRequest(given: RawRequest) {
   const { method, path, ids = [], query, body, signed = false, idempotent = false } = parts;
   const name = `${method} ${path}`;
   const operation: RawOperation = { name, verb: "request", method, path: parsePathTemplate(path), idempotent };
-  return { operation, ids: [...ids], input: { query: { ...query }, body }, signed };
+  if (method === "GET" && body !== undefined) throw refuse("a GET has no body; give what it asks for as query");
+  const fault = body === undefined ? undefined : jsonFault("body", body);
+  if (fault !== undefined) throw refuse(fault);
+  const texts = Object.entries(query ?? {}).map(([field, value]) => [field, isBoolean(value) ? String(value) : value]);
+  const values = checkQuery({ name, query: "open", record: {} }, Object.fromEntries(texts));
+  return { operation, ids: [...ids], input: { query: values, body }, signed };
 }
 
 const methods: readonly unknown[] = ["GET", "POST", "PUT", "PATCH", "DELETE"] satisfies CallMethod[];
@@ -72,30 +77,6 @@ const requestParts: CheckTable<RawRequest> = {
   signed: { accepts: isBoolean, wanted: "true or false" },
   idempotent: { accepts: isBoolean, wanted: "true or false" },
 };
-
-/** @throws {InvalidArgumentError} that names the parameter at fault, never with a value. */
-export function checkRawQuery({ name }: RawOperation, given: object = {}): QueryValues {
-  const checked: Record<string, string> = {};
-  for (const [parameter, value] of Object.entries(given)) {
-    if (value === undefined) continue;
-    if (typeof value !== "string" && typeof value !== "boolean" && !Number.isFinite(value)) {
-      const shown = looksLikeName(parameter) ? parameter : "a parameter";
-      throw new InvalidArgumentError(
-        `${name}: ${shown} of the query must be a string, a number, or a boolean; got ${describeValue(value)}`,
-      );
-    }
-    checked[parameter] = String(value);
-  }
-  return checked;
-}
-
-/** @throws {InvalidArgumentError} that says what JSON can't carry. */
-export function checkRawBody({ name, method }: RawOperation, body: unknown): void {
-  if (body === undefined) return;
-  if (method === "GET") throw new InvalidArgumentError(`${name}: a GET has no body; give what it asks for as query`);
-  const fault = jsonFault("the body", body);
-  if (fault !== undefined) throw new InvalidArgumentError(`${name}: ${fault}`);
-}
 
 /** Every text, number, and unusual name in a value, at any depth. Each of them may be an account. */
 export function textsIn(value: unknown): string[] {

@@ -1,4 +1,5 @@
 import type { CrossBorderClient, RequestOptions } from "cross-border-payments";
+import { accounts, bearer } from "./canaries.js";
 import type { Kind } from "./expectations.js";
 
 export const intent = {
@@ -27,11 +28,11 @@ export type ClientCall = (client: CrossBorderClient, options: RequestOptions) =>
 
 /** One call of each kind. Token requests are observed through a read that needs a token first. */
 export const calls: Readonly<Record<Kind, ClientCall>> = {
-  read: (client, options) => client.paymentIntents.get("intent-1", options),
+  read: (client, options) => client.paymentIntents.get("intent-1", { ...options, query: accounts }),
   update: (client, options) => client.liquidityProviders.update("provider-1", provider, options),
-  create: (client, options) => client.liquidityProviders.create(provider, options),
-  intent: (client, options) => client.paymentIntents.create(intent, options),
-  payment: (client, options) => client.payments.create(payment, options),
+  create: (client, options) => client.paymentGateways.create({ institutionId: "alpha", ...bearer }, options),
+  intent: (client, options) => client.paymentIntents.create({ ...intent, ...accounts }, options),
+  payment: (client, options) => client.payments.create({ ...payment, ...accounts }, options),
   login: (client, options) => client.paymentIntents.get("intent-1", options),
   refresh: (client, options) => client.paymentIntents.get("intent-1", options),
 };

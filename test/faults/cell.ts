@@ -1,23 +1,16 @@
 import type { KeyObject } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ClientEvents, type ClientOptions, CrossBorderClient } from "cross-border-payments";
+import { type ClientOptions, CrossBorderClient } from "cross-border-payments";
 import { Agent, buildConnector } from "undici";
 import { keyPairOf } from "../support/key-pairs.js";
 import { type ClosedPort, openClosedPort } from "../wire/closed-port.js";
-import { type ClientCall, calls } from "./calls.js";
+import { calls } from "./calls.js";
+import { credentials, leaksIn, tokensOf, toldTo } from "./canaries.js";
 import { certificates } from "./certificates.js";
 import { type Expected, expectations, isTokenRequest, type Kind } from "./expectations.js";
 import { capBytes, type Fault, longDeadlineMs, shortDeadlineMs } from "./faults.js";
 import type { LoopLag } from "./loop-lag.js";
-import {
-  type DeafPort,
-  type GroundTruth,
-  type SeenRequest,
-  startDeafPort,
-  startWireFaultServer,
-  type ToldSecrets,
-  type WireFaultServer,
-} from "./wire-fault-server.js";
+import { type GroundTruth, type SeenRequest, startWireFaultServer, type WireFaultServer } from "./wire-fault-server.js";
 
 /** Whether the fault hits every request, or only the first. */
 export type Mode = "always" | "once";
@@ -27,7 +20,6 @@ export interface Fixture {
   readonly lag: LoopLag;
   readonly keys: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
   readonly closed: ClosedPort;
-  readonly deaf: DeafPort;
   close(): Promise<void>;
 }
 
@@ -35,29 +27,15 @@ export async function openFixture(lag: LoopLag): Promise<Fixture> {
   certificates();
   // Loading takes time that no call should be charged for.
   await Promise.all([import("openid-client"), import("zod/v4/core")]);
-  const [closed, deaf] = await Promise.all([openClosedPort(), startDeafPort()]);
+  const closed = await openClosedPort();
   return {
     lag,
     closed,
-    deaf,
     keys: keyPairOf("gateway"),
     async close() {
       closed.close();
-      await deaf.close();
     },
   };
-}
-
-/** The call and its client's options. */
-export interface CellOptions {
-  readonly call: ClientCall;
-  readonly credentials?: { readonly clientSecret: string; readonly username: string; readonly password: string };
-  readonly signingKey?: KeyObject;
-  /** What the token endpoint returns besides `token_type` and `expires_in`; `number` counts its responses. */
-  readonly tokens?: (number: number) => Readonly<Record<string, string>>;
-  /** Secrets that the failing server repeats. */
-  readonly told?: (requests: readonly SeenRequest[]) => ToldSecrets;
-  readonly on?: ClientEvents;
 }
 
 /** The outcome of one call, on both sides of the wire. */
@@ -75,7 +53,8 @@ export interface Observation {
   /** What the service received and did, whichever server has the fault. */
   readonly service: Pick<GroundTruth, "requests" | "commits" | "bytesReceived">;
   readonly tokenRequests: readonly SeenRequest[];
-  readonly client: CrossBorderClient;
+  /** The secrets that the error, the client, or an event shows. */
+  readonly leaks: readonly string[];
   /** A later read on the same client: it has to get its own response. Only after a read that succeeded. */
   readonly laterRead: unknown;
 }
@@ -87,20 +66,14 @@ export const laterId = "intent-later";
  * call's deadline, or to finish what goes before the call while its token lived, nothing is proved: the cell is played again,
  * with more time.
  */
-export async function playCell(
-  fixture: Fixture,
-  fault: Fault,
-  kind: Kind,
-  mode: Mode,
-  options: CellOptions,
-): Promise<Observation> {
+export async function playCell(fixture: Fixture, fault: Fault, kind: Kind, mode: Mode): Promise<Observation> {
   const meetsDeadline = String(fault.is).startsWith("deadline");
   // A call that waits for its deadline, twice as long each time, must not wait for minutes.
   const lastRound = meetsDeadline ? 3 : 6;
   for (let round = 0; ; round++) {
     const timeoutMs = timeoutOf(fault, kind, meetsDeadline ? 2 ** Math.min(round, lastRound) : 1);
     const firstTokenMs = 50 * 2 ** round;
-    const played = await playOnce(fixture, { fault, kind, mode, options, timeoutMs, firstTokenMs });
+    const played = await playOnce(fixture, { fault, kind, mode, timeoutMs, firstTokenMs });
     if ("unprepared" in played) {
       if (round < 6) continue;
       throw played.unprepared;
@@ -119,7 +92,6 @@ interface Cell {
   readonly fault: Fault;
   readonly kind: Kind;
   readonly mode: Mode;
-  readonly options: CellOptions;
   readonly timeoutMs: number;
   /** How long the first token lives where the call is to meet an expired one. */
   readonly firstTokenMs: number;
@@ -140,8 +112,9 @@ async function playOnce(fixture: Fixture, cell: Cell): Promise<Played> {
   const { fault, kind, timeoutMs } = cell;
   const { healthy, failing, atToken } = await startServers(cell);
   const network = await networkOf(fixture, fault, failing);
-  const signing = stallableSigner(fixture, fault, cell.options);
-  const client = buildClient(cell, signing.signingKey, {
+  const signing = stallableSigner(fixture, fault);
+  const events: unknown[] = [];
+  const client = buildClient(events, signing.signingKey, {
     baseUrl: atToken ? healthy.origin : network.origin,
     authUrl: atToken ? network.origin : healthy.origin,
     dispatcher: network.dispatcher,
@@ -153,7 +126,7 @@ async function playOnce(fixture: Fixture, cell: Cell): Promise<Played> {
     if ("unprepared" in before) return before;
     const startMs = performance.now();
     const abort = abortIn(fault, fault.phase === "signing" ? signing.called : failing.stalled);
-    const outcome = await outcomeOf(cell.options.call(client, { timeoutMs, signal: abort?.signal }));
+    const outcome = await outcomeOf(calls[kind](client, { timeoutMs, signal: abort?.signal }));
     // A token request belongs to no call: what is sent after the call's end serves later calls.
     const seenAtEnd = failing.truth.requests.length;
     // Gives an unwanted retry or a late read time to appear.
@@ -174,7 +147,7 @@ async function playOnce(fixture: Fixture, cell: Cell): Promise<Played> {
         bytesReceived: truth.bytesReceived - ofService.bytes,
       },
       tokenRequests: [...(atToken ? failing : healthy).truth.requests],
-      client,
+      leaks: leaksIn(outcome.error, client, ...events),
       laterRead: reads ? (await outcomeOf(client.paymentIntents.get(laterId))).value : undefined,
     };
     const blockedMs = fixture.lag.betweenMs(startMs, outcome.settledMs);
@@ -187,18 +160,18 @@ async function playOnce(fixture: Fixture, cell: Cell): Promise<Played> {
 }
 
 /** The server with the fault, as the service or as the identity server, and a healthy one as the other. */
-async function startServers({ fault, kind, mode, options, firstTokenMs }: Cell): Promise<{
+async function startServers({ fault, kind, mode, firstTokenMs }: Cell): Promise<{
   readonly healthy: WireFaultServer;
   readonly failing: WireFaultServer;
   /** The fault is at the identity server. */
   readonly atToken: boolean;
 }> {
-  const response = rightResponse(fault, kind, options.tokens, firstTokenMs);
+  const response = rightResponse(fault, kind, firstTokenMs);
   const healthy = await startWireFaultServer({ response });
   const failing = await startWireFaultServer({
     response,
     play: fault.play,
-    told: options.told,
+    told: toldTo(kind),
     times: mode === "once" ? 1 : undefined,
     // A refresh needs a login before it.
     firstWell: kind === "refresh" && fault.afterWell === undefined,
@@ -208,11 +181,11 @@ async function startServers({ fault, kind, mode, options, firstTokenMs }: Cell):
 }
 
 function buildClient(
-  { options }: Cell,
+  events: unknown[],
   signingKey: NonNullable<ClientOptions["signingKey"]>,
   { baseUrl, authUrl, dispatcher }: { baseUrl: string; authUrl: string; dispatcher: Agent | undefined },
 ): CrossBorderClient {
-  const credentials = options.credentials ?? { clientSecret: "", username: "user", password: "password" };
+  const hook = (event: unknown) => void events.push(event);
   return new CrossBorderClient({
     baseUrl,
     auth: { authUrl, realm: "realm", clientId: "client", ...credentials },
@@ -221,7 +194,7 @@ function buildClient(
     maxRetries: 2,
     maxResponseBytes: capBytes,
     dispatcher,
-    on: options.on,
+    on: { response: hook, failure: hook, mismatch: hook, retry: hook, token: hook },
   });
 }
 
@@ -260,17 +233,12 @@ function timeoutOf(fault: Fault, kind: Kind, times: number): number {
 }
 
 /** The response of a healthy service: tokens at the token endpoint, and records that repeat what was sent. */
-function rightResponse(
-  fault: Fault,
-  kind: Kind,
-  tokens: CellOptions["tokens"],
-  firstTokenMs: number,
-): (request: SeenRequest) => string {
+function rightResponse(fault: Fault, kind: Kind, firstTokenMs: number): (request: SeenRequest) => string {
   let tokenNumber = 0;
   return ({ target, body }) => {
     if (target.includes("/openid-connect/token")) {
       tokenNumber += 1;
-      const given = tokens?.(tokenNumber) ?? { access_token: `access-${tokenNumber}`, refresh_token: "refresh-1" };
+      const given = tokensOf(tokenNumber);
       // Expires at once, so that the next call requests a token: by a refresh where it can.
       if (tokenNumber === 1 && (kind === "refresh" || (fault.afterWell !== undefined && kind === "login"))) {
         const { access_token, refresh_token } = given;
@@ -328,8 +296,6 @@ export async function networkOf(fixture: Fixture, fault: Fault, failing: WireFau
   switch (fault.place) {
     case "closed port":
       return { origin: `http://127.0.0.1:${fixture.closed.port}`, dispatcher: undefined, connections: uncounted };
-    case "deaf port":
-      return { origin: `http://127.0.0.1:${fixture.deaf.port}`, dispatcher: undefined, connections: uncounted };
     case "no address":
       return brokenConnector("ENOTFOUND", 1);
     case "no name server":
@@ -383,10 +349,9 @@ function brokenConnector(code: string, afterMs: number): Network {
 function stallableSigner(
   fixture: Fixture,
   fault: Fault,
-  options: CellOptions,
 ): { readonly signingKey: NonNullable<ClientOptions["signingKey"]>; readonly called: Promise<void> } {
   if (fault.phase !== "signing") {
-    return { signingKey: options.signingKey ?? fixture.keys.privateKey, called: Promise.resolve() };
+    return { signingKey: fixture.keys.privateKey, called: Promise.resolve() };
   }
   let called = (): void => {};
   const call = new Promise<void>((resolve) => {

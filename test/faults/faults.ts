@@ -13,7 +13,7 @@ export interface Fault {
   readonly is: FailureClass | readonly FailureClass[];
   readonly play?: Play;
   /** Where it happens. Default: a server of its own over plain HTTP. */
-  readonly place?: "closed port" | "deaf port" | "no address" | "no name server" | "slow connector";
+  readonly place?: "closed port" | "no address" | "no name server" | "slow connector";
   /** The client speaks https; the options are those of the server, where it speaks TLS at all. */
   readonly tls?: "client only" | (() => TlsOptions);
   /** The newest TLS version of the client. */
@@ -77,7 +77,7 @@ function saysAndEnds(text: (exchange: Exchange) => string | Buffer): Play {
   return { atRequest: (exchange) => exchange.socket.end(text(exchange)) };
 }
 
-const statusLine = ({ told }: Exchange) => `HTTP/1.1 20${told.text}`;
+const statusLine = () => "HTTP/1.1 20";
 const someHeaders = ({ told }: Exchange) => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-told: ${told.text}`;
 const partOf = (body: string) =>
   `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length + 100}\r\n\r\n${body.slice(0, -9)}`;
@@ -143,7 +143,6 @@ const connecting: readonly Fault[] = [
       ["DNS: no such host", "unknown host", { place: "no address", tls: "client only" }],
       ["DNS: no response", "unsent", { place: "no name server", tls: "client only" }],
       ["connect timeout", "unsent", { place: "slow connector" }],
-      ["SYN dropped", "deadline unsent", { place: "deaf port" }],
       ["certificate by nobody", "unsent for good", { tls: tlsOf("selfSigned"), trusts: "nobody else" }],
       ["certificate by an untrusted authority", "unsent for good", { tls: tlsOf("good"), trusts: "nobody else" }],
       ["certificate of another host", "unsent for good", { tls: tlsOf("wrongHost") }],
@@ -427,10 +426,10 @@ function strangersBody(body: string): string {
 }
 
 /** What a service sends with a status: everything that it knows, in both forms of error bodies and for both servers. */
-function errorBody({ told }: Exchange, status: number): string {
+function errorBody({ told, request }: Exchange, status: number): string {
   const said = `status ${status}: ${told.text}`;
   return JSON.stringify({
-    error: told.word || "invalid_grant",
+    error: request.target.endsWith("/token") ? "invalid_grant" : told.word,
     code: told.word,
     message: said,
     error_description: said,

@@ -1,6 +1,5 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
-import { Worker } from "node:worker_threads";
 
 /** One whole request, as the server read it. */
 export interface SeenRequest {
@@ -160,53 +159,6 @@ export function wireResponse(status: number, body: string | Buffer, headers = ""
   const head = `HTTP/1.1 ${status} ${reason}\r\n${type}${headers}content-length: ${bytes.length}\r\n\r\n`;
   return Buffer.concat([Buffer.from(head, "latin1"), bytes]);
 }
-
-/** A loopback port whose SYNs are dropped. */
-export interface DeafPort {
-  readonly port: number;
-  close(): Promise<void>;
-}
-
-/**
- * Listens in a thread that then blocks, so that nothing accepts, and fills the kernel's queue: from then on Linux drops every SYN,
- * as a firewall would. None of this needs special rights.
- */
-export async function startDeafPort(): Promise<DeafPort> {
-  const worker = new Worker(deafListener, { eval: true });
-  const port = await new Promise<number>((resolve, reject) => {
-    worker.once("message", resolve);
-    worker.once("error", reject);
-  });
-  const { connect } = await import("node:net");
-  const fillers: Socket[] = [];
-  for (let full = false; !full && fillers.length < 16; ) {
-    const socket = connect(port, "127.0.0.1").on("error", () => {});
-    fillers.push(socket);
-    full = await new Promise<boolean>((resolve) => {
-      const timer = setTimeout(() => resolve(true), 150);
-      socket.once("connect", () => {
-        clearTimeout(timer);
-        resolve(false);
-      });
-    });
-  }
-  return {
-    port,
-    async close() {
-      for (const socket of fillers) socket.destroy();
-      await worker.terminate();
-    },
-  };
-}
-
-const deafListener = `
-const { parentPort } = require("node:worker_threads");
-const server = require("node:net").createServer();
-server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
-  parentPort.postMessage(server.address().port);
-  setTimeout(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0), 20);
-});
-`;
 
 function listen(server: Server): Promise<number> {
   return new Promise((resolve) => {

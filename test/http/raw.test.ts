@@ -147,10 +147,14 @@ describe("what is refused before anything is sent", () => {
     ),
     ["too few ids", { ...get, path: "/refunds/{id}" }, "id must be a string; got undefined"],
     ["an id that addresses something else", { ...get, path: "/refunds/{id}", ids: [".."] }, "id must be the id"],
-    ["a query with an object", { ...get, query: { a: {} } }, "a of the query must be"],
-    ["a query with an object, named by an account", { ...get, query: { DE11222233334444: {} } }, "a parameter of the"],
+    ["a query with an object", { ...get, query: { a: {} } }, "a must be a string; got an object"],
+    [
+      "a query with an object, named by an account",
+      { ...get, query: { DE11222233334444: {} } },
+      "a field must be a string; got an object",
+    ],
     ["a body of a read", { ...get, body: {} }, "a GET has no body"],
-    ["a body that JSON can't carry", { ...refund, body: { at: 1n } }, "the body must be a JSON value"],
+    ["a body that JSON can't carry", { ...refund, body: { at: 1n } }, "request: body must be a JSON value"],
     ["an option that does not exist", { ...get, sign: true }, "unknown option"],
   ])("is %s", async (_, given, message) => {
     const { client, transport } = scriptedClient([json({})]);

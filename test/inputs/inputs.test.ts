@@ -4,7 +4,6 @@ import { describe, expect, it } from "vitest";
 import type { Operation } from "../../src/api/operation.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { harnesses } from "../support/sandbox-harness.js";
-import { isThorough } from "../support/thorough.js";
 import { bodyOf, callByName, everyOperation, filterOf } from "./call-by-name.js";
 
 /** What a caller can give to the method of a row: a body, or the query of a list, and options. */
@@ -30,45 +29,33 @@ function spoil(value: unknown): void {
 /** Settles the call, whatever the made-up response leads to: what counts is what was sent. */
 const settle = (call: unknown) => Promise.resolve(call).catch(() => undefined);
 
-describe.each(harnesses)("$name", ({ name, open }) => {
-  const clients = [
-    ["cold", false],
-    ["warm", true],
-  ] as const;
-  // One of them with either transport: `CBP_THOROUGH=1` tries both with both.
-  const tried = clients.filter((_, index) => isThorough || name === harnesses[index]?.name);
-
-  describe.each(tried)("a %s client", (_, isWarm) => {
-    /** What the service received of one call. */
-    const receivedOf = async (call: (client: CrossBorderClient) => unknown) => {
-      const received: SandboxRequest[] = [];
-      const onRequest = (request: SandboxRequest) => {
-        if (request.operation === "token") return undefined;
-        received.push(request);
-        return Response.json(request.operation?.endsWith(".list") ? [] : { id: "1" });
-      };
-      await using harness = await open({ onRequest });
-      const client = harness.client({ signingKey: signingKeysOf("gateway").privateKey });
-      if (isWarm) await settle(client.liquidityProviders.get("lp"));
-      received.length = 0;
-      await settle(call(client));
-      expect(received).toHaveLength(1);
-      return received.map(({ method, path, query, headers, body }) => {
-        return { method, path, query, body, trace: headers.get("x-trace") };
-      });
+describe.each(harnesses)("$name", ({ open }) => {
+  /** What the service received of one call. */
+  const receivedOf = async (call: (client: CrossBorderClient) => unknown) => {
+    const received: SandboxRequest[] = [];
+    const onRequest = (request: SandboxRequest) => {
+      if (request.operation === "token") return undefined;
+      received.push(request);
+      return Response.json(request.operation?.endsWith(".list") ? [] : { id: "1" });
     };
-
-    it.each(everyOperation)("sends what $name was given, whatever becomes of it afterwards", async (row) => {
-      const sent = await receivedOf((client) => callByName(client, row, ...inputOf(row)));
-      const spoilt = await receivedOf((client) => {
-        const given = inputOf(row);
-        const call = callByName(client, row, ...given);
-        for (const value of given) spoil(value);
-        return call;
-      });
-      expect(spoilt).toEqual(sent);
-      expect(sent[0]?.trace).toBe("before");
+    await using harness = await open({ onRequest });
+    await settle(call(harness.client({ signingKey: signingKeysOf("gateway").privateKey })));
+    expect(received).toHaveLength(1);
+    return received.map(({ method, path, query, headers, body }) => {
+      return { method, path, query, body, trace: headers.get("x-trace") };
     });
+  };
+
+  it.each(everyOperation)("sends what $name was given, whatever becomes of it afterwards", async (row) => {
+    const sent = await receivedOf((client) => callByName(client, row, ...inputOf(row)));
+    const spoilt = await receivedOf((client) => {
+      const given = inputOf(row);
+      const call = callByName(client, row, ...given);
+      for (const value of given) spoil(value);
+      return call;
+    });
+    expect(spoilt).toEqual(sent);
+    expect(sent[0]?.trace).toBe("before");
   });
 
   it("keeps filter, order and headers of a list the same on every page", async () => {
