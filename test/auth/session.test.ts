@@ -194,6 +194,14 @@ describe("a fleet", () => {
     expect(fleet.identity.reused).toEqual([]);
   });
 
+  it("sends a refresh token once, even if every process gets the lock", async () => {
+    const fleet = await expiredFleet(10);
+    fleet.store.losesLocks = true;
+    fleet.identity.latencyMs = () => 300;
+    await callAll(fleet.members, 3000);
+    expect(fleet.identity.reused).toEqual([]);
+  });
+
   it("keeps the newer token in the store when a process continues long after its lock", async () => {
     const fleet = await expiredFleet(2);
     const [holder, other] = fleet.members;
