@@ -4,25 +4,25 @@ import { type Check, type CheckTable, isBoolean, isFunction, isText, parseOption
 import { type OpenTokenSource, tokenSourceKey } from "../http/token-source.js";
 import { type BaseUrl, parseBaseUrl } from "../wire/base-url.js";
 
-/** A secret, or a function that returns one: from a vault, say. It is called for each token request that carries the secret. */
+/** A secret, or a function that returns one, for example from a vault. It is called for each token request that carries the secret. */
 export type SecretSource = string | (() => Promise<string> | string);
 
 /** The identity provider, and the client as which the library is registered there. */
 export interface IdentityProviderAuth {
-  /** `{auth_url}` of the description: the part before `/auth/realms/…`. https, or http on loopback or with `allowInsecureHttp`. */
+  /** `{auth_url}` of the description, which is the part before `/auth/realms/…`. It must be https, or http on loopback or with `allowInsecureHttp`. */
   readonly authUrl: string;
   /** `<realm>` of the description. */
   readonly realm: string;
   readonly clientId: string;
-  /** Default: empty. The login sends the field even then; a refresh sends it where it is not empty. */
+  /** Default: empty. A login sends the field even then. A refresh sends it if it isn't empty. */
   readonly clientSecret?: SecretSource | undefined;
   /**
-   * How `clientId` and `clientSecret` are sent: in the form, as described (`post`), or in an `Authorization` header, for realms
-   * that demand `client_secret_basic` (`basic`). Default: `post`.
+   * How `clientId` and `clientSecret` are sent. `post` sends them in the form, as described. `basic` sends them in an `Authorization`
+   * header, for realms that require `client_secret_basic`. Default: `post`.
    */
   readonly clientAuthentication?: "post" | "basic" | undefined;
   /**
-   * How long one token request may take, in milliseconds, whatever the deadlines of the calls that wait for it.
+   * How long one token request may take, in milliseconds. The deadlines of the calls that wait for it don't count.
    *
    * @defaultValue 10,000
    */
@@ -31,44 +31,44 @@ export interface IdentityProviderAuth {
 
 /**
  * The password grant of backend applications (Interface description 0.0.1, "Authentication"). The client logs in on the first
- * call, refreshes the token when it expires, and logs in again only when the refresh is refused.
+ * call, refreshes the token when it expires, and logs in again only if the refresh is refused.
  */
 export interface PasswordAuth extends IdentityProviderAuth {
   /** Issued when the financial institution is onboarded. */
   readonly username: string;
   /**
-   * Issued when the financial institution is onboarded. After a refused login a function is called with each call as well: another
-   * password than the one that was refused is tried at once.
+   * Issued when the financial institution is onboarded. After a refused login, the client calls a function with each call, and tries
+   * another password than the refused one at once.
    */
   readonly password: SecretSource;
   /**
-   * Whether `close()` ends the session at the identity provider: for short processes, where realms limit the number of
-   * sessions. It takes 2 s at most, and a failure is ignored. Default: false.
+   * Whether `close()` ends the session at the identity provider, for short processes and realms that limit the number of sessions. It
+   * takes 2 s at most, and ignores failures. Default: false.
    */
   readonly endSessionOnClose?: boolean | undefined;
 }
 
 /**
- * A session that exists already. The client refreshes its tokens and never logs in: when the session has ended, calls fail with
- * `login_refused`. Where refresh tokens rotate, the one given here is used up by the first call.
+ * A session that exists already. The client refreshes its tokens and never logs in. If the session has ended, calls fail with
+ * `login_refused`. If refresh tokens rotate, the first call uses this one up.
  */
 export interface SessionAuth extends IdentityProviderAuth {
   readonly refreshToken: string;
 }
 
-/** What your own token source is told. */
+/** The client passes this to your own token source. */
 export interface AccessTokenContext {
   /** A token that the service has just refused with 401. Return another one. */
   readonly rejectedToken?: string;
-  /** Aborts when the call that needs the token ends early: by its own signal or its deadline. */
+  /** Aborts if the call that needs the token ends early, by its own signal or its deadline. */
   readonly signal?: AbortSignal;
 }
 
 /** Access tokens from your own source. */
 export interface AccessTokenAuth {
   /**
-   * Returns the bare access token, without `Bearer`. It is called for every attempt of every call, so it should keep its token
-   * until that expires. A token returned as a plain string costs the call no wait.
+   * Returns the bare access token, without `Bearer`. The client calls it for every attempt of every call, so it should keep its token
+   * until that expires. A plain string costs the call no wait.
    */
   readonly accessToken: (context: AccessTokenContext) => Promise<string> | string;
 }
@@ -100,7 +100,7 @@ export function parseAuthOptions(auth: unknown, allowInsecureHttp = false): Auth
   if (typeof auth !== "object" || auth === null || Array.isArray(auth)) {
     throw new ConfigError(`auth must be ${wantedAuth}; got ${describeValue(auth)}`);
   }
-  // Of their types when their tables have accepted them.
+  // The tables have checked the types.
   if (tokenSourceKey in auth) return auth as UserAuth;
   const refuse = (message: string) => new ConfigError(`auth: ${message}`);
   const table: CheckTable<IdentityProviderAuth> = "refreshToken" in auth ? sessionOptions : passwordOptions;
@@ -114,15 +114,15 @@ export function parseAuthOptions(auth: unknown, allowInsecureHttp = false): Auth
 }
 
 /**
- * An address of the realm (description: "Authentication", 2), joined by hand so that a base path stays: of the token endpoint, of the
- * page where users log in, or where a session is ended.
+ * The address of the token endpoint, the login page, or the logout (description: "Authentication", 2). It is joined by hand, so that a
+ * base path stays.
  */
 export function endpointAddress(auth: IdentityProviderAuth, name: "token" | "auth" | "logout"): BaseUrl {
   const { origin, path } = realmAddress(auth);
   return { origin, path: `${path}/protocol/openid-connect/${name}` };
 }
 
-/** The realm, which is what Keycloak's issuers are named after. */
+/** The address of the realm, which is also the name of a Keycloak issuer. */
 export function realmAddress({ authUrl, realm }: IdentityProviderAuth): BaseUrl {
   // `parseAuthOptions` has seen to the scheme.
   const { origin, path } = parseBaseUrl(authUrl, "auth.authUrl", true);
@@ -151,13 +151,13 @@ export const formText: Check = { accepts: isFormText, wanted: "a string that is 
 const requiredText = { ...formText, isRequired: true } as const;
 const requiredSecret = { ...requiredText, isSecret: true } as const;
 
-/** Of the client and of a `ServerLogin`. */
+/** An option of the client and of a `ServerLogin`. */
 export const tokenLeewayOption = {
   accepts: (value: unknown) => typeof value === "number" && value >= 0,
   wanted: "a number of milliseconds, 0 or more",
 } satisfies Check;
 
-/** What a login of any kind needs. */
+/** The options of every kind of login. */
 export const identityProviderOptions: CheckTable<IdentityProviderAuth> = {
   // `parseAuthUrl` checks it, with a message for each mistake.
   authUrl: { accepts: () => true, wanted: "an address such as https://host", isRequired: true },
@@ -213,7 +213,7 @@ export function parseIdentityProviderOptions<Options extends IdentityProviderAut
   allowInsecureHttp: boolean,
 ): Options {
   const refuse = (message: string) => new ConfigError(`${owner}: ${message}`);
-  // Of their types when the table has accepted them.
+  // The table has checked the types.
   const options = parseOptions(table, given, "the options", refuse) as unknown as Options;
   parseAuthUrl(options.authUrl, `${owner}: authUrl`, allowInsecureHttp);
   if (options.clientAuthentication === "basic" && (options.clientSecret ?? "") === "") {
@@ -222,7 +222,7 @@ export function parseIdentityProviderOptions<Options extends IdentityProviderAut
   return options;
 }
 
-/** @throws {ConfigError} also for an address that already has what the client adds: joined with it again, it would not exist. */
+/** @throws {ConfigError} also for an address that already contains what the client adds. */
 export function parseAuthUrl(value: unknown, option: string, allowInsecureHttp = false): BaseUrl {
   const url = parseBaseUrl(value, option, allowInsecureHttp);
   const [found] = /(?:\/auth)?(?:\/realms(?:\/.*)?)?$/.exec(url.path) ?? [];

@@ -5,11 +5,10 @@ import { isBearerToken, type TokenSource } from "../http/token-source.js";
 import type { AccessTokenAuth } from "./auth-options.js";
 
 /**
- * Tokens from a function of the caller's. It is called for every attempt of every call, and what it returns is used as it is:
- * keeping a token until it expires is the function's job.
+ * Tokens from the caller's function, which is called for every attempt of every call. The function must keep a token until it expires.
  */
 export function callerTokenSource({ accessToken }: AccessTokenAuth): TokenSource {
-  /** The refused token of a call that asked for no other one: the next call tells of it. */
+  /** The refused token of a call that asked for no other one. The next call passes it to the function. */
   let refused: string | undefined;
   const ask = (rejectedToken: string | undefined, deadline: Deadline): string | Promise<string> => {
     const { signal } = deadline;
@@ -22,7 +21,7 @@ export function callerTokenSource({ accessToken }: AccessTokenAuth): TokenSource
       given = Promise.reject(error);
     }
     const token = Promise.resolve(given).then(checked, (error: unknown) => {
-      // The error comes from the caller's code, and may quote the token that its function was told of.
+      // It's the caller's error, which may quote the token that its function was given.
       const cause = describeThrown(error, rejectedToken === undefined ? [] : [rejectedToken]);
       throw new TokenError("auth.accessToken failed", { code: "token_source_failed", cause });
     });
@@ -51,7 +50,7 @@ function checked(given: unknown): string {
   if (isBearerToken(given)) return given;
   const found = typeof given === "string" && given !== "" ? "text that can't stand in a header" : describeValue(given);
   throw new TokenError(
-    `auth.accessToken returned ${found}; wanted: the bare token, without "Bearer", as printable ASCII`,
+    `auth.accessToken returned ${found}; expected the bare token, without "Bearer", as printable ASCII`,
     { code: "token_source_invalid" },
   );
 }

@@ -3,7 +3,7 @@ import { loadOpenIdClient, type OpenIdClient } from "../core/libraries.js";
 import type { BaseUrl } from "../wire/base-url.js";
 import { endpointAddress, type IdentityProviderAuth } from "./auth-options.js";
 
-/** What a login began with, and only its callback and its tokens may repeat. */
+/** The secrets of one login. Only its callback and its tokens may repeat them. */
 export interface LoginChecks {
   readonly state: string;
   readonly nonce: string;
@@ -17,14 +17,14 @@ export interface LoginCallback extends LoginChecks {
   readonly url: URL;
 }
 
-/** What the ID token says of the user. Which claims there are depends on the scope and on the identity provider. */
+/** The claims of the user's ID token. They depend on the scope and on the identity provider. */
 export interface UserClaims {
   /** The user's id at the identity provider. */
   readonly sub: string;
   readonly [claim: string]: unknown;
 }
 
-/** The address that a user is sent to, and what to check the callback with. */
+/** The address of the login page, and the secrets to check the callback with. */
 export async function beginLogin(
   auth: IdentityProviderAuth,
   redirectUri: string,
@@ -50,7 +50,7 @@ export async function beginLogin(
 }
 
 /**
- * What openid-client needs to know of the endpoint. Nothing is requested from the issuer: only an ID token is compared with it.
+ * The endpoint for openid-client, which requests nothing from the issuer. It only compares an ID token with it.
  *
  * @param authorization the client, if it isn't in the form. `ClientSecretBasic` escapes hyphens and dots too, which servers that decode
  *   nothing refuse.
@@ -65,7 +65,7 @@ export function configureGrant(
   const server = {
     issuer,
     token_endpoint: origin + path,
-    // Each realm has its own. The signature isn't checked: the token comes from the endpoint itself.
+    // Each realm has its own. The signature isn't checked, since the endpoint itself issues the token.
     id_token_signing_alg_values_supported: signingAlgorithms,
   };
   return configure(openid, server, clientId, (_server, _client, _body, headers) => {

@@ -26,7 +26,7 @@ export interface SessionOptions {
   /** How long before its expiry a token is renewed. Default: 5 s, or a tenth of its lifetime if that is less. */
   readonly leewayMs?: number | undefined;
   readonly random: () => number;
-  /** Ends the waiting for another process. */
+  /** Aborts the wait for another process. */
   readonly signal: AbortSignal;
 }
 
@@ -39,9 +39,9 @@ export interface Token {
 }
 
 /**
- * A token whose lifetime counts from before its request was sent: the server's own count can only have started later.
+ * A token whose lifetime counts from before its request was sent, since the server's own count can only have started later.
  *
- * @param leewayMs at most half of the lifetime: with one longer than the lifetime, every call would request a token.
+ * @param leewayMs it counts up to half of the lifetime. With a longer one, every call would request a token.
  */
 export function toToken(granted: Pick<Granted, "accessToken" | "lifetimeMs" | "sentAt">, leewayMs?: number): Token {
   const { accessToken, lifetimeMs = Number.POSITIVE_INFINITY, sentAt } = granted;
@@ -57,7 +57,7 @@ export function leftOfToken(token: Token | undefined): number {
   return token === undefined ? 0 : leftMs(token.expiresAt, now());
 }
 
-/** The token that the client has, and the last one that the service refused: the client needs another one. */
+/** The token that the client has, and the last one that the service refused. The client needs another one. */
 export type KnownTokens = readonly (string | undefined)[];
 
 export type SessionResult =
@@ -69,12 +69,12 @@ export type SessionResult =
 interface SessionValue {
   /** Absent until the first refresh of a session that was given by its refresh token. */
   readonly accessToken?: string | undefined;
-  /** Absent if the response gave no lifetime; so is the next one. */
+  /** Absent, like the next one, if the response gave no lifetime. */
   readonly lifetimeMs?: number | undefined;
   readonly expiresAtMs?: number | undefined;
   readonly refreshToken?: string | undefined;
   readonly refreshExpiresAtMs?: number | undefined;
-  /** Who sent the refresh token, or is about to, so that no other process sends it; or a word such as `over`. */
+  /** The process that sent the refresh token or is about to, so that no other one sends it, or a word such as `over`. */
   readonly spentBy?: string | undefined;
   /** The endpoint throttles. With a mark, it refused a login with these credentials. */
   readonly retryNotBefore?: (NotedRefusal & { readonly atMs: number }) | undefined;
@@ -99,11 +99,11 @@ const doubtful = "doubtful";
  * - A process that needs a token reads the entry. Often another process has renewed it already.
  * - Otherwise it takes the entry's lock and reads again. The lock only keeps processes from doing the same work.
  * - It marks the refresh token as spent by compare and set, before it sends it. If that fails, it sends nothing. So a refresh token is
- *   sent once, even if a process is stopped for longer than its lock lasts: an identity provider that rotates refresh tokens ends the
- *   session of the whole fleet if one comes twice.
+ *   sent once, even if a process is stopped for longer than its lock lasts. An identity provider that rotates refresh tokens ends the
+ *   session of the whole fleet if it receives one twice.
  * - It stores the new tokens. If the refresh token certainly wasn't used, it takes the mark back.
- * - If we hold the lock and the mark of another process is still there, that process died or lost the response: one login. Without a
- *   password, the session is over. A client alone without a password sends its refresh token again, since it has nothing to lose.
+ * - If we hold the lock and the mark of another process is still there, that process died or lost the response. Then we log in once.
+ *   Without a password, the session is over. A client alone without a password sends its refresh token again: it has nothing to lose.
  * - After a 429 or a refused login, it stores until when no process requests anything (`retryNotBefore`), since identity providers
  *   lock accounts. Other credentials may be tried at once.
  */
@@ -111,7 +111,7 @@ export class Session {
   readonly #options: SessionOptions;
   readonly #store: TokenStore;
   readonly #isAlone: boolean;
-  /** What a session without a password begins with, also if the store has lost it. */
+  /** The beginning of a session without a password, also if the store has lost it. */
   readonly #given: SessionValue;
   readonly #lockMs: number;
   #key: Promise<string> | undefined;
@@ -123,7 +123,7 @@ export class Session {
     this.#store = store ?? ownStore();
     this.#isAlone = store === undefined;
     this.#given = "refreshToken" in auth ? { refreshToken: auth.refreshToken } : {};
-    // Longer than everything that is done under it: reading and marking, 2 s each, and the request.
+    // It outlasts reading and marking, 2 s each, and the request.
     this.#lockMs = endpoint.timeoutMs + 5000;
   }
 
@@ -142,7 +142,7 @@ export class Session {
     return this.#goodToken(await this.#read().catch(() => undefined), known);
   }
 
-  /** Another token than the known ones. Never rejects: the class of a store's failure is `unshared`. */
+  /** Another token than the known ones. Never rejects. A store that fails is a failure of the class `unshared`. */
   async renew(known: KnownTokens): Promise<SessionResult> {
     const { random, signal } = this.#options;
     const owner = this.#newOwner();
@@ -165,8 +165,8 @@ export class Session {
 
   /**
    * The refresh token to end the session with, which no process sends from now on. It waits for a process that is renewing it.
-   * Never rejects: undefined if there is no session, or it's known to have ended. `isNewest`: it certainly is the session's newest
-   * one. The identity provider's response about another one proves nothing.
+   * Never rejects, and returns undefined if there is no session or it's known to have ended. `isNewest` says that it certainly is the
+   * session's newest one. The identity provider's response about another one proves nothing.
    */
   async end(): Promise<{ readonly refreshToken: string; readonly isNewest: boolean } | undefined> {
     const owner = this.#newOwner();
@@ -180,7 +180,7 @@ export class Session {
       const { spentBy, refreshExpiresAtMs } = session;
       refreshToken = session.refreshToken;
       if (refreshToken === undefined || spentBy === over) return undefined;
-      // A mark of a process that died isn't replaced: if that process is only late, it stores the newest token.
+      // A mark of another process stays. If that process is only late, it stores the newest token.
       if (spentBy === undefined || spentBy === loggedOut) {
         const mark = { refreshToken, refreshExpiresAtMs, spentBy: loggedOut };
         const isKnown = this.#isAlone || found?.session.refreshToken !== undefined;
@@ -262,7 +262,7 @@ export class Session {
     return found?.session.refreshToken === undefined ? this.#given : found.session;
   }
 
-  /** The refresh token, if nobody has sent it and it hasn't expired. */
+  /** The refresh token, if no process has sent it and it hasn't expired. */
   #sendableToken({ refreshToken, refreshExpiresAtMs = Number.POSITIVE_INFINITY, spentBy }: SessionValue) {
     const mayBeSent = spentBy === undefined || (spentBy === alone && !this.#options.endpoint.canLogIn);
     return mayBeSent && refreshExpiresAtMs > now().wallMs ? refreshToken : undefined;
@@ -272,19 +272,19 @@ export class Session {
     return this.#isAlone ? alone : crypto.randomUUID();
   }
 
-  /** Whether the refresh token may be sent now. A store's client may have sent the write twice, and tell of the second. */
+  /** Whether the refresh token may be sent now. The store's client may have sent the write twice, and report the second. */
   async #mark(session: SessionValue, version: string | undefined): Promise<boolean> {
     return (await this.#write(session, version)) || (await this.#read())?.session.spentBy === session.spentBy;
   }
 
-  /** A failure costs nothing but the sharing. */
+  /** If it fails, the client still has its token. */
   async #replaceMark(owner: string, session: SessionValue): Promise<boolean> {
     const found = await this.#read().catch(() => undefined);
     return found?.session.spentBy === owner && (await this.#tryWrite(session, found.version));
   }
 
   /**
-   * What the other processes have to know. The client itself remembers it, by the monotonic clock.
+   * A note for the other processes. This one remembers it by the monotonic clock.
    *
    * @param mark of the credentials of a login that was refused.
    */
@@ -300,7 +300,7 @@ export class Session {
     const { accessToken, lifetimeMs, expiresAtMs = Number.POSITIVE_INFINITY } = found?.session ?? {};
     if (accessToken === undefined || known.includes(accessToken)) return undefined;
     const at = now();
-    // It lives no longer than its lifetime from now on, whatever the clock of its writer said.
+    // The clock of its writer may be ahead, so it lives no longer than its lifetime from now on.
     const goneMs = Math.max(0, (lifetimeMs ?? 0) - (expiresAtMs - at.wallMs));
     const token = toToken({ accessToken, lifetimeMs, sentAt: later(at, -goneMs) }, this.#options.leewayMs);
     return leftOfToken(token) > token.leewayMs ? token : undefined;
@@ -326,7 +326,7 @@ export class Session {
     return this.#ask((key) => this.#store.lock(key, owner, this.#lockMs));
   }
 
-  /** Nobody waits for it: the lock ends by itself. */
+  /** In the background. The lock also expires. */
   #unlock(owner: string): void {
     this.#ask((key) => this.#store.unlock(key, owner)).catch(() => {});
   }
@@ -361,8 +361,8 @@ function unshared(reason: string): SessionResult {
 }
 
 /**
- * A hash of whose session it is, so that no process reads the session of another user, client, or realm. The key of a session that is
- * given by its refresh token contains that.
+ * A hash of the session's owner, so that no process reads the session of another user, client, or realm. The owner of a session that was
+ * given by its refresh token is that token.
  */
 function keyOf(auth: PasswordAuth | SessionAuth): Promise<string> {
   const { origin, path } = endpointAddress(auth, "token");
@@ -378,7 +378,7 @@ function toValue(granted: Granted, kept?: string): SessionValue {
   return { accessToken, lifetimeMs, expiresAtMs, refreshToken, refreshExpiresAtMs: endOf(refreshLifetimeMs) };
 }
 
-/** For how long it's too early to request a token. A note by a clock that is ahead holds nobody. */
+/** For how long it's too early to request a token. A note by a clock that is far ahead counts as none. */
 function heldBy({ retryNotBefore }: SessionValue = {}): NotedRefusal & { readonly leftMs: number } {
   const { atMs = 0, status = 0, mark } = retryNotBefore ?? {};
   const leftMs = atMs - now().wallMs;
@@ -399,7 +399,7 @@ function usefulForMs({ refreshToken, refreshExpiresAtMs, expiresAtMs }: SessionV
 
 const longestMs = 30 * 86_400_000;
 
-/** A call that waits has a timer of its own: this one alone doesn't keep the process. */
+/** A call that waits has a timer of its own. This one alone doesn't keep the process running. */
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
     clock.unrefTimer(clock.setTimer(resolve, ms));

@@ -1,7 +1,7 @@
 import { waitUntil } from "#platform";
 import { later, leftMs, now, type Timestamp } from "../core/clock.js";
 
-/** One piece of work at a time, whose result all callers share. It belongs to none of them: it continues if one of them gives up. */
+/** One piece of work at a time. All callers share its result, and it continues if one of them gives up. */
 export class SingleFlight<T> {
   readonly #limitMs: number;
   #flight: { readonly limit: Timestamp; readonly result: Promise<T> } | undefined;

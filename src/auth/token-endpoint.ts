@@ -27,9 +27,9 @@ export interface Granted {
   readonly refreshToken: string | undefined;
   /** Absent if the response gives none, or one that makes no sense. */
   readonly lifetimeMs: number | undefined;
-  /** How long the refresh token lives; absent if the response gives nothing, or no end. */
+  /** How long the refresh token lives. Absent if the response gives nothing, or no end. */
   readonly refreshLifetimeMs: number | undefined;
-  /** A time before the request was sent: the server's own count can only start later. */
+  /** A time before the request was sent, since the server's own count can only start later. */
   readonly sentAt: Timestamp;
   /** The ID token's claims, of a user who has logged in. */
   readonly claims?: UserClaims | undefined;
@@ -56,8 +56,8 @@ type Fields = Readonly<Record<string, string>>;
 type FieldsOf = (deadline: Deadline, clientSecret: string) => Promise<Fields>;
 
 /**
- * The token endpoint (description: "Authentication", 2 to 4), through openid-client. A request never rejects: whatever goes wrong
- * becomes a `GrantFailure`, since the errors of openid-client carry tokens and passwords.
+ * The token endpoint (description: "Authentication", 2 to 4), through openid-client. A request never rejects. Each
+ * error becomes a `GrantFailure`, since the errors of openid-client carry tokens and passwords.
  */
 export class TokenEndpoint {
   readonly #options: TokenEndpointOptions;
@@ -65,7 +65,7 @@ export class TokenEndpoint {
   readonly timeoutMs: number;
   /** The password and the client's secret of the last login. */
   #used: string | undefined;
-  /** What was sent and issued lately: any response may repeat it. */
+  /** What was sent and issued lately, since any response may repeat it. */
   #secrets: readonly string[] = [];
 
   constructor(options: TokenEndpointOptions) {
@@ -107,7 +107,7 @@ export class TokenEndpoint {
     return this.#request("authorization_code", async () => ({}), callback);
   }
 
-  /** Tells the credentials of the last login from others, by eight bits: so few reveal nothing of them. */
+  /** Tells the credentials of the last login from others, by eight bits, which reveal nothing of them. */
   async credentialsMark(): Promise<string> {
     return (await hashOf(this.#used)).slice(0, 2);
   }
@@ -123,7 +123,7 @@ export class TokenEndpoint {
     return found !== this.#used;
   }
 
-  /** Ends the session of the refresh token. Never rejects: undefined if that session has ended, now or before. */
+  /** Ends the session of the refresh token. Never rejects, and returns undefined if that session has ended, now or before. */
   async logout(refreshToken: string, deadline: Deadline): Promise<GrantFailure | undefined> {
     const { auth, transport } = this.#options;
     try {
@@ -171,7 +171,7 @@ export class TokenEndpoint {
         const response = await exchange.response;
         if (response === undefined) throw new GrantError({ class: "unprepared" });
         note({ "http.response.status_code": response.status });
-        // Read here: openid-client doesn't tell failures apart, and refuses more than is needed.
+        // openid-client doesn't tell failures apart, and refuses more than is needed.
         const granted = readGranted(response, sentAt);
         const { state, nonce, verifier, url } = callback ?? {};
         const login = [state, nonce, verifier, url?.searchParams.get("code")];
@@ -235,13 +235,13 @@ function failureOf(error: unknown): GrantFailure {
   return { class: classifyFailure(wire), reason: wire.reason };
 }
 
-/** As OpenTelemetry has it for requests: the status of a refusal, or why there was no response. */
+/** The status of a refusal, or why there was no response, as OpenTelemetry defines it for requests. */
 function errorTypeOf({ class: kind, status, reason }: GrantFailure): string {
   if (status !== undefined && status >= 400) return String(status);
   return kind === "no-secret" ? kind : (reason ?? kind);
 }
 
-/** Reads a token response (description: "Authentication", 3 and 4); undefined if it holds no bearer token. */
+/** Reads a token response (description: "Authentication", 3 and 4). Undefined if it holds no bearer token. */
 function readGranted({ status, text, broken }: WireResponse, sentAt: Timestamp): Granted | undefined {
   const body = status === 200 && broken === undefined ? parseJsonObject(text) : {};
   const { access_token, token_type, refresh_token, expires_in, refresh_expires_in } = body;
@@ -264,7 +264,7 @@ function toMs(seconds: unknown): number | undefined {
   return typeof count === "number" && count >= 0 && count < Number.POSITIVE_INFINITY ? count * 1000 : undefined;
 }
 
-/** @param secrets what the request held in secret: the response may repeat it, and no error may show it. */
+/** @param secrets what the request kept secret. The response may repeat it, and no error may show it. */
 function failureOfResponse(response: WireResponse, secrets: readonly string[]): GrantFailure {
   const { status, headers, text, broken } = response;
   const kind = classifyGrantResponse(response);
@@ -328,7 +328,7 @@ function toRequest({ origin, path }: BaseUrl, body: string, authorization: strin
 }
 
 /**
- * The secret, or what the user's function returns. Nothing is taken over from what the function throws: it may quote secrets.
+ * The secret, or the result of the user's function. An error that the function throws may quote secrets, so no part of it is used.
  *
  * @param name of the option.
  * @throws {GrantError}

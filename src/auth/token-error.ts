@@ -2,7 +2,7 @@ import { ConfigError, TokenError, type TokenErrorCode } from "../core/errors.js"
 import { nextDelayMs } from "../core/retry.js";
 import { type Decision, decisions, type FailureClass, type GrantKind } from "../http/decision.js";
 
-/** Failures that no response and no connection caused. */
+/** Failures without a response or a connection. */
 type LocalClass =
   | "unverified" // the ID token doesn't belong to this login
   | "no-secret" // the user's function for the password or the client's secret failed
@@ -15,7 +15,7 @@ type LocalClass =
 export interface GrantFailure {
   readonly class: FailureClass | LocalClass;
   readonly status?: number;
-  /** Why there is no response, or why a function or the token store failed: a code such as `ECONNRESET`. Of an ID token: the claim. */
+  /** A code such as `ECONNRESET` if there is no response, or if a function or the token store failed. The claim of a wrong ID token. */
   readonly reason?: string | undefined;
   /** Why the request could not be made. */
   readonly problem?: string;

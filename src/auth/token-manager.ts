@@ -41,7 +41,7 @@ export interface TokenManagerOptions extends Omit<SessionOptions, "endpoint" | "
   readonly tracing?: Tracing | undefined;
 }
 
-/** A time in which no token is requested. There is no timer while nobody waits for its end. */
+/** A time in which no token is requested. There is no timer unless a call waits for its end. */
 interface Hold {
   readonly failure: GrantFailure;
   readonly until: Timestamp;
@@ -49,24 +49,24 @@ interface Hold {
   readonly passes: boolean;
 }
 
-/** What a renewal brings to the calls that wait for it. */
+/** The result for the calls that wait for a renewal. */
 type Renewal = { readonly token: string } | { readonly failure: GrantFailure; readonly hold: Hold | undefined };
 
 /**
  * Keeps one access token for all calls of a client (description: "Authentication", 6).
  *
  * - A token is requested if there is none, if it has expired (less a leeway), or after a 401 of the token that a call used.
- * - One request is in flight at most. It belongs to no call: a call that gives up leaves it running, and all calls share its result.
+ * - One request is in flight at most. It belongs to no call. A call that gives up leaves it running, and all calls share its result.
  * - In its leeway, a token is used while it's renewed. In its last second, calls wait for the next one.
- * - A renewal asks the `Session`: the store's if there is one, otherwise the client's own. If the store is away, processes with a
- *   password continue alone after a random part of 30 s.
+ * - A renewal uses the session in the store if there is a store, and the client's own session otherwise. If the store is away, processes
+ *   with a password continue alone after a random part of 30 s.
  * - If the failure passes (`decisions`), calls wait until their deadline while the request is repeated, after 0.1 s to 3 s, or after
  *   `Retry-After` of a 429. A refused login is repeated after 1 min, then 2, 4, … 60, or at once with other credentials. After any
  *   other failure calls fail at once, and the next request may follow after 3 s.
  * - A failed renewal costs no call anything while the old token lives. If the failed refresh may have used its refresh token up, the
  *   old access token serves until it expires.
  * - If the service refuses the new token too, renewals are held for 10 s, then 20, 40, … 300.
- * - While nobody waits, there is no request and no timer.
+ * - While no call waits, there is no request and no timer.
  */
 export class TokenManager implements TokenSource {
   readonly #options: TokenManagerOptions;
@@ -84,7 +84,7 @@ export class TokenManager implements TokenSource {
   #failures = 0;
   /** Refused logins in a row. */
   #refusals = 0;
-  /** What the service said of tokens: which it accepted last, and which it rejected last. */
+  /** The tokens that the service accepted last and rejected last. */
   #accepted: string | undefined;
   #rejected: string | undefined;
   /** Renewals in a row because of a 401, when the last one was, and until when there is no other one. */
@@ -103,7 +103,7 @@ export class TokenManager implements TokenSource {
     this.#endpoint = endpoint;
     this.#own = new Session(session);
     this.#shared = store && new Session({ ...session, store });
-    // The secrets of a held login, a refresh and a login; with a store, also the waiting for another process, and what is read and written.
+    // Reading secrets, a refresh, and a login. With a store, also the wait for another process, and reads and writes.
     this.#renewal = new SingleFlight((store === undefined ? 3 : 7) * endpoint.timeoutMs);
   }
 
@@ -177,11 +177,11 @@ export class TokenManager implements TokenSource {
     return this.#settle(await this.#own.renew(this.#knownTokens));
   }
 
-  /** While this client may request nothing, another process may have done so, or there may be other credentials than the refused ones. */
+  /** During a hold, another process may have requested a token, or there may be other credentials than the refused ones. */
   async #renewHeld(hold: Hold): Promise<Renewal | undefined> {
     const token = await this.#shared?.find(this.#knownTokens);
     if (token !== undefined) return this.#use(token);
-    // A function that never returns the same twice must not lock the account.
+    // A function that returns another password each time must not lock the account.
     const mayTryOthers = isRefusal(hold.failure) && this.#refusals <= 3;
     if (mayTryOthers && (await this.#endpoint.hasOtherCredentials())) return undefined;
     return this.#oldToken ?? { failure: hold.failure, hold };
@@ -230,7 +230,7 @@ export class TokenManager implements TokenSource {
     return this.#hold !== undefined && heldMs(this.#hold) > 0 ? this.#hold : undefined;
   }
 
-  /** Those which no other one is to be exchanged for. */
+  /** The tokens that a renewal must replace. */
   get #knownTokens(): KnownTokens {
     return [this.#token?.value, this.#rejected];
   }
@@ -258,7 +258,7 @@ export class TokenManager implements TokenSource {
   }
 
   accepted(token: string): void {
-    // A late response to an earlier token says nothing of the current one.
+    // A late response to an earlier token says nothing about the current one.
     if (this.#token?.value !== token) return;
     this.#rejectedUntil = undefined;
     this.#accepted = token;
@@ -286,9 +286,9 @@ export class TokenManager implements TokenSource {
   // The end
 
   /**
-   * Ends the session at the identity provider, that of a store too. No token comes from here afterwards. It can be called again.
+   * Ends the session at the identity provider, also if it's in a store. There are no tokens afterwards. It can be called again.
    *
-   * @returns why that can't be known to have worked, or nothing.
+   * @returns why it's unknown whether that worked, or undefined.
    */
   async endSession(): Promise<GrantFailure | undefined> {
     const { timeoutMs } = this.#endpoint;
@@ -302,7 +302,7 @@ export class TokenManager implements TokenSource {
     const untilMs = clock.monotonicMs() + closeTimeoutMs;
     // A token that was requested for other processes is stored. A login in flight is about to start a session.
     if (this.#shared?.isRequesting || endsSession) await this.#settleRenewal(closeTimeoutMs);
-    // Best effort: the identity provider ends the session itself some day. Never a shared one, which others use.
+    // Best effort, since the identity provider ends the session itself later. Other processes use a shared one.
     if (endsSession) await this.#logOut(this.#own, untilMs - clock.monotonicMs());
     this.#closing.abort();
   }
@@ -326,15 +326,15 @@ export class TokenManager implements TokenSource {
 
 const closeTimeoutMs = 2000;
 
-/** In the last second of a token, calls wait for the next one: this one could expire before it arrives. */
+/** In the last second of a token, calls wait for the next one, since this one could expire before it arrives. */
 const lastPartMs = 1000;
 
-/** Over this time the processes of a fleet log in that have lost their store. */
+/** Processes that have lost their store log in at a random time within this period. */
 const spreadMs = 30_000;
 
 /**
- * Whether a call may wait until the end of a hold. If a throttling endpoint asked for longer than the call has, it fails at once; for
- * an endpoint that is away it waits anyway. A token store that is away costs time, but no call.
+ * Whether a call may wait until the end of a hold. It fails at once if a throttling endpoint asked for longer than the call has. It waits
+ * anyway for an endpoint that is away. A token store that is away costs time, but no call.
  */
 function mayWait(hold: Hold, deadline: Deadline, maxRetries: number): boolean {
   if (hold.failure.class === "unshared") return true;
@@ -342,7 +342,7 @@ function mayWait(hold: Hold, deadline: Deadline, maxRetries: number): boolean {
   return !isThrottled(hold.failure) || heldMs(hold) < deadline.remainingMs();
 }
 
-/** By the monotonic clock alone: the wall clock can be set. */
+/** By the monotonic clock alone, since the wall clock can be set. */
 function heldMs({ until }: Hold): number {
   return until.monotonicMs - clock.monotonicMs();
 }

@@ -1,7 +1,7 @@
-/** What a store has under a key. */
+/** An entry of a store. */
 export interface StoredToken {
   readonly value: string;
-  /** Another one after each write, even of the same value. */
+  /** Changes with each write, even of the same value. */
   readonly version: string;
 }
 
@@ -14,21 +14,22 @@ export function isTokenStore(value: unknown): boolean {
  * Where the processes of a fleet keep the session that they share: `RedisTokenStore`, `PostgresTokenStore`, `MemoryTokenStore`, or
  * one of your own, which `verifyTokenStore` of `cross-border-payments/testing` checks.
  *
- * A value holds tokens in the clear: a store of your own encrypts it, and binds it to its key. Where a method rejects, or takes
- * longer than 2 s, the store counts as away: the client goes on without it.
+ * A value holds plain tokens. Your own store must encrypt it and bind it to its key. If a method rejects or takes longer than 2 s, the
+ * client continues without the store.
  */
 export interface TokenStore {
-  /** The stored value and its version, or undefined: nothing was written, its time is over, or it can't be read. */
+  /** The stored value and its version. Undefined if there is none, if it has expired, or if it can't be read. */
   read(key: string): Promise<StoredToken | undefined>;
-  /** True for one owner at a time; ends by itself after `ms`. The owner that has it may lock again, and its time starts anew. */
+  /** True for one owner at a time. The lock expires after `ms`. Its owner can lock again, and its time starts again. */
   lock(key: string, owner: string, ms: number): Promise<boolean>;
-  /** Does nothing when another owner holds it. */
+  /** Does nothing if another owner holds it. */
   unlock(key: string, owner: string): Promise<void>;
   /**
-   * Stores, unless the version is no longer the one that was read: `undefined` where `read` returned that. Needs no lock.
+   * Stores the value, unless the version is no longer the one that was read. `undefined` means that `read` returned undefined. Needs
+   * no lock.
    *
-   * @param ttlMs after which the value is gone.
-   * @returns false where nothing was stored.
+   * @param ttlMs the value expires after this time.
+   * @returns false if nothing was stored.
    */
   write(key: string, value: string, ttlMs: number, version: string | undefined): Promise<boolean>;
 }

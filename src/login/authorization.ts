@@ -17,20 +17,20 @@ import type { UserTokens } from "./user-tokens.js";
 
 /** A login by the authorization code grant (Interface description 0.0.1, "Authentication"), with PKCE. */
 export interface LoginOptions {
-  /** `{auth_url}` of the description: the part before `/auth/realms/…`. https, or http on loopback or with `allowInsecureHttp`. */
+  /** `{auth_url}` of the description, which is the part before `/auth/realms/…`. It must be https, or http on loopback or with `allowInsecureHttp`. */
   readonly authUrl: string;
   /** `<realm>` of the description. */
   readonly realm: string;
   readonly clientId: string;
   /** How long one token request may take, in milliseconds. Default: 10,000. */
   readonly timeoutMs?: number | undefined;
-  /** Where the login page leads back to, as it is registered for the client. Without a query. https, or http as for `authUrl`. */
+  /** Where the login page leads back to, as registered for the client. It must be https, or http as for `authUrl`, without a query. */
   readonly redirectUri: string;
   /** Separated by spaces, `openid` among them. Default: `openid`. */
   readonly scope?: string | undefined;
-  /** As which the identity provider names itself. Default: `{authUrl}/auth/realms/<realm>`, as Keycloak does. */
+  /** The identity provider's name for itself. Default: `{authUrl}/auth/realms/<realm>`, as with Keycloak. */
   readonly issuer?: string | undefined;
-  /** Takes `http:` addresses of other hosts than this machine. Default: false. */
+  /** Allows `http:` addresses of other hosts than this machine. Default: false. */
   readonly allowInsecureHttp?: boolean | undefined;
 }
 
@@ -83,7 +83,7 @@ export interface LoggedIn {
   readonly claims: UserClaims;
 }
 
-/** The authorization code grant: to the login page, and from the callback to tokens. It keeps nothing. */
+/** The authorization code grant, to the login page and from the callback to tokens. It keeps nothing. */
 export class Authorization {
   readonly #settings: LoginSettings;
   readonly #endpoint: TokenEndpoint;
@@ -133,8 +133,8 @@ export function readPending(text: string): LoginChecks | undefined {
 }
 
 /**
- * Reads the callback of the login page (RFC 6749, 4.1.2; RFC 9207). What it says counts only if it repeats the state of the login that
- * this user began.
+ * Reads the callback of the login page (RFC 6749, 4.1.2, and RFC 9207). It counts only if it repeats the state of the login that this
+ * user began.
  *
  * @throws {TokenError}
  */
@@ -146,7 +146,7 @@ export function readCallback(
   if (checks === undefined || parameters.get("state") !== checks.state) {
     throw loginError(
       "login_state_mismatch",
-      "the callback does not belong to a login that began here, or has come already",
+      "the callback does not belong to a login that began here, or was used before",
     );
   }
   if ((parameters.get("iss") ?? issuer) !== issuer) throw issuerMismatch("callback");
@@ -165,8 +165,8 @@ function refusal(error: string, description: string | null, secrets: readonly st
     serviceMessage: toSafeLine(description, secrets),
   };
   return error === "access_denied"
-    ? loginError("login_denied", "the user refused; begin a new login when they ask for it", details)
-    : loginError("login_failed", "the login page came back with an error, which is in serviceCode", details);
+    ? loginError("login_denied", "the user refused. Begin a new login when they ask for it", details)
+    : loginError("login_failed", "the login page reported an error, which is in serviceCode", details);
 }
 
 function toLoginError(failure: GrantFailure, url: string): Error {
@@ -183,7 +183,7 @@ function toLoginError(failure: GrantFailure, url: string): Error {
 /** The beginning of each message. */
 const nobody = "Nobody is logged in";
 
-/** What is said of the callback is what this library found; `details` are the identity provider's words. */
+/** The message is this library's, and `details` are the identity provider's words. */
 function loginError(
   code: TokenErrorCode,
   message: string,
@@ -192,10 +192,10 @@ function loginError(
   return new TokenError(`${nobody}: ${message}`, { code, ...details });
 }
 
-/** @param where the issuer was named. Its name is not shown: a forger chooses it. */
+/** The issuer's name isn't shown, since a forger could choose it. */
 function issuerMismatch(where: string): TokenError {
   return loginError(
     "login_issuer_mismatch",
-    `the ${where} names another issuer; check authUrl and realm, or set issuer to the one that the realm names`,
+    `the ${where} names another issuer. Check authUrl and realm, or set issuer to the name that the realm uses`,
   );
 }

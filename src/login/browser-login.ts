@@ -39,8 +39,8 @@ export function currentPage(): BrowserPage {
 }
 
 /**
- * The parameters of a callback, where the page was opened by one. At the redirect URI, any state and outcome are one; elsewhere, where a
- * server may have sent the user on from there, only those of the login that began here.
+ * The parameters of the callback that opened the page, if one did. At the redirect URI, any state counts. A server may have redirected
+ * the user from there to another address, which counts only for the login that began here.
  */
 export function callbackOf(
   { location }: BrowserPage,
@@ -52,7 +52,7 @@ export function callbackOf(
   return origin + pathname === redirectUri || searchParams.get("state") === begun ? searchParams : undefined;
 }
 
-/** Takes the callback out of the address, so that it gets into no history, bookmark or `Referer`. */
+/** Removes the callback from the address, so that no history, bookmark, or `Referer` contains it. */
 export function cleanAddress({ location, history }: BrowserPage): void {
   const url = new URL(location.href);
   for (const name of callbackParameters) url.searchParams.delete(name);
@@ -69,9 +69,9 @@ export function reloadWhenShownAgain(page: BrowserPage): void {
 }
 
 /**
- * Logs the user of a page in, by the authorization code grant with PKCE. Tokens stay in memory, and each tab has its own: after a
- * reload, or in another tab, `redirect` brings new ones, and the identity provider spares the user the form as long as it remembers
- * them. Give it to a client as `auth`.
+ * Logs the user of a page in, by the authorization code grant with PKCE. Pass it to a client as `auth`. Tokens stay in memory, and each
+ * tab has its own. After a reload, or in another tab, `redirect` gets new ones. The user sees no form while the identity provider
+ * remembers them.
  *
  * @example
  * const login = new BrowserLogin({ authUrl, realm, clientId, redirectUri });
@@ -89,26 +89,26 @@ export class BrowserLogin implements UserAuth {
   #resuming: Promise<boolean> | undefined;
   #logouts = 0;
 
-  /** @throws {ConfigError} that names the option, what was found and what is wanted. */
+  /** @throws {ConfigError} that names the option, what it must be, and what was given. */
   constructor(options: LoginOptions) {
     this.#settings = resolveLogin("BrowserLogin", browserLoginOptions, options).settings;
-    // Looked up with each request, as everywhere: tests of pages that run in Node replace it.
+    // Looked up with each request, since tests of pages in Node replace it.
     this.#transport = fetchTransport((url, init) => globalThis.fetch(url, init));
     this.#authorization = new Authorization(this.#settings, this.#transport);
     Object.defineProperty(this, tokenSourceKey, { value: this.#tokens.source });
   }
 
-  /** Who is logged in: the claims of the ID token. Undefined where nobody is, or the session is known to have ended. */
+  /** The claims of the user's ID token. Undefined if no user is logged in, or if the session is known to have ended. */
   get claims(): UserClaims | undefined {
     return this.#tokens.isOpen ? this.#claims : undefined;
   }
 
   /**
-   * Whether a user is logged in. Where the login page has led back here, it ends that login first, and takes the callback out of the
-   * address. A logout meanwhile ends that login's session too, and nobody is logged in.
+   * Whether a user is logged in. If the login page has led back here, it finishes that login first, and removes the callback from the
+   * address. A logout in the meantime ends that session too, and the result is false.
    *
    * @throws {TokenError} `login_state_mismatch`, `login_code_refused`, `login_issuer_mismatch`, `login_denied`, `login_failed`,
-   *   `login_unverified`, `login_refused`, or what keeps any token request from success. Nothing is stored then.
+   *   `login_unverified`, `login_refused`, or the error of a failed token request. Then nothing is stored.
    */
   resume(): Promise<boolean> {
     this.#resuming ??= this.#resume().finally(() => {
@@ -118,13 +118,13 @@ export class BrowserLogin implements UserAuth {
   }
 
   /**
-   * Goes to the login page, which leads back to `redirectUri`. The promise stays pending: the page is being left.
+   * Goes to the login page, which leads back to `redirectUri`. The promise stays pending, since the browser leaves the page.
    *
-   * @throws {ConfigError} where this is no page, or not one that was loaded over https.
+   * @throws {ConfigError} if this isn't a page that was loaded over https.
    */
   async redirect(): Promise<never> {
     const page = currentPage();
-    // Leaving the page would cut it off, and the session would go on.
+    // Leaving the page would abort the logout, and the session would continue.
     await this.#tokens.ending?.catch(() => {});
     const { url, checks } = await this.#authorization.begin();
     page.sessionStorage.setItem(this.#storageKey, JSON.stringify(checks));
@@ -134,11 +134,11 @@ export class BrowserLogin implements UserAuth {
   }
 
   /**
-   * Ends the session at the identity provider, for the user's other tabs as well; the tokens of this one are forgotten in any case. A
-   * login that `resume` is just ending is waited for, and its session ended.
+   * Forgets the tokens, and ends the session at the identity provider, also for the user's other tabs. If `resume` is finishing a login,
+   * it waits for that, and ends its session.
    *
-   * @throws {TokenError} where the session is not known to have ended; call it again then. What `resume` throws meanwhile is thrown
-   *   here as well: nobody knows then whether there is a session.
+   * @throws {TokenError} if the client can't tell whether the session has ended. Then call it again. It also throws an error of a
+   *   `resume` that is under way.
    */
   async logout(): Promise<void> {
     this.#claims = undefined;
@@ -164,19 +164,19 @@ export class BrowserLogin implements UserAuth {
       this.#claims = claims;
       return true;
     }
-    // Whether that works is for the logout to say.
+    // `logout` reports whether that worked.
     await this.#tokens.end();
     return false;
   }
 
-  /** It is good for one callback, and of no use once the user has come back without one. */
+  /** It's for one callback, and useless if the user comes back without one. */
   #takeKept({ sessionStorage }: BrowserPage): LoginChecks | undefined {
     const kept = sessionStorage.getItem(this.#storageKey);
     sessionStorage.removeItem(this.#storageKey);
     return kept === null ? undefined : readPending(kept);
   }
 
-  /** Two applications of one origin do not take each other's logins. */
+  /** Two applications of one origin don't take each other's logins. */
   get #storageKey(): string {
     const { issuer, auth } = this.#settings;
     return `cross-border-payments.login ${issuer} ${auth.clientId}`;

@@ -23,62 +23,63 @@ import { UserTokens } from "./user-tokens.js";
 
 /** How to build a `ServerLogin`. */
 export interface ServerLoginOptions extends LoginOptions {
-  /** Of a confidential client, which a server mostly is. Default: none. */
+  /** The secret of a confidential client, as most servers are. Default: none. */
   readonly clientSecret?: IdentityProviderAuth["clientSecret"];
   /** How `clientId` and `clientSecret` are sent: in the form (`post`) or in a header (`basic`). Default: `post`. */
   readonly clientAuthentication?: IdentityProviderAuth["clientAuthentication"];
   /**
-   * Where sessions are kept that `save` and `resume` carry from request to request: a `MemoryTokenStore` for one process, a
-   * `RedisTokenStore` or a `PostgresTokenStore` for several. Default: none; a session lives as long as its object.
+   * Where `save` and `resume` keep sessions between requests. Use a `MemoryTokenStore` for one process, and a `RedisTokenStore` or a
+   * `PostgresTokenStore` for several. Default: none, and a session lives as long as its object.
    */
   readonly tokenStore?: TokenStore | undefined;
   /** How long before its expiry a token is renewed, in milliseconds. Default: 5,000, and at most a tenth of its lifetime. */
   readonly tokenLeewayMs?: number | undefined;
-  /** Certificates for connections to the identity provider: a private authority, or mutual TLS. */
+  /** Certificates for connections to the identity provider, for a private authority or mutual TLS. */
   readonly tls?: TlsOptions | undefined;
   /** Used instead of undici: for MSW and tests. */
   readonly fetch?: FetchLike | undefined;
-  /** An undici dispatcher (7 or 8) of your own, for a proxy. It stays open when the login is closed. */
+  /** Your own undici dispatcher (7 or 8), for a proxy. It stays open after the login is closed. */
   readonly dispatcher?: DispatcherLike | undefined;
-  /** Your program, added to the `User-Agent` of token requests and of the sessions' ends. Default: none. */
+  /** Your program, for the `User-Agent` of token requests and logouts. Default: none. */
   readonly appInfo?: AppInfo | undefined;
 }
 
 /** A login that has begun. */
 export interface BegunLogin {
-  /** The address of the login page: redirect the user there. */
+  /** The address of the login page. Redirect the user to it. */
   readonly url: string;
-  /** Belongs into this user's session, on the server, until the callback comes. It is a secret. */
+  /** A secret. Keep it in this user's session on the server until the callback. */
   readonly pending: string;
 }
 
-/** A user who has logged in. Give it to a client as `auth`; several clients share its tokens, and any of them renews these. */
+/** A user who has logged in. Pass it to a client as `auth`. Several clients share its tokens, and any of them renews these. */
 export interface ServerSession extends UserAuth {
-  /** Who the user is: the claims of the ID token. */
+  /** The claims of the user's ID token. */
   readonly claims: UserClaims;
   /**
-   * A text for this user's session, on the server, by which `resume` continues it with another request, in this process or in
-   * another one. It stays the same. It is a secret: anyone who has it can act for the user.
+   * A text for this user's session on the server. With it, `resume` continues the session in another request or another process. It
+   * never changes. It's a secret, since anyone who has it can act for the user.
    *
-   * @throws {ConfigError} where the login has no `tokenStore`.
+   * @throws {ConfigError} if the login has no `tokenStore`.
    */
   save(): string;
   /**
-   * Ends the session at the identity provider; the tokens are forgotten in any case. Access tokens that were issued live on until
-   * they expire, where the service does not ask about them. It waits for a renewal of another request, at most `timeoutMs` and 5 s.
+   * Forgets the tokens, and ends the session at the identity provider. The service may accept access tokens until they expire. It waits
+   * for a renewal of another request, at most `timeoutMs` and 5 s.
    *
-   * @throws {TokenError} where the session is not known to have ended: `logout_unconfirmed`, or what keeps any token request from
-   *   success. Call it again then.
+   * @throws {TokenError} `logout_unconfirmed`, or the error of a failed request, if the client can't tell whether the session has ended.
+   *   Then call it again.
    */
   logout(): Promise<void>;
 }
 
 /**
- * Logs users of a server with sessions in, by the authorization code grant with PKCE. One for all users; it keeps nothing of theirs.
+ * Logs in the users of a server with sessions, by the authorization code grant with PKCE. Use one for all users. It stores nothing about
+ * them.
  *
  * @example
- * const { url, pending } = await login.begin();              // keep `pending` in the user's session, and redirect to `url`
- * const session = await login.finish(request.url, pending);  // in the handler of `redirectUri`; delete `pending` first
+ * const { url, pending } = await login.begin();              // keep `pending` in the user's session, redirect to `url`
+ * const session = await login.finish(request.url, pending);  // at `redirectUri`, after deleting `pending`
  * const client = new CrossBorderClient({ baseUrl, auth: session });
  */
 export class ServerLogin {
@@ -104,12 +105,12 @@ export class ServerLogin {
   }
 
   /**
-   * Ends a login, in the handler of `redirectUri`. Take `pending` out of the user's session before: it is good for one callback.
+   * Finishes a login, in the handler of `redirectUri`. First delete `pending` from the user's session, since it's for one callback.
    *
-   * @param callbackUrl as it was requested: the whole address, or path and query.
-   * @param pending what `begin` gave; undefined or null where the user's session has nothing.
+   * @param callbackUrl the requested address, or its path and query.
+   * @param pending as `begin` returned it. Undefined or null if the user's session has none.
    * @throws {TokenError} `login_state_mismatch`, `login_code_refused`, `login_issuer_mismatch`, `login_denied`, `login_failed`,
-   *   `login_unverified`, `login_refused`, or what keeps any token request from success. Nothing is stored then.
+   *   `login_unverified`, `login_refused`, or the error of a failed token request. Then nothing is stored.
    */
   async finish(callbackUrl: string | URL, pending: string | null | undefined): Promise<ServerSession> {
     const parameters = this.#parametersOf(callbackUrl);
@@ -121,11 +122,10 @@ export class ServerLogin {
   }
 
   /**
-   * Continues a session that was saved. Requests nothing yet: a session that has ended since shows with the first call
-   * (`session_ended`).
+   * Continues a saved session. It requests nothing yet. If the session has ended, the first call fails with `session_ended`.
    *
-   * @throws {ConfigError} where the login has no `tokenStore`.
-   * @throws {InvalidArgumentError} where the text is none of `save`.
+   * @throws {ConfigError} if the login has no `tokenStore`.
+   * @throws {InvalidArgumentError} if the text isn't from `save`.
    */
   resume(saved: string): ServerSession {
     this.#assertStore("resume");
@@ -133,14 +133,14 @@ export class ServerLogin {
     if (!isText(refreshToken) || !isText(Object(claims).sub)) {
       throw new InvalidArgumentError("ServerLogin: saved is not a text of ServerSession.save");
     }
-    // Of its type by now.
+    // Both were checked.
     const session = { refreshToken, claims } as SavedSession;
     const tokens = new UserTokens();
     this.#open(tokens, session.refreshToken);
     return this.#toSession(tokens, session);
   }
 
-  /** Closes the login's own connections. Sessions can't renew their tokens afterwards. */
+  /** Closes the login's connections. Afterwards, sessions can't renew their tokens. */
   close(): Promise<void> {
     this.#closing ??= this.#transport.close();
     return this.#closing;
@@ -177,7 +177,7 @@ export class ServerLogin {
     );
   }
 
-  /** Without one, the refresh token that is saved would be another one after the next renewal. */
+  /** Without a store, the saved refresh token would be outdated after the next renewal. */
   #assertStore(name: string): void {
     if (this.#options.tokenStore !== undefined) return;
     throw new ConfigError(`ServerLogin: ${name} needs a tokenStore; for one process, a MemoryTokenStore will do`);
@@ -185,7 +185,7 @@ export class ServerLogin {
 }
 
 interface SavedSession {
-  /** The first one. It names the session in the store, where the newest one is. */
+  /** The first one, which names the session. The store has the newest one. */
   readonly refreshToken: string;
   readonly claims: UserClaims;
 }

@@ -5,7 +5,7 @@ import { TokenError } from "../core/errors.js";
 import type { TokenEvent } from "../events/events.js";
 import type { OpenTokenSource } from "../http/token-source.js";
 
-/** The tokens of one user, for all clients that act for them. At first there are none. */
+/** The tokens of one user, for all clients that act for them. There are none at first. */
 export class UserTokens {
   readonly #listeners = new Set<(event: TokenEvent) => void>();
   #manager: TokenManager | undefined;
@@ -35,7 +35,7 @@ export class UserTokens {
     return this.#leaving?.work.current;
   }
 
-  /** Forgets the tokens, and ends the session; one that may have continued is ended again. If there is none, nothing happens. */
+  /** Forgets the tokens and ends the session, or again one that may have continued. Without a session, it does nothing. */
   async end(): Promise<GrantFailure | undefined> {
     if (this.#manager !== undefined) this.#leaving = { manager: this.#manager, work: new SingleFlight(60_000) };
     this.#manager = undefined;
@@ -61,7 +61,7 @@ export class UserTokens {
     };
   };
 
-  /** A session that was given by its refresh token is refused if it has ended, and only then. */
+  /** The error of a session that has ended names the user instead of the client. */
   async #ask<T>(work: (manager: TokenManager) => Promise<T> | undefined): Promise<T> {
     const manager = this.#manager;
     const asked = manager && work(manager);

@@ -3,13 +3,13 @@ import { counted } from "../core/describe.js";
 import { ConfigError } from "../core/errors.js";
 import { decodeBase64, encodeBase64 } from "../platform/encodings.js";
 
-/** 32 random bytes, as they are or in Base64: `openssl rand -base64 32` prints some. The same for all processes of a fleet. */
+/** 32 random bytes, plain or in Base64, as `openssl rand -base64 32` prints them. All processes of a fleet must have the same. */
 export type TokenEncryptionKey = string | Uint8Array;
 
 /** Texts under keys, in a server. */
 export interface ServerTexts {
   get(key: string): Promise<string | undefined>;
-  /** Stores the text if what lies there is `expected`; `undefined` stands for nothing. */
+  /** Stores the text if the current one is `expected`. `undefined` means that there is none. */
   put(key: string, text: string, ttlMs: number, expected: string | undefined): Promise<boolean>;
 }
 
@@ -19,8 +19,8 @@ const nonceBytes = 12;
 const keyBytes = 32;
 
 /**
- * Values in a server that sees only what they are encrypted to: AES-256-GCM, with the key under which a value lies as associated data.
- * No two of those texts are the same, so each is its own version.
+ * Values in a server that sees only encrypted texts, by AES-256-GCM with the entry's key as associated data. No two texts are the same,
+ * so each is its own version.
  */
 export class EncryptedTexts {
   readonly #texts: ServerTexts;
@@ -29,7 +29,7 @@ export class EncryptedTexts {
 
   /**
    * @param store for messages.
-   * @throws {ConfigError} when the key is not 32 bytes.
+   * @throws {ConfigError} if the key isn't 32 bytes.
    */
   constructor(texts: ServerTexts, encryptionKey: TokenEncryptionKey, store: string) {
     this.#texts = texts;
@@ -47,7 +47,7 @@ export class EncryptedTexts {
     const text = await this.#encrypt(key, value);
     if (await this.#texts.put(key, text, ttlMs, version)) return true;
     if (version !== undefined) return false;
-    // What can't be read counts as absent, or it would be in the way until its time is over.
+    // An unreadable text counts as absent. Otherwise it would be in the way until it expires.
     const found = await this.#texts.get(key);
     if (found === undefined || (await this.#decrypt(key, found)) !== undefined) return false;
     return this.#texts.put(key, text, ttlMs, found);

@@ -1,7 +1,7 @@
 import type { StoredToken, TokenStore } from "../auth/token-store.js";
 import { clock } from "../core/clock.js";
 
-/** A token store in memory: one session for several clients of one process, and for tests. Nothing is encrypted. */
+/** A token store in memory, for several clients of one process and for tests. It encrypts nothing. */
 export class MemoryTokenStore implements TokenStore {
   readonly #tokens = new Map<string, StoredToken & { readonly untilMs: number }>();
   readonly #locks = new Map<string, { readonly owner: string; readonly untilMs: number }>();

@@ -15,18 +15,18 @@ import { EncryptedTexts, type TokenEncryptionKey } from "./encrypted-texts.js";
 
 export type { TokenEncryptionKey } from "./encrypted-texts.js";
 
-/** What the store needs of a pool: `Pool` of `pg`, or one like it. */
+/** The `Pool` of `pg`, or one like it. */
 export interface TokenStorePool {
   query(text: string, values?: (string | number | boolean | null)[]): Promise<{ readonly rows: unknown[] }>;
 }
 
 export interface PostgresTokenStoreOptions {
   /**
-   * A `Pool` of `pg` that nobody else uses, or one like it. The caller remains responsible for it: its size, its timeouts, its `error`
-   * listener, and closing it. Set a `query_timeout` of 2 s or less on it.
+   * A `Pool` of `pg`, or one like it, only for this store. You are responsible for its size, its timeouts, its `error` listener, and
+   * closing it. Its `query_timeout` should be 2 s or less.
    */
   readonly pool: TokenStorePool;
-  /** 32 random bytes, as they are or in Base64. If it is another one than that of a stored session, there is one login. */
+  /** 32 random bytes, plain or in Base64. After a change of the key, there is one login. */
   readonly encryptionKey: TokenEncryptionKey;
   /** Letters, digits and underscores. Default: `public`. */
   readonly schema?: string;
@@ -39,7 +39,7 @@ export interface TokenSchemaOptions {
   readonly schema?: string;
   /** Default: `cross_border_tokens`. */
   readonly table?: string;
-  /** The database role of the processes: it is granted what they need, and no more. Default: `payments`. */
+  /** The database role of the processes, which is granted only what they need. Default: `payments`. */
   readonly role?: string;
 }
 
@@ -61,8 +61,8 @@ const storeOptions: CheckTable<PostgresTokenStoreOptions> = {
 const pruneEveryMs = 3_600_000;
 
 /**
- * A token store in a PostgreSQL table, which is created with the first use if it is missing. Values are encrypted with AES-256-GCM and
- * bound to their keys. Times run on the database's clock.
+ * A token store in a PostgreSQL table. The first use creates the table if it's missing. Values are encrypted with AES-256-GCM and bound
+ * to their keys. Times run on the database's clock.
  */
 export class PostgresTokenStore implements TokenStore {
   readonly #pool: TokenStorePool;
@@ -73,9 +73,9 @@ export class PostgresTokenStore implements TokenStore {
   #created: Promise<void> | undefined;
   #pruneAtMs = 0;
 
-  /** @throws {ConfigError} an option is not what is described. */
+  /** @throws {ConfigError} that names the option. */
   constructor(options: PostgresTokenStoreOptions) {
-    // Of their types when the table has accepted them.
+    // The table has checked the types.
     const read = parseOptions(storeOptions, options, "the options", refuse) as unknown as PostgresTokenStoreOptions;
     const { pool, encryptionKey, schema = "public", table = "cross_border_tokens" } = read;
     this.#pool = pool;
@@ -87,10 +87,10 @@ export class PostgresTokenStore implements TokenStore {
   }
 
   /**
-   * SQL text that creates the table and grants a role what the store needs. For a database administrator, if the processes may not
-   * create tables.
+   * SQL that creates the table and grants a role what the store needs, for a database administrator if the processes may not create
+   * tables.
    *
-   * @throws {ConfigError} A name is malformed.
+   * @throws {ConfigError} if a name is malformed.
    */
   static schema(options: TokenSchemaOptions = {}): string {
     const read: TokenSchemaOptions = parseOptions(schemaOptions, options, "the options", refuse);
@@ -148,7 +148,7 @@ export class PostgresTokenStore implements TokenStore {
     }
   }
 
-  /** A role that may only read and write rows can use a table that is there. */
+  /** A role that may only read and write rows can use an existing table. */
   async #create(): Promise<void> {
     const { rows } = await this.#pool.query(selectTable(this.#schema, this.#table));
     if (rows.length === 0) await migrate(this.#pool, creation(this.#schema, this.#table));
@@ -167,7 +167,7 @@ function creation(schema: string, name: string): Migration {
   return { schema, table, steps };
 }
 
-/** A row has a value, a lock, or both. A value or a lock whose time is over counts as none. */
+/** A row has a value, a lock, or both. An expired value or lock counts as none. */
 function statementsOf(table: string) {
   const until = "clock_timestamp() + $3::double precision * interval '1 millisecond'";
   return {

@@ -5,12 +5,12 @@ import { EncryptedTexts, type TokenEncryptionKey } from "./encrypted-texts.js";
 
 export type { TokenEncryptionKey } from "./encrypted-texts.js";
 
-/** What the store needs of a client, a pool or a cluster of node-redis (`redis`, `@redis/client`), version 4 or later; of 4 without `useReplicas`. */
+/** A client, a pool, or a cluster of node-redis (`redis`, `@redis/client`), version 4 or later. Version 4 must not use `useReplicas`. */
 export interface NodeRedisLike {
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
 }
 
-/** What it needs of a client or a cluster of ioredis, version 5 or later. */
+/** A client or a cluster of ioredis, version 5 or later. */
 export interface IoRedisLike {
   eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
   /** Tells ioredis from node-redis. */
@@ -19,28 +19,28 @@ export interface IoRedisLike {
 
 export interface RedisTokenStoreOptions {
   /**
-   * A connected client of node-redis or ioredis. The caller remains responsible for it: its `error` listener, and closing it. Let it
-   * fail at once while it is not connected (`disableOfflineQueue: true`, `enableOfflineQueue: false`).
+   * A connected client of node-redis or ioredis. You are responsible for its `error` listener and for closing it. It should fail at once
+   * while it isn't connected (`disableOfflineQueue: true`, `enableOfflineQueue: false`).
    */
   readonly redis: NodeRedisLike | IoRedisLike;
-  /** 32 random bytes, as they are or in Base64. If it is another one than that of a stored session, there is one login. */
+  /** 32 random bytes, plain or in Base64. After a change of the key, there is one login. */
   readonly encryptionKey: TokenEncryptionKey;
   /** Begins every key. Default: `cross-border-tokens:`. */
   readonly prefix?: string;
 }
 
 /**
- * A token store in Redis 2.6 or later, Valkey, or what speaks their protocol and runs scripts. Values are encrypted with AES-256-GCM and
- * bound to their keys.
+ * A token store in Redis 2.6 or later, Valkey, or another server that speaks their protocol and runs scripts. Values are encrypted with
+ * AES-256-GCM and bound to their keys.
  */
 export class RedisTokenStore implements TokenStore {
   readonly #run: (script: string, key: string, ...values: string[]) => Promise<unknown>;
   readonly #texts: EncryptedTexts;
 
-  /** @throws {ConfigError} an option is not what is described. */
+  /** @throws {ConfigError} that names the option. */
   constructor(options: RedisTokenStoreOptions) {
     const refuse = (message: string) => new ConfigError(`RedisTokenStore: ${message}`);
-    // Of their types when the table has accepted them.
+    // The table has checked the types.
     const read = parseOptions(redisOptions, options, "the options", refuse) as unknown as RedisTokenStoreOptions;
     const { redis, encryptionKey, prefix = "cross-border-tokens:" } = read;
     this.#run = async (script, key, ...values) => {

@@ -7,6 +7,7 @@ import {
   refusal,
   responded,
   timedOut,
+  unknownHost,
   untrusted,
 } from "./fake-token-endpoint.js";
 
@@ -46,6 +47,7 @@ const away: readonly Row[] = [
 
 /** It says nothing of the credentials, and waiting for it doesn't help. */
 const elsewhere: readonly Row[] = [
+  ["an unknown host", unknownHost(), "token_endpoint_unreachable", "refresh"],
   ["an untrusted certificate", untrusted(), "token_endpoint_untrusted", "refresh"],
   ["a redirect", responded(302, {}, { location: "https://other.example" }), "token_endpoint_redirected", "refresh"],
   ["a 200 without a token", responded(200, {}), "token_response_unreadable", "login at the end"],

@@ -97,6 +97,7 @@ export function responded(status: number, body: unknown = {}, headers: Record<st
 export const refusal = (status: number) => responded(status, { error: "invalid_grant", error_description: "Not now" });
 
 export const notSent = () => new WireFailure({ sent: false, reason: "ECONNREFUSED" });
+export const unknownHost = () => new WireFailure({ sent: false, reason: "ENOTFOUND" });
 export const untrusted = () => new WireFailure({ sent: false, permanent: true, reason: "CERT_HAS_EXPIRED" });
 export const maybeSent = () => new WireFailure({ sent: true, reason: "ECONNRESET" });
 export const timedOut = () => new Ended("timeout", true);

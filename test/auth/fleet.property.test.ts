@@ -13,60 +13,34 @@ withFakeTime();
 
 const leewayMs = 5000;
 
-type Step =
-  | { readonly do: "call"; readonly member: number; readonly timeoutMs: number }
-  | { readonly do: "refuse-token" | "stop" | "resume" | "kill"; readonly member: number }
-  | { readonly do: "pass"; readonly ms: number }
-  | { readonly do: "store"; readonly fault: StoreFault | undefined }
-  | { readonly do: "identity"; readonly fault: IdentityFault }
-  | { readonly do: "latency"; readonly storeMs: number; readonly identityMs: number }
-  | { readonly do: (typeof wholesale)[number] };
-
-const wholesale = ["wipe", "fill", "end-sessions", "lose-locks", "keep-locks"] as const;
-
+const is = <Name extends string>(...names: Name[]) => fc.constantFrom(...names);
 const member = fc.nat(9);
-const call = fc.record({ do: fc.constant("call" as const), member, timeoutMs: fc.integer({ min: 1, max: 90_000 }) });
+const call = fc.record({ do: is("call"), member, timeoutMs: fc.integer({ min: 1, max: 90_000 }) });
 const passing = fc.record({
-  do: fc.constant("pass" as const),
+  do: is("pass"),
   ms: fc.oneof(fc.nat(700), fc.nat(20_000), fc.integer({ min: 290_000, max: 305_000 })),
 });
-const latency = fc.record({
-  do: fc.constant("latency" as const),
-  storeMs: fc.nat(300),
-  identityMs: fc.nat(3000),
-});
-const anything: fc.Arbitrary<Step> = fc.oneof(
+const latency = fc.record({ do: is("latency"), storeMs: fc.nat(300), identityMs: fc.nat(3000) });
+const storeFaults: (StoreFault | undefined)[] = [
+  "refuses",
+  "hangs",
+  "loses-responses",
+  "repeats",
+  undefined,
+  undefined,
+];
+const identityFaults: IdentityFault[] = ["lost", "lost-before", "unsent", "failing", "throttled", "bad-gateway"];
+const anything = fc.oneof(
   { weight: 8, arbitrary: call },
   { weight: 5, arbitrary: passing },
   { weight: 1, arbitrary: latency },
-  {
-    weight: 4,
-    arbitrary: fc.record({ do: fc.constantFrom("stop" as const, "resume" as const, "resume" as const), member }),
-  },
-  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom("kill" as const, "refuse-token" as const), member }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      do: fc.constant("store" as const),
-      fault: fc.constantFrom<StoreFault | undefined>(
-        "refuses",
-        "hangs",
-        "loses-responses",
-        "repeats",
-        undefined,
-        undefined,
-      ),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      do: fc.constant("identity" as const),
-      fault: fc.constantFrom<IdentityFault>("lost", "lost-before", "unsent", "failing", "throttled", "bad-gateway"),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom(...wholesale) }) },
+  { weight: 4, arbitrary: fc.record({ do: is("stop", "resume", "resume"), member }) },
+  { weight: 2, arbitrary: fc.record({ do: is("kill", "refuse-token"), member }) },
+  { weight: 2, arbitrary: fc.record({ do: is("store"), fault: fc.constantFrom(...storeFaults) }) },
+  { weight: 2, arbitrary: fc.record({ do: is("identity"), fault: fc.constantFrom(...identityFaults) }) },
+  { weight: 2, arbitrary: fc.record({ do: is("wipe", "fill", "end-sessions", "lose-locks", "keep-locks") }) },
 );
+type Step = typeof anything extends fc.Arbitrary<infer One> ? One : never;
 
 /** What an observer outside of the processes sees. */
 class World {
@@ -157,73 +131,60 @@ class World {
   }
 }
 
-const seed = fc.nat();
+/** Runs scripts in new worlds of a fake time. */
+function tryAll(
+  { most, script, numRuns }: { most: number; script: fc.Arbitrary<Step[]>; numRuns: number },
+  work: (size: number, seed: number, script: Step[]) => Promise<void>,
+): Promise<void> {
+  return fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: most }), fc.nat(), script, async (...given) => {
+      vi.useRealTimers();
+      await fakeTime();
+      await work(...given);
+    }),
+    { numRuns: runs(numRuns) },
+  );
+}
+
+const scriptOf = (step: fc.Arbitrary<Step>) => fc.array(step, { minLength: 10, maxLength: 60 });
 
 it("never sends a refresh token that may have been used, whatever stops, dies, fails and is lost", async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.integer({ min: 1, max: 6 }),
-      seed,
-      fc.array(anything, { minLength: 10, maxLength: 60 }),
-      async (size, seed, script) => {
-        vi.useRealTimers();
-        await fakeTime();
-        await new World(size, seed).run(script);
-      },
-    ),
-    { numRuns: runs(150) },
+  await tryAll({ most: 6, script: scriptOf(anything), numRuns: 150 }, (size, seed, script) =>
+    new World(size, seed).run(script),
   );
 });
 
 it("sends no refresh token of a user's session twice, and says that it ended only where it has", async () => {
-  // A store that is lost, or holds what nobody can read, leaves the processes with what they know.
-  const keepsStore = (step: Step) => step.do !== "wipe" && step.do !== "fill";
+  // A store that is lost, or that is unreadable, leaves the processes with what they know.
+  const script = scriptOf(anything.filter((step) => step.do !== "wipe" && step.do !== "fill"));
   const outcomes = new Set<boolean>();
-  await fc.assert(
-    fc.asyncProperty(
-      fc.integer({ min: 1, max: 4 }),
-      seed,
-      fc.array(anything.filter(keepsStore), { minLength: 5, maxLength: 40 }),
-      async (size, seed, script) => {
-        vi.useRealTimers();
-        await fakeTime();
-        const world = new World(size, seed, ({ identity }) => ({ ...client, refreshToken: identity.begin() }));
-        const { identity, store } = world.fleet;
-        await world.run(script);
-        for (const member of world.members) member.resume();
-        store.fault = undefined;
-        const [leaver = world.fleet.join()] = world.members;
-        const ended = handled(leaver.manager.endSession());
-        await pass(200_000);
-        const hasEnded = (await ended) === undefined;
-        outcomes.add(hasEnded);
-        expect(identity.reused).toEqual([]);
-        if (hasEnded) expect(identity.isEnded).toBe(true);
-      },
-    ),
-    { numRuns: runs(150) },
-  );
+  await tryAll({ most: 4, script, numRuns: 150 }, async (size, seed, steps) => {
+    const world = new World(size, seed, ({ identity }) => ({ ...client, refreshToken: identity.begin() }));
+    const { identity, store } = world.fleet;
+    await world.run(steps);
+    for (const member of world.members) member.resume();
+    store.fault = undefined;
+    const [leaver = world.fleet.join()] = world.members;
+    const ended = handled(leaver.manager.endSession());
+    await pass(200_000);
+    const hasEnded = (await ended) === undefined;
+    outcomes.add(hasEnded);
+    expect(identity.reused).toEqual([]);
+    if (hasEnded) expect(identity.isEnded).toBe(true);
+  });
   expect(outcomes.size).toBe(2);
 });
 
 it("makes one request a lifetime, and one login, however many processes call and whenever", async () => {
-  const steps = fc.array(fc.oneof({ weight: 2, arbitrary: call }, passing, { weight: 1, arbitrary: latency }), {
-    minLength: 10,
-    maxLength: 60,
+  const steps = fc.oneof({ weight: 2, arbitrary: call }, passing, { weight: 1, arbitrary: latency });
+  await tryAll({ most: 10, script: scriptOf(steps), numRuns: 100 }, async (size, seed, script) => {
+    const world = new World(size, seed);
+    const { identity } = world.fleet;
+    identity.refreshLifetime = undefined;
+    const startMs = performance.now();
+    await world.run(script);
+    const lifetimes = Math.floor((performance.now() - startMs) / (identity.lifetime * 1000 - leewayMs));
+    expect(identity.requests.length).toBeLessThanOrEqual(1 + lifetimes);
+    expect(identity.logins).toBeLessThanOrEqual(1);
   });
-  await fc.assert(
-    fc.asyncProperty(fc.integer({ min: 2, max: 10 }), seed, steps, async (size, seed, script) => {
-      vi.useRealTimers();
-      await fakeTime();
-      const world = new World(size, seed);
-      const { identity } = world.fleet;
-      identity.refreshLifetime = undefined;
-      const startMs = performance.now();
-      await world.run(script);
-      const lifetimes = Math.floor((performance.now() - startMs) / (identity.lifetime * 1000 - leewayMs));
-      expect(identity.requests.length).toBeLessThanOrEqual(1 + lifetimes);
-      expect(identity.logins).toBeLessThanOrEqual(1);
-    }),
-    { numRuns: runs(100) },
-  );
 });

@@ -194,6 +194,30 @@ describe("a fleet", () => {
     expect(fleet.identity.reused).toEqual([]);
   });
 
+  it("sends a refresh token once, even if every process gets the lock", async () => {
+    const fleet = await expiredFleet(10);
+    fleet.store.losesLocks = true;
+    fleet.identity.latencyMs = () => 300;
+    await callAll(fleet.members, 3000);
+    expect(fleet.identity.reused).toEqual([]);
+  });
+
+  it("keeps the newer token in the store when a process continues long after its lock", async () => {
+    const fleet = await expiredFleet(2);
+    const [holder, other] = fleet.members;
+    fleet.identity.latencyMs = () => 100;
+    const late = callOf(holder, { timeoutMs: 120_000 });
+    await pass(20);
+    holder?.stop();
+    await pass(17_000);
+    const newer = await callNow(other, 1000);
+    holder?.resume();
+    await pass(1000);
+    await late.catch(() => {});
+    expect(holder?.events.at(-1)).toMatchObject({ grant: "refresh_token", shared: false });
+    expect(await callNow(fleet.join())).toBe(newer);
+  });
+
   it.each<[IdentityFault, string[]]>([
     ["lost", ["password", "refresh_token", "password"]],
     ["lost-before", ["password", "refresh_token", "password"]],

@@ -2,87 +2,37 @@ import fc from "fast-check";
 import { expect, it, vi } from "vitest";
 import { Deadline, Ended } from "../../src/core/deadline.js";
 import { TokenError } from "../../src/core/errors.js";
-import { granted, maybeSent, notSent, type Reply, refusal, responded, untrusted } from "./fake-token-endpoint.js";
-import { fakeTime, type ManagerFixture, managerFixture, pass, settle, withFakeTime } from "./manager-fixture.js";
+import { type Answer, answers } from "./answers.js";
+import { granted } from "./fake-token-endpoint.js";
+import { fakeTime, managerFixture, pass, settle, withFakeTime } from "./manager-fixture.js";
 
 withFakeTime();
 
-type Response =
-  | "token"
-  | "brief"
-  | "lasting"
-  | "refused"
-  | "throttled"
-  | "failing"
-  | "redirect"
-  | "unsent"
-  | "maybe"
-  | "untrusted";
-
-type Step =
-  | { readonly do: "call"; readonly maxRetries: number; readonly timeoutMs: number }
-  | { readonly do: "refuse-token"; readonly nth: number }
-  | { readonly do: "response"; readonly response: Response; readonly rotates: boolean; readonly seconds: number }
-  | { readonly do: "pass"; readonly ms: number }
-  | { readonly do: "approach-expiry"; readonly leftMs: number }
-  | { readonly do: "set-clock"; readonly byMs: number };
-
-const responses: Response[] = [
-  "token",
-  "token",
-  "brief",
-  "lasting",
-  "refused",
-  "refused",
-  "throttled",
-  "failing",
-  "redirect",
-  "unsent",
-  "maybe",
-  "untrusted",
-];
-
-const steps: fc.Arbitrary<Step[]> = fc.array(
+const anyMs = (max: number) => fc.integer({ min: 1, max });
+const is = <Name extends string>(name: Name) => fc.constant(name);
+const steps = fc.array(
   fc.oneof(
+    { weight: 4, arbitrary: fc.record({ do: is("call"), maxRetries: fc.nat(2), timeoutMs: anyMs(90_000) }) },
+    { weight: 1, arbitrary: fc.record({ do: is("refuse-token"), nth: fc.nat(3) }) },
     {
       weight: 4,
       arbitrary: fc.record({
-        do: fc.constant("call" as const),
-        maxRetries: fc.nat(2),
-        timeoutMs: fc.integer({ min: 1, max: 90_000 }),
-      }),
-    },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant("refuse-token" as const), nth: fc.nat(3) }) },
-    {
-      weight: 4,
-      arbitrary: fc.record({
-        do: fc.constant("response" as const),
-        response: fc.constantFrom(...responses),
+        do: is("reply"),
+        answer: fc.oneof(fc.constant(undefined), fc.constantFrom(...answers)),
+        lifetime: fc.constantFrom(3, 30, 300, Number.POSITIVE_INFINITY),
         rotates: fc.boolean(),
-        seconds: fc.integer({ min: 1, max: 400 }),
       }),
     },
     {
       weight: 3,
-      arbitrary: fc.record({
-        do: fc.constant("pass" as const),
-        ms: fc.oneof(fc.nat(3000), fc.constant(60_000), fc.integer({ min: 100_000, max: 320_000 })),
-      }),
+      arbitrary: fc.record({ do: is("pass"), ms: fc.oneof(anyMs(3000), fc.constant(60_000), anyMs(320_000)) }),
     },
-    {
-      weight: 2,
-      arbitrary: fc.record({ do: fc.constant("approach-expiry" as const), leftMs: fc.integer({ min: 1, max: 6000 }) }),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.record({
-        do: fc.constant("set-clock" as const),
-        byMs: fc.integer({ min: -400_000, max: 400_000 }),
-      }),
-    },
+    { weight: 2, arbitrary: fc.record({ do: is("approach-expiry"), leftMs: anyMs(6000) }) },
+    { weight: 1, arbitrary: fc.record({ do: is("set-clock"), byMs: fc.integer({ min: -400_000, max: 400_000 }) }) },
   ),
   { minLength: 5, maxLength: 40 },
 );
+type Step = typeof steps extends fc.Arbitrary<(infer One)[]> ? One : never;
 
 interface Issued {
   readonly step: number;
@@ -90,159 +40,132 @@ interface Issued {
   readonly endsMonotonicMs: number;
 }
 
-/** What an observer outside knows: which tokens are good, and until when the endpoint has to be left alone. */
+const leftOf = ({ endsWallMs, endsMonotonicMs }: Issued) =>
+  Math.min(endsWallMs - Date.now(), endsMonotonicMs - performance.now());
+
+/** An observer, who knows which tokens are good, and until when the endpoint must be left alone. */
 class World {
-  readonly fixture: ManagerFixture = managerFixture([], { random: Math.random });
-  readonly issued = new Map<string, Issued>();
-  readonly refused = new Set<string>();
-  readonly handedOut: string[] = [];
-  open = 0;
-  readonly wrongs: string[] = [];
+  readonly #fixture = managerFixture([], { random: Math.random });
+  readonly #issued = new Map<string, Issued>();
+  readonly #refused = new Set<string>();
+  readonly #handedOut: string[] = [];
+  readonly #wrongs: string[] = [];
+  #open = 0;
   #step = 0;
   #refusals = 0;
   #quietUntilMs = 0;
+  #sent = { wallMs: 0, monotonicMs: 0 };
   #seenRequests = 0;
-  #sentWallMs = 0;
-  #sentMonotonicMs = 0;
 
   async run(script: readonly Step[]): Promise<void> {
+    const { fake } = this.#fixture;
     for (const step of script) {
       this.#step += 1;
-      // A call starts a request, a response one that follows from it, and time only those that a call waits for.
-      const isIdle = this.open === 0 && ["pass", "approach-expiry", "set-clock"].includes(step.do);
-      const requests = this.fixture.fake.requests.length;
+      // Only a call or a response starts a request.
+      const isIdle = this.#open === 0 && ["pass", "approach-expiry", "set-clock"].includes(step.do);
+      const requests = fake.requests.length;
       await this.#do(step);
-      if (isIdle && this.fixture.fake.requests.length > requests) this.wrongs.push("a request that no call waits for");
-      this.#look();
+      if (isIdle && fake.requests.length > requests) this.#wrongs.push("a request that no call waits for");
+      this.#check();
     }
-    for (let turn = 0; turn < 60 && this.open > 0; turn++) {
+    for (let turn = 0; turn < 60 && this.#open > 0; turn++) {
       this.#step += 1;
-      if (this.fixture.fake.pending > 0) this.#respond("token", true, 300);
+      if (fake.pending > 0) this.#issue(300, true);
       await pass(2000);
-      this.#look();
+      this.#check();
     }
-    expect(this.open).toBe(0);
+    expect(this.#open).toBe(0);
   }
 
   async #do(step: Step): Promise<void> {
     if (step.do === "call") this.#call(step);
     if (step.do === "refuse-token") this.#refuseToken(step.nth);
-    if (step.do === "response" && this.fixture.fake.pending > 0)
-      this.#respond(step.response, step.rotates, step.seconds);
+    if (step.do === "reply" && this.#fixture.fake.pending > 0) {
+      if (step.answer === undefined) this.#issue(step.lifetime, step.rotates);
+      else this.#refuse(step.answer);
+    }
     if (step.do === "set-clock") vi.setSystemTime(Date.now() + step.byMs);
+    const leftMs = Math.max(0, ...[...this.#issued.values()].slice(-1).map(leftOf));
     if (step.do === "pass") await pass(step.ms);
-    else if (step.do === "approach-expiry") await pass(Math.max(0, this.#leftMs() - step.leftMs));
+    else if (step.do === "approach-expiry" && leftMs < 1e6) await pass(Math.max(0, leftMs - step.leftMs));
     else await settle();
   }
 
   #call(options: { readonly maxRetries: number; readonly timeoutMs: number }): void {
-    const [token, issued] = [...this.issued].at(-1) ?? [];
-    const leftMs = issued === undefined ? 0 : leftOf(issued);
-    if (token !== undefined && leftMs > 1000 && !this.refused.has(token)) {
-      const given = this.fixture.manager.current(new Deadline({}), options.maxRetries);
-      if (given !== token) this.wrongs.push(`${token} lives for ${leftMs} ms and was not used`);
+    const [token = "", issued] = [...this.#issued].at(-1) ?? [];
+    if (issued !== undefined && leftOf(issued) > 1000 && !this.#refused.has(token)) {
+      const given = this.#fixture.manager.current(new Deadline({}), options.maxRetries);
+      if (given !== token) this.#wrongs.push(`${token} lives and was not used`);
     }
-    this.#watch(this.fixture.call(options));
-  }
-
-  /** Of the newest token, if it expires at all. */
-  #leftMs(): number {
-    const issued = [...this.issued.values()].at(-1);
-    const leftMs = issued === undefined ? 0 : leftOf(issued);
-    return leftMs < 1_000_000 ? leftMs : 0;
+    this.#watch(this.#fixture.call(options));
   }
 
   #refuseToken(nth: number): void {
-    const token = this.handedOut.at(-1 - nth);
+    const token = this.#handedOut.at(-1 - nth);
     if (token === undefined) return;
-    this.refused.add(token);
+    this.#refused.add(token);
     this.#watch(
-      this.fixture.renew(token).catch((error: unknown) => {
-        // No other one for now, and the service may change its mind.
-        if (error instanceof TokenError && error.code === "token_rejected") this.refused.delete(token);
+      this.#fixture.renew(token).catch((error: unknown) => {
+        // There is no other one for now, and the service may change its mind.
+        if (error instanceof TokenError && error.code === "token_rejected") this.#refused.delete(token);
         throw error;
       }),
     );
   }
 
   #watch(call: Promise<string>): void {
-    this.open += 1;
-    call.then(
-      (token) => {
-        this.open -= 1;
-        this.#handOut(token);
-      },
+    this.#open += 1;
+    const end = () => {
+      this.#open -= 1;
+    };
+    call.finally(end).then(
+      (token) => this.#handOut(token),
       (error: unknown) => {
-        this.open -= 1;
-        if (!(error instanceof TokenError) && !(error instanceof Ended)) this.wrongs.push(`threw ${String(error)}`);
+        if (!(error instanceof TokenError) && !(error instanceof Ended)) this.#wrongs.push(`threw ${String(error)}`);
       },
     );
   }
 
   #handOut(token: string): void {
-    this.handedOut.push(token);
-    if (this.handedOut.length % 2 === 0) this.fixture.manager.accepted(token);
-    const known = this.issued.get(token);
-    if (known === undefined) return void this.wrongs.push(`${token} was never issued`);
-    if (this.refused.has(token)) this.wrongs.push(`${token} was refused before`);
-    if (leftOf(known) <= 0 && known.step !== this.#step) this.wrongs.push(`${token} has expired and is not fresh`);
+    this.#handedOut.push(token);
+    if (this.#handedOut.length % 2 === 0) this.#fixture.manager.accepted(token);
+    const known = this.#issued.get(token);
+    if (known === undefined) this.#wrongs.push(`${token} was never issued`);
+    else if (leftOf(known) <= 0 && known.step !== this.#step) this.#wrongs.push(`${token} has expired`);
+    if (this.#refused.has(token)) this.#wrongs.push(`${token} was refused before`);
   }
 
-  #respond(response: Response, rotates: boolean, seconds: number): void {
-    const { fake } = this.fixture;
+  #refuse({ reply, holdMs, after }: Answer): void {
+    const { fake } = this.#fixture;
     const isLogin = fake.grants.at(-1) === "password";
-    const quietMs = this.#quietMs(response, isLogin, seconds);
-    if (quietMs > 0) this.#quietUntilMs = performance.now() + quietMs;
-    if (response === "token" || response === "brief" || response === "lasting") this.#refusals = 0;
-    fake.reply(this.#reply(response, rotates, seconds));
+    const isRefusal = holdMs === 60_000;
+    if (isLogin && isRefusal) this.#refusals += 1;
+    const factor = isRefusal ? Math.min(60, 2 ** (this.#refusals - 1)) : 1;
+    if (isLogin || after !== "login at once") this.#quietUntilMs = performance.now() + holdMs * factor;
+    fake.reply(reply);
   }
 
-  #quietMs(response: Response, isLogin: boolean, seconds: number): number {
-    if (response === "throttled") return Math.min(300, seconds) * 1000;
-    if (response === "failing" || response === "unsent" || response === "maybe") return 100;
-    if (response === "redirect" || response === "untrusted") return 3000;
-    if (response !== "refused" || !isLogin) return 0;
-    this.#refusals += 1;
-    return Math.min(60, 2 ** (this.#refusals - 1)) * 60_000;
+  #issue(lifetime: number, rotates: boolean): void {
+    this.#refusals = 0;
+    const token = `token-${this.#issued.size + 1}`;
+    const { wallMs, monotonicMs } = this.#sent;
+    const ms = lifetime * 1000;
+    this.#issued.set(token, { step: this.#step, endsWallMs: wallMs + ms, endsMonotonicMs: monotonicMs + ms });
+    const expires_in = Number.isFinite(lifetime) ? lifetime : undefined;
+    this.#fixture.fake.reply(granted(token, { expires_in, ...(rotates ? {} : { refresh_token: undefined }) }));
   }
 
-  #reply(response: Response, rotates: boolean, seconds: number): Reply {
-    if (response === "refused") return refusal(401);
-    if (response === "throttled") return responded(429, {}, { "retry-after": String(seconds) });
-    if (response === "failing") return responded(503);
-    if (response === "redirect") return responded(302);
-    if (response === "unsent") return notSent();
-    if (response === "maybe") return maybeSent();
-    if (response === "untrusted") return untrusted();
-    const token = `token-${this.issued.size + 1}`;
-    const lifetimeMs = response === "lasting" ? Number.POSITIVE_INFINITY : response === "brief" ? 3000 : seconds * 1000;
-    this.issued.set(token, {
-      step: this.#step,
-      endsWallMs: this.#sentWallMs + lifetimeMs,
-      endsMonotonicMs: this.#sentMonotonicMs + lifetimeMs,
-    });
-    return granted(token, {
-      expires_in: response === "lasting" ? undefined : lifetimeMs / 1000,
-      ...(rotates ? undefined : { refresh_token: undefined }),
-    });
-  }
-
-  /** Checks what was requested since the last look. */
-  #look(): void {
-    const { fake } = this.fixture;
-    for (const at of fake.arrivalsMs.slice(this.#seenRequests)) {
-      this.#sentMonotonicMs = at;
-      this.#sentWallMs = Date.now() - (performance.now() - at);
-      if (at < this.#quietUntilMs) this.wrongs.push(`requested ${this.#quietUntilMs - at} ms too early`);
+  /** Checks the requests since the last time. */
+  #check(): void {
+    const { arrivalsMs, mostInFlight } = this.#fixture.fake;
+    for (const at of arrivalsMs.slice(this.#seenRequests)) {
+      this.#sent = { monotonicMs: at, wallMs: Date.now() - (performance.now() - at) };
+      if (at < this.#quietUntilMs) this.#wrongs.push(`requested ${this.#quietUntilMs - at} ms too early`);
     }
-    this.#seenRequests = fake.arrivalsMs.length;
-    if (fake.mostInFlight > 1) this.wrongs.push("two requests at once");
-    expect(this.wrongs).toEqual([]);
+    this.#seenRequests = arrivalsMs.length;
+    if (mostInFlight > 1) this.#wrongs.push("two requests at once");
+    expect(this.#wrongs).toEqual([]);
   }
-}
-
-function leftOf({ endsWallMs, endsMonotonicMs }: Issued): number {
-  return Math.min(endsWallMs - Date.now(), endsMonotonicMs - performance.now());
 }
 
 it("keeps its rules under any schedule of calls, responses, refused tokens and clocks", async () => {
@@ -252,6 +175,6 @@ it("keeps its rules under any schedule of calls, responses, refused tokens and c
       await fakeTime();
       await new World().run(script);
     }),
-    { numRuns: 150 },
+    { numRuns: 200 },
   );
 });

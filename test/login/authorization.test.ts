@@ -25,7 +25,7 @@ describe("a callback", () => {
   it("of another login counts for nothing", async () => {
     expect(await failureOf(read({ state: "another", code: "c", error: "access_denied" }))).toMatchObject({
       code: "login_state_mismatch",
-      message: "Nobody is logged in: the callback does not belong to a login that began here, or has come already",
+      message: "Nobody is logged in: the callback does not belong to a login that began here, or was used before",
     });
     const none = new URLSearchParams({ state, code: "c" });
     expect(await failureOf((async () => readCallback(none, undefined, settings))())).toMatchObject({
@@ -37,7 +37,7 @@ describe("a callback", () => {
     expect(await failureOf(read({ state, code: "c", iss: "https://forger.test" }))).toMatchObject({
       code: "login_issuer_mismatch",
       message:
-        "Nobody is logged in: the callback names another issuer; check authUrl and realm, or set issuer to the one that the realm names",
+        "Nobody is logged in: the callback names another issuer. Check authUrl and realm, or set issuer to the name that the realm uses",
     });
   });
 
@@ -54,7 +54,7 @@ describe("an error of the login page", () => {
     const denied = await failureOf(read({ state, error: "access_denied" }));
     expect(denied).toMatchObject({
       code: "login_denied",
-      message: "Nobody is logged in: the user refused; begin a new login when they ask for it",
+      message: "Nobody is logged in: the user refused. Begin a new login when they ask for it",
       serviceCode: "access_denied",
     });
     expect(denied.serviceMessage).toBeUndefined();
@@ -62,7 +62,7 @@ describe("an error of the login page", () => {
       await failureOf(read({ state, error: "server_error", error_description: `  try\nlater ${checks.verifier}` })),
     ).toMatchObject({
       code: "login_failed",
-      message: "Nobody is logged in: the login page came back with an error, which is in serviceCode",
+      message: "Nobody is logged in: the login page reported an error, which is in serviceCode",
       serviceCode: "server_error",
       serviceMessage: "try later [redacted]",
     });
