@@ -74,7 +74,7 @@ export class CrossBorderClient {
    * `possible`, don't. Search for the payment by `error.request.signature` first. If it's `done`, the payment was recorded.
    *
    * @param options `signal` ends the call until the money is taken. `timeoutMs` is for each of the two requests.
-   * @returns `paid` with both records, or `declined` if `takeFunds` returned `null`. `paid` means recorded.
+   * @returns `paid` with both records, or `declined` if `takeFunds` returned `null`. `paid` means recorded. See its `isSettledBadly`.
    */
   pay(request: PaymentIntentRequest, takeFunds: TakeFunds, options?: RequestOptions): Promise<PayOutcome> {
     return pay(this.#http, request, takeFunds, options);

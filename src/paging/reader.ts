@@ -93,11 +93,8 @@ export interface ListReader<Item> {
  * Tokens are opaque. Each page after the first overlaps the page before it by one record, which must be shown again. That works
  * whether or not the service's bounds are inclusive, and detects a replica that lags, a cache, and a cursor that is ignored.
  */
-export function listReader<Item>(
-  source: ListSource<Item>,
-  query: ReaderQuery<Item>,
-  seen = new Set<string>(),
-): ListReader<Item> {
+export function listReader<Item>(source: ListSource<Item>, query: ReaderQuery<Item>): ListReader<Item> {
+  const seen = new Set<string>();
   const { size, after, before, cursor, trustCursor, isFiltered, prefetch, signal } = query;
   const [term] = query.sort ?? [];
   const isDescending = term?.endsWith(".desc") === true;
@@ -121,7 +118,8 @@ export function listReader<Item>(
 
   function single(items: readonly Item[]): Page<Item> {
     const tokens = items.map(tokenOf);
-    return toPage(items, tokens, obstacleAfter(items, tokens));
+    const fresh = items.filter((_, index) => !isOnBound(tokens[index]));
+    return toPage(fresh, tokens, obstacleAfter(items, tokens));
   }
 
   async function* pages(): AsyncGenerator<Page<Item>, void, undefined> {
@@ -212,17 +210,22 @@ export function listReader<Item>(
   }
 
   /**
-   * Records that were added above the beginning of a descending list while it was read. They are read upward, as a list of their own.
-   * A full page of them above a single page means that the service sorts only what it cut out.
+   * Records that were added above the beginning of a descending list while it was read. They are handed out last. A full page of them
+   * above a single page means that the service sorts only what it cut out.
    */
   async function* above(head: Shown<Item>, isSinglePage: boolean): AsyncGenerator<Page<Item>, void, undefined> {
     const [top] = head.tokens;
     if (!isDescending || trustCursor || top === undefined) return;
-    const upward = { ...query, sort: [term.replace(/desc$/, "asc")], after: top };
-    for await (const { items } of listReader(source, upward, seen).pages()) {
-      if (isSinglePage && items.length >= Math.max(3, longest)) throw problem("sortIgnored");
-      yield new Page(items, "down");
+    let page = show(await request({ _after: top }));
+    for (pagesWithoutNews = 0; pagesWithoutNews < 4; pagesWithoutNews++) {
+      const isFull = page.items.length >= Math.max(3, longest);
+      const fresh = take(page.items, page.ids);
+      if (isSinglePage && isFull && fresh.length === page.items.length) throw problem("sortIgnored");
+      if (fresh.length > 0) yield new Page(fresh, direction);
+      if (!isFull) return;
+      page = show(await request({ _after: top, _before: startAfter(page.tokens).token }));
     }
+    throw problem("endUnproved");
   }
 
   /**
@@ -252,18 +255,9 @@ export function listReader<Item>(
     return request(direction === "up" ? { _after: token } : { _before: token }, dropped);
   }
 
-  /**
-   * Requests a page. The caller's own bounds, size, and order count unless `paging` has others. Its bounds are exclusive, even if the
-   * service's are not.
-   */
-  async function request(paging: PagingValues, dropped?: AbortSignal): Promise<readonly Item[]> {
-    const own = { _size: size, _sort: sort, _after: after, _before: before };
-    const items = await source.ask({ ...own, ...paging }, dropped);
-    if (after === undefined && before === undefined) return items;
-    return items.filter((item) => {
-      const token = tokenOf(item);
-      return token === undefined || (token !== after && token !== before);
-    });
+  /** Requests a page. The caller's own bounds, size, and order count unless `paging` has others. */
+  function request(paging: PagingValues, dropped?: AbortSignal): Promise<readonly Item[]> {
+    return source.ask({ _size: size, _sort: sort, _after: after, _before: before, ...paging }, dropped);
   }
 
   function show(items: readonly Item[]): Shown<Item> {
@@ -274,6 +268,8 @@ export function listReader<Item>(
       return id;
     });
     if (new Set(ids).size < ids.length) throw problem("repeated");
+    // Records on the caller's own bounds are never handed out.
+    for (const [index, id] of ids.entries()) if (isOnBound(tokens[index])) seen.add(id);
     return { items, ids, tokens };
   }
 
@@ -296,6 +292,11 @@ export function listReader<Item>(
 
   function tokenOf(item: Item): string | undefined {
     return exact(cursor === undefined ? fieldOf(item, "pagingToken") : cursor(item));
+  }
+
+  /** The caller's own bounds are exclusive, even if the service's are not. */
+  function isOnBound(token: string | undefined): boolean {
+    return token !== undefined && (token === after || token === before);
   }
 
   function exact(value: unknown): string | undefined {

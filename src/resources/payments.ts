@@ -110,8 +110,6 @@ const required = [
   "senderGatewayTransactionId",
 ] as const;
 
-const bodyOf = <const Names extends readonly string[]>(names: Names) => ["id", ...names, "extras"] as const;
-
 /** The description's rows of this resource. */
 export const payments = resource<Payment, PaymentRequest>()("payments", "/payments", {
   fields: {
@@ -150,7 +148,7 @@ export const payments = resource<Payment, PaymentRequest>()("payments", "/paymen
   // The filters of this list are not shown.
   filters: "open",
   create: {
-    body: bodyOf(required),
+    body: ["id", ...required, "extras"],
     required,
     signed: true,
     sendsBack: true,

@@ -76,11 +76,8 @@ export interface Signer {
  * @throws {ConfigError} if the key isn't a private RSA key of at least 2048 bits, or the signer has no such public key.
  */
 export function createSigner(input: SigningKey | RequestSigner): Signer {
-  return isRequestSigner(input) ? foreignSigner(input) : localSigner(parseSigningKey(input));
-}
-
-function isRequestSigner(input: SigningKey | RequestSigner): input is RequestSigner {
-  return typeof input === "object" && input !== null && "sign" in input;
+  const isForeign = typeof input === "object" && input !== null && "sign" in input;
+  return isForeign ? foreignSigner(input) : localSigner(parseSigningKey(input));
 }
 
 function localSigner(key: PrivateKey): Signer {

@@ -31,7 +31,8 @@ function serviceOf(count: number, cap = 100) {
     call(_, __, { paging = {}, query } = {}, options) {
       requested.push({ paging, query, options });
       const response = { status: 200, headers: { "x-page": `${requested.length}` } };
-      return toApiPromise(service.ask(paging) as Promise<never>, { response });
+      const ask = async () => (await service.ask(paging)) as never;
+      return toApiPromise(ask(), { response });
     },
   });
   const list = (query?: Query, options?: RequestOptions): Listing<Row> =>

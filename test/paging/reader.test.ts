@@ -186,6 +186,18 @@ describe("a list that changes while it is read", () => {
     );
   });
 
+  it.each(["number", "base64"] as const)(
+    "has what is added above a descending list that isn't sorted: %s",
+    async (tokens) => {
+      const service = new ModelService({ count: 12, tokens, cap: 5, newestFirst: true, defect: "ignores _sort" });
+      let handedOut = 0;
+      const { ids, code } = await read(service, { sort: ["pagingToken.desc"] }, () => {
+        if (++handedOut > 3 && handedOut < 8) service.add();
+      });
+      expect([ids.toSorted(), code]).toEqual([idsOf(service), undefined]);
+    },
+  );
+
   it("waits for a replica that lags for less than four seconds", async () => {
     const service = new ModelService({ count: 30, tokens: "base64", cap: 10 });
     const replica = new ModelService({ count: 15, tokens: "base64", cap: 10 });
@@ -267,8 +279,8 @@ describe("a query", () => {
         const [low, high] = [service.records[9], service.records[40]];
         const query = { sort: [sort], size: 5, after: String(low?.pagingToken), before: String(high?.pagingToken) };
         expect((await read(service, query)).ids.toSorted()).toEqual(idsOf(service).slice(10, 40));
-        for (const request of service.requested.filter(({ _sort }) => _sort === sort))
-          expect(request).toMatchObject({ [`_${kept}`]: query[kept], _size: 5 });
+        const requests = sort === "pagingToken.desc" ? service.requested.slice(0, -1) : service.requested;
+        for (const request of requests) expect(request).toMatchObject({ [`_${kept}`]: query[kept], _size: 5 });
       }
   });
 
