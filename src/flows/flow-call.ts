@@ -170,20 +170,20 @@ export class OpenWork {
     for (const stop of this.#pending.values()) stop.abort(reason);
     // Work that was abandoned must still store its state.
     const storeMs = Math.min(1000, timeoutMs / 5);
-    await this.#ended(timeoutMs - storeMs);
+    await pause(timeoutMs - storeMs, undefined, Promise.allSettled(this.#pending.keys()));
     this.abandon.abort();
-    await this.#ended(storeMs);
+    await pause(storeMs, undefined, Promise.allSettled(this.#pending.keys()));
     return { pending: this.#pending.size };
   }
+}
 
-  /** Resolves when nothing is pending, and after `ms` in any case. */
-  #ended(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = clock.setTimer(resolve, ms);
-      void Promise.allSettled(this.#pending.keys()).then(() => {
-        clock.clearTimer(timer);
-        resolve();
-      });
-    });
-  }
+/** Waits for so long, or until the work ends, or the signal aborts. Never rejects. */
+export async function pause(
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+  work: Promise<unknown> = new Promise(() => {}),
+): Promise<void> {
+  const deadline = new Deadline({ timeoutMs, signal });
+  await deadline.race(work).catch(() => {});
+  deadline.finish();
 }

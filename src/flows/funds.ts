@@ -54,12 +54,12 @@ export type ReleaseFundsByKey = (context: {
  */
 function readFundsTaken(returned: unknown, advice: string): FundsTaken | null {
   if (returned === null) return null;
-  const isObject = typeof returned === "object";
-  const id: unknown = isObject ? Reflect.get(returned, "senderGatewayTransactionId") : undefined;
+  const id: unknown = Reflect.get(Object(returned), "senderGatewayTransactionId");
   if (typeof id === "string" && id !== "") return { senderGatewayTransactionId: id };
-  const found = isObject
-    ? `an object whose senderGatewayTransactionId is ${describeValue(id)}`
-    : describeValue(returned);
+  const found =
+    typeof returned === "object"
+      ? `an object whose senderGatewayTransactionId is ${describeValue(id)}`
+      : describeValue(returned);
   throw new InvalidArgumentError(
     `takeFunds must return { senderGatewayTransactionId }, with your id of the transaction, or null; it returned ${found}. No payment was made; ${advice}`,
   );

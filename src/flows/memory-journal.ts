@@ -49,8 +49,7 @@ export class MemoryJournal implements Journal {
       const isFirst = present.revision === 1 && present.epoch === 1 && present.prunedAtMs === undefined;
       return { entry: this.#toEntry(present), created: isFirst && present.nonce === lease.nonce };
     }
-    const { service, gateway } = scope;
-    const first = { key, scope: { service, gateway }, createdAtMs: this.#nowMs(), epoch: 1, revision: 1 };
+    const first = { key, scope: { ...scope }, createdAtMs: this.#nowMs(), epoch: 1, revision: 1 };
     const entry = this.#put({ ...first, ...this.#stored(state), ...this.#owned(state, lease) });
     return { entry, created: true };
   }

@@ -1,8 +1,7 @@
 import { now } from "../core/clock.js";
-import { Deadline } from "../core/deadline.js";
 import type { FlowContext } from "./context.js";
 import { askJournal, Driver, newLease } from "./driver.js";
-import { FlowCall, Slots } from "./flow-call.js";
+import { FlowCall, pause, Slots } from "./flow-call.js";
 import { type Driven, type FlowOperation, type FlowOutcome, follow, toResult } from "./outcome.js";
 import { assertNone, entriesOf, type WorkGauges } from "./status.js";
 
@@ -183,14 +182,7 @@ export class Work {
   }
 }
 
-/** Waits for so long, or until the work ends, or the signal aborts. */
-async function pause(ms: number, signal: AbortSignal, work?: Promise<unknown>): Promise<void> {
-  const deadline = new Deadline({ timeoutMs: ms, signal });
-  await deadline.race(work ?? new Promise(() => {})).catch(() => {});
-  deadline.finish();
-}
-
 /** Between half of the time and all of it, so that the processes of a fleet don't ask the journal at the same moment. */
 function roundDelayMs(everyMs: number): number {
-  return (everyMs * (1 + Math.random())) / 2;
+  return Math.round((everyMs * (1 + Math.random())) / 2);
 }

@@ -32,13 +32,6 @@ describe.each(harnesses)("$name", ({ open }) => {
     expect(grantsIn(harness)).toHaveLength(1);
     expect((await client.check()).ok).toBe(true);
   });
-
-  it("says that a login was refused, and does not ask the service", async () => {
-    const harness = await open();
-    const report = await harness.client({ auth: { ...harness.options.auth, password: "wrong" } }).check();
-    expect(summary(report)).toEqual({ ok: false, service: "not_asked", token: "unavailable", code: "login_refused" });
-    expect(harness.requests).toHaveLength(1);
-  });
 });
 
 const [{ open } = expect.unreachable()] = harnesses;

@@ -74,7 +74,7 @@ export function describedService(options: DescribedServiceOptions) {
     const signature = headers.get("x-service-signature-base64");
     const keyOf = (gateway = "") =>
       recordsAt("/payment-gateways").find(({ institutionId }) => institutionId === gateway)?.rsaPublicKeyBase64;
-    const now = new Date(Date.UTC(2026, 0, 1) + count * 1000).toISOString().replace("Z", "123Z");
+    const now = new Date().toISOString().replace("Z", "123Z");
     switch (kind) {
       case "deposit":
         return {

@@ -8,6 +8,8 @@ import {
   verifyDepositRecord,
   verifyPaymentRecord,
 } from "cross-border-payments";
+import { MemoryJournal, PaymentFlow, type TakeFundsByKey } from "cross-border-payments/flow";
+import { type OwnEntry, reconcilePayments, watchPayments } from "cross-border-payments/reconcile";
 import { describe, expect, it, vi } from "vitest";
 import { intentRequest } from "../support/corridor.js";
 import { errorOf } from "../support/error-of.js";
@@ -88,6 +90,33 @@ describe.each(harnesses)("$name", ({ open }) => {
     const [payment] = (await client.payments.list()).items;
     expect(payment?.creationRequestSignatureBase64).toBe(error.request.signature);
     expect(payment?.creationRequestBody).toBe(error.request.body);
+  });
+
+  it("searches, watches, and reconciles by described parameters alone", async () => {
+    const harness = await open({
+      pageSize: 3,
+      onResponse: ({ name }) => (name === "payments.create" ? Response.error() : undefined),
+    });
+    const { client } = await openPayer(harness);
+    const takeFunds: TakeFundsByKey = ({ key }) => ({ senderGatewayTransactionId: key, replayed: false });
+    const bank = { takeFunds, releaseFunds: () => {} };
+    const flow = new PaymentFlow({ client, journal: new MemoryJournal(), readBackDelayMs: 10, ...bank });
+    const keys = ["a", "b", "c", "d", "e"];
+    const own: OwnEntry[] = [];
+    for (const key of keys) {
+      expect(await flow.run(key, intentRequest)).toMatchObject({ status: "paid" });
+      own.push({ senderGatewayTransactionId: key, bookedAt: new Date() });
+    }
+    const seen: string[] = [];
+    for await (const { payment } of watchPayments(client, { everyMs: 10 })) {
+      seen.push(payment.senderGatewayTransactionId);
+      if (seen.length === keys.length) break;
+    }
+    expect(seen).toEqual(keys);
+    const from = new Date(Date.now() - 60_000);
+    for await (const difference of reconcilePayments(client, own, { from, to: new Date() }))
+      expect.unreachable(difference.type);
+    expect(paymentsTo(harness)).toHaveLength(keys.length);
   });
 
   it("waits as long as a 429 asks and sends the same bytes and signature again", async () => {

@@ -77,17 +77,6 @@ describe.runIf(isKeycloakRunning)("the teller's server", () => {
     await page.waitForFunction("location.pathname === '/payments'");
   });
 
-  it("leads to the login page when an administrator has ended the session", async () => {
-    const page = await open();
-    await fillForm(page, office.realm.credentials);
-    await page.waitForFunction("location.pathname === '/payments'");
-    await office.realm.admin("POST", `/users/${office.realm.userId}/logout`);
-    await page.goto(`${origin}/payments`);
-    await fillForm(page, office.realm.credentials);
-    await page.waitForFunction("location.pathname === '/payments'");
-    expect(await shown(page)).toEqual(payments());
-  });
-
   it("takes no callback that is another login's, or comes again", async () => {
     const page = await open();
     let callback = "";

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isActive, isKeycloakRunning, keycloakOrigin } from "../keycloak/keycloak.js";
 import type { Page, Profile } from "../support/chromium.js";
 import { installTools } from "../support/install-tools.js";
-import { consent, eventsOf, fillForm, lifetimeSeconds, type Office, openOffice } from "./office.js";
+import { eventsOf, fillForm, lifetimeSeconds, type Office, openOffice } from "./office.js";
 import { type PageServer, quote, startPageServer } from "./teller-service.js";
 
 const { CBP_PAGES_SECONDS = "20", CBP_PAGES_SCREENSHOT } = process.env;
@@ -37,12 +37,11 @@ describe.runIf(isKeycloakRunning)("the teller's page", () => {
   });
 
   /** One person at one computer. */
-  async function sitDown(more: object = {}, { clientId } = office.realm.credentials): Promise<Profile> {
+  async function sitDown(): Promise<Profile> {
     const { realm, service, browser } = office;
-    pages.settings = {
-      ...{ authUrl: keycloakOrigin, realm: realm.name, clientId, baseUrl: service.baseUrl, quote, refreshMs: 500 },
-      ...more,
-    };
+    const { clientId } = realm.credentials;
+    const { baseUrl } = service;
+    pages.settings = { authUrl: keycloakOrigin, realm: realm.name, clientId, baseUrl, quote, refreshMs: 500 };
     return browser.newProfile();
   }
 
@@ -154,52 +153,6 @@ describe.runIf(isKeycloakRunning)("the teller's page", () => {
       expect(page.url()).toBe(`${pages.origin}/`);
       await logInAnew(page, true);
     }
-    await profile.close();
-  });
-
-  it("takes no code that somebody else has redeemed", async () => {
-    const profile = await sitDown();
-    const page = await openPage(profile);
-    await page.route(
-      /\/token$/,
-      async (route) => {
-        const request = route.request();
-        await fetch(request.url(), {
-          method: "POST",
-          headers: { "content-type": "application/x-www-form-urlencoded" },
-          body: request.postData(),
-        });
-        await route.continue();
-      },
-      { times: 1 },
-    );
-    await fillForm(page, office.realm.credentials);
-    expect(await problemOf(page)).toBe("login_code_refused");
-    // Keycloak ends the session of a code that comes twice.
-    await page.click("#log-in");
-    await page.waitForSelector("body.in, #kc-login");
-    if ((await page.locator("#kc-login").count()) > 0) await fillForm(page, office.realm.credentials);
-    await isIn(page);
-    await profile.close();
-  });
-
-  it("takes no login of another issuer", async () => {
-    const profile = await sitDown({ issuer: "https://elsewhere.test/auth/realms/payments" });
-    const page = await openPage(profile);
-    await fillForm(page, office.realm.credentials);
-    expect(await problemOf(page)).toBe("login_issuer_mismatch");
-    await profile.close();
-  });
-
-  it("says when the user refuses, and lets them log in after that", async () => {
-    const profile = await sitDown({}, office.refusing.credentials);
-    const page = await openPage(profile);
-    await fillForm(page, office.refusing.credentials);
-    await page.click("#kc-cancel, [name=cancel]");
-    expect(await problemOf(page)).toBe("login_denied");
-    await page.click("#log-in");
-    await consent(page, office.refusing.credentials);
-    await isIn(page);
     await profile.close();
   });
 });

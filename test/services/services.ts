@@ -93,7 +93,7 @@ export const services: Readonly<Record<string, ServiceTraits>> = {
     shown: (record) => mapped(record, (value) => (typeof value === "string" ? value.trim() : value)),
   },
   "keys in another order": { shown: (record) => Object.fromEntries(Object.entries(record).reverse()) },
-  "lists that lag by two seconds": { lagMs: 2000 },
+  "lists that lag": { lagMs: 300 },
   "responses in gzip": { compresses: true },
 };
 
