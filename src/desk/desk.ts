@@ -86,15 +86,14 @@ async function get(options: CheckedDeskOptions, c: Context<Env>): Promise<Respon
 async function list({ flow }: CheckedDeskOptions, c: Context<Env>): Promise<Html> {
   const counts = await flow.counts();
   const found: Waiting[] = [];
-  let problems: readonly unknown[] = [];
+  let unread = "";
   try {
     for await (const waiting of flow.held()) found.push(waiting);
   } catch (error) {
     if (!(error instanceof AggregateError)) throw error;
-    problems = error.errors;
+    // It names the keys, and nothing of what is stored.
+    unread = error.message;
   }
-  // Their messages name the keys, and nothing of what is stored.
-  const unread = problems.map((one) => (one instanceof CrossBorderError ? one.message : "A flow can't be read."));
   return listContent({ found, unread, counts, query: c.req.query(), nowMs: clock.wallMs() });
 }
 
@@ -140,8 +139,8 @@ async function decide(options: CheckedDeskOptions, key: string, by: string, form
   const { flow } = options;
   const revision = Number(form.revision);
   const withoutProof = form.withoutProof !== undefined;
-  const given = { by, why: form.why, revision, withoutProof, payment: form.payment && recordOf(form.payment) };
-  const resolution = given satisfies Readonly<Record<keyof FlowResolution, unknown>> as never;
+  const payment = form.payment && recordOf(form.payment);
+  const resolution = { by, why: form.why, revision, withoutProof, payment } as FlowResolution;
   switch (form.do) {
     case "propose":
       await flow.propose(key, form.action as never, resolution);

@@ -46,9 +46,9 @@ function outcomeText({ phase, outcome }: FlowDetails): string {
     return `Paid as ${outcome.payment.id}.${outcome.isSettledBadly ? " Its status says error or reverted." : ""}`;
   }
   if (outcome?.status !== "rejected") return `${phaseNames[phase]}.`;
-  const { by, serviceCode = "" } = outcome.refusal;
-  const money = outcome.senderGatewayTransactionId === undefined ? "" : " The sender's money was given back.";
-  return `Rejected by the ${by} ${serviceCode}.${money}`.replace(" .", ".");
+  const { by, serviceCode } = outcome.refusal;
+  const money = outcome.senderGatewayTransactionId ? "The sender's money was given back." : "No money was taken.";
+  return `Rejected by the ${by}${serviceCode ? ` (${serviceCode})` : ""}. ${money}`;
 }
 
 /** What a clerk can check. */

@@ -8,7 +8,7 @@ export type Waiting = ReturnType<DeskFlow["held"]> extends AsyncIterable<infer I
 interface WaitingFlows {
   readonly found: readonly Waiting[];
   /** What is wrong with flows that can't be read. */
-  readonly unread: readonly string[];
+  readonly unread: string;
   readonly counts: FlowCounts;
   /** Of the page's address. */
   readonly query: Readonly<Record<string, string | undefined>>;
@@ -38,7 +38,7 @@ export function listContent(facts: WaitingFlows): Html {
 <dl class="tiles">${fact("Payments", String(found.length))}${fact("At risk", totals(found) || "Nothing")}${fact("Oldest", found.length === 0 ? "–" : duration(nowMs - oldest))}</dl>
 <form class="filters" method="get"><label>Key or transaction id <input type="search" name="q" value="${q}" autocomplete="off"></label>
 ${select("Status", "status", { "": "All", ...statuses }, status)}${select("Sort", "sort", { "": "Oldest first", newest: "Newest first" }, sort)}<button class="plain">Apply</button></form>
-${unread.map((problem) => html`<p class="note bad">${problem}</p>`)}
+${unread && html`<p class="note bad">${unread}</p>`}
 ${shown.length === 0 ? emptyState(found.length, q.trim()) : table(shown, facts)}
 ${pages > 1 && html`<nav aria-label="Pages">${current > 1 && link(current - 1, "Previous")} <span>Page ${current} of ${pages}</span> ${current < pages && link(current + 1, "Next")}</nav>`}
 <details><summary>All payments by status</summary><dl>${Object.entries(counts).map(([phase, count]) => count > 0 && fact(phaseNames[phase as keyof FlowCounts] ?? phase, String(count)))}</dl></details>`;

@@ -43,6 +43,6 @@ export function deskListener(
 /** The desk has no fields of another kind, such as a parser makes of `a[b]`. */
 function formOf(read: unknown): string | Blob {
   if (typeof read === "string" || read instanceof Uint8Array) return new Blob([read as never]);
-  const isText = (field: [string, unknown]): field is [string, string] => typeof field[1] === "string";
-  return String(new URLSearchParams(Object.entries(Object(read)).filter(isText)));
+  const texts = Object.entries<string>(Object(read)).filter(([, value]) => typeof value === "string");
+  return String(new URLSearchParams(texts));
 }
