@@ -7,10 +7,10 @@ export type Waiting = ReturnType<DeskFlow["held"]> extends AsyncIterable<infer I
 
 interface WaitingFlows {
   readonly found: readonly Waiting[];
-  /** What is wrong with flows that can't be read. */
+  /** Why flows can't be read. */
   readonly unread: string;
   readonly counts: FlowCounts;
-  /** Of the page's address. */
+  /** The query of the page's address. */
   readonly query: Readonly<Record<string, string | undefined>>;
   readonly nowMs: number;
 }

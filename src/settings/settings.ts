@@ -14,13 +14,13 @@ export interface Settings {
   readonly clientSecret?: string;
   readonly username: string;
   readonly password: string;
-  /** The gateway's own id: its `institutionId`. */
+  /** The `institutionId` of the gateway. */
   readonly gatewayId?: string;
   /** The file of the private key. */
   readonly signingKey?: string;
   /** The file of the authorities to trust. */
   readonly ca?: string;
-  /** For mutual TLS: the file of this side's certificate, and that of its private key. */
+  /** The files of this side's certificate and its private key, for mutual TLS. */
   readonly cert?: string;
   readonly key?: string;
   /** `http://` or `https://` of the proxy that leads to the service, which may hold a user and a password. */
@@ -45,7 +45,7 @@ export interface Setting {
   readonly isRequired?: true;
   /** Never from the command line, which others can see. */
   readonly isSecret?: true;
-  /** A path; one that is relative, in a settings file, is relative to the folder of that file. */
+  /** A path. In a settings file, it is relative to the folder of that file. */
   readonly isPath?: true;
 }
 
@@ -144,7 +144,7 @@ async function assertPrivate(path: string): Promise<void> {
 /**
  * The settings of a file's text. Paths in it are relative to its folder.
  *
- * @param file its name; for messages, and for that folder.
+ * @param file its name, for messages and for that folder.
  * @throws {ConfigError} if it isn't an object of settings.
  */
 export function parseSettings(text: string, file: string): Partial<Settings> {
