@@ -201,6 +201,7 @@ const sayings: ReadonlyMap<string, string> = new Map([
 /** Texts of the flow's refusals by code. Some name the page's buttons. */
 const texts: Readonly<Record<string, string>> = {
   ...refusals,
+  flow_unknown: "There is no payment with this key.",
   flow_payment_found: "The payment is listed: it was made. Mark it as paid instead.",
   flow_payment_not_found: "The payment isn't listed, or the record is another payment's. Paste the service's record.",
 };

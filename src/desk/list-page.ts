@@ -35,7 +35,7 @@ export function listContent(facts: WaitingFlows): Html {
   const link = (to: number, text: string) =>
     html`<a href="?${new URLSearchParams({ q, status, sort, page: String(to) }).toString()}">${text}</a>`;
   return html`<h1>Needs review</h1>
-<dl class="tiles">${fact("Payments", String(found.length))}${fact("At risk", totals(found) || "Nothing")}${fact("Oldest", found.length === 0 ? "–" : duration(nowMs - oldest))}</dl>
+<dl class="tiles">${fact("Payments", String(found.length))}${fact("Oldest", found.length === 0 ? "–" : duration(nowMs - oldest))}${fact("At risk", totals(found) || "Nothing")}</dl>
 <form class="filters" method="get"><label>Key or transaction id <input type="search" name="q" value="${q}" autocomplete="off"></label>
 ${select("Status", "status", { "": "All", ...statuses }, status)}${select("Sort", "sort", { "": "Oldest first", newest: "Newest first" }, sort)}<button class="plain">Apply</button></form>
 ${unread && html`<p class="note bad">${unread}</p>`}
