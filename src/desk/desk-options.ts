@@ -5,9 +5,9 @@ import type { FlowApproval, FlowResolution } from "../flows/operate.js";
 import type { HeldFlow, ResolveAction } from "../flows/outcome.js";
 import type { FlowCounts, FlowDetails, WaitingSince } from "../flows/status.js";
 
-/** What the desk needs of a `PaymentFlow`, whether that was imported or required. */
+/** The part of a `PaymentFlow` that the desk uses. */
 export interface DeskFlow {
-  /** How many people a decision takes. */
+  /** The number of people that a decision takes. */
   readonly people: 1 | 2;
   held(): AsyncIterable<HeldFlow & WaitingSince>;
   counts(): Promise<FlowCounts>;
@@ -18,45 +18,45 @@ export interface DeskFlow {
   refuse(key: string, refusal: FlowApproval): Promise<unknown>;
 }
 
-/** Who uses the desk. */
+/** A user of the desk. */
 export interface DeskUser {
   /** Stored with each of their decisions. Two people need two names. */
   readonly name: string;
 }
 
-/** What happened at the desk. */
+/** Something that a user did at the desk. */
 export interface DeskEvent {
   /** Milliseconds since 1970. */
   readonly atMs: number;
   readonly by: string;
-  /** The flow's. */
+  /** The key of the flow. */
   readonly key: string;
 }
 
-/** What the desk reports. */
+/** Functions that the desk calls. */
 export interface DeskEvents {
   /**
-   * A user asked for the names and account numbers of a flow. The desk awaits it before it shows them, and doesn't show them if it
-   * throws. Without this function, nobody sees them.
+   * A user asks for the names and account numbers of a flow. The desk awaits this function, and shows nothing if it throws. Without it,
+   * they are never shown.
    */
   shown?(event: DeskEvent): unknown;
-  /** Something failed that the page doesn't describe, such as the journal. */
+  /** Something failed that the page doesn't describe, for example the journal. */
   error?(error: unknown): unknown;
 }
 
-/** How to make a desk. */
+/** Options of `operatorDesk`. */
 export interface OperatorDeskOptions {
-  /** A `PaymentFlow` with the bank's own `takeFunds` and `releaseFunds`: it carries out what is decided at the desk. */
+  /** Your `PaymentFlow`, with your `takeFunds` and `releaseFunds`. It carries out the decisions. */
   readonly flow: DeskFlow;
-  /** Who makes a request, by the bank's own login, such as its session cookie; null if nobody is logged in. */
+  /** Returns the user of a request by your own login, for example by a session cookie, or null for a 401. */
   readonly authenticate: (request: Request) => DeskUser | null | Promise<DeskUser | null>;
   /**
-   * Where browsers find the desk: scheme, host, and port, such as `https://payments.bank.example`; an array if there are several.
-   * Requests for any other host are refused. Default: forms must come from the host that they are sent to.
+   * Scheme, host, and port as browsers see them, such as `https://payments.bank.example`, or an array of them. The desk refuses requests
+   * for another host. Default: forms must come from the host that they are sent to.
    */
   readonly origin?: string | readonly string[] | undefined;
   /**
-   * Protects forms; 32 characters or more. Processes that serve the same desk need the same secret. Default: a random one.
+   * Protects forms, with at least 32 characters. Processes that serve the same desk must have the same secret. Default: a random one.
    */
   readonly csrfSecret?: string | undefined;
   readonly on?: DeskEvents | undefined;
@@ -90,7 +90,7 @@ function isOrigin(value: unknown): boolean {
 
 export type CheckedDeskOptions = ReturnType<typeof readDeskOptions>;
 
-/** @throws {ConfigError} that names the option, what was found, and what is wanted. */
+/** @throws {ConfigError} that names the option and its mistake. */
 export function readDeskOptions(given: OperatorDeskOptions) {
   const refuse = (message: string) => new ConfigError(`operatorDesk: ${message}`);
   const read = parseOptions(options, given, "the options", refuse) as unknown as OperatorDeskOptions;

@@ -21,10 +21,10 @@ interface Env {
 type Form = Readonly<Record<string, string | undefined>>;
 
 /**
- * Makes the operator console: a handler of web-standard requests, to be mounted at any path behind your own login. All pages are at
- * that one path, and only the query differs.
+ * Makes the operator console, a handler of web-standard requests. Mount it at one path behind your own login. Its pages differ only in
+ * the query.
  *
- * `flow` carries out the decisions in this process. A user who asks sees names and account numbers, after `on.shown` was told.
+ * `flow` carries out the decisions in this process. Names and account numbers are hidden until a user asks for them.
  *
  * @throws {ConfigError} that names the option that is wrong.
  */
@@ -60,7 +60,7 @@ export function operatorDesk(options: OperatorDeskOptions): (request: Request) =
   return async (request) => app.fetch(request);
 }
 
-/** Nothing is loaded, run, framed, or kept but the page's own style and script. Browsers need a policy that lets them name a form's origin. */
+/** Only the page's own style and script run. With `no-referrer`, browsers wouldn't name a form's origin. */
 const policy = secureHeaders({
   contentSecurityPolicy: {
     ...{ defaultSrc: ["'none'"], styleSrc: [NONCE], scriptSrc: [NONCE], imgSrc: ["data:"], baseUri: ["'none'"] },
@@ -86,19 +86,18 @@ async function get(options: CheckedDeskOptions, c: Context<Env>): Promise<Respon
 async function list({ flow }: CheckedDeskOptions, c: Context<Env>): Promise<Html> {
   const counts = await flow.counts();
   const found: Waiting[] = [];
-  let problems: readonly unknown[] = [];
+  let unread = "";
   try {
     for await (const waiting of flow.held()) found.push(waiting);
   } catch (error) {
     if (!(error instanceof AggregateError)) throw error;
-    problems = error.errors;
+    // It names the keys, but shows nothing that is stored.
+    unread = error.message;
   }
-  // Their messages name the keys, and nothing of what is stored.
-  const unread = problems.map((one) => (one instanceof CrossBorderError ? one.message : "A flow can't be read."));
   return listContent({ found, unread, counts, query: c.req.query(), nowMs: clock.wallMs() });
 }
 
-/** What the pages of one flow are made of. Whoever asks for names and account numbers is noted before. */
+/** Reads what the pages of one flow show. A request for names and account numbers is noted first. */
 async function read(
   { on, flow: flows, csrfSecret }: CheckedDeskOptions,
   c: Context<Env>,
@@ -135,13 +134,13 @@ async function post(options: CheckedDeskOptions, c: Context<Env>): Promise<Respo
   return c.redirect(`?${new URLSearchParams({ flow: key, said })}`, 303);
 }
 
-/** Returns the name of a saying. The flow refuses what a form leaves out, and what isn't the revision of the page. */
+/** Returns the name of a saying. The flow refuses missing fields and an old revision. */
 async function decide(options: CheckedDeskOptions, key: string, by: string, form: Form): Promise<string> {
   const { flow } = options;
   const revision = Number(form.revision);
   const withoutProof = form.withoutProof !== undefined;
-  const given = { by, why: form.why, revision, withoutProof, payment: form.payment && recordOf(form.payment) };
-  const resolution = given satisfies Readonly<Record<keyof FlowResolution, unknown>> as never;
+  const payment = form.payment && recordOf(form.payment);
+  const resolution = { by, why: form.why, revision, withoutProof, payment } as FlowResolution;
   switch (form.do) {
     case "propose":
       await flow.propose(key, form.action as never, resolution);
@@ -158,7 +157,7 @@ async function decide(options: CheckedDeskOptions, key: string, by: string, form
   }
 }
 
-/** A decision can take minutes. After 20 s the page says so, and the work continues, whether or not its user waits. */
+/** A decision can take minutes. After 20 s the page says so, and the work continues. */
 async function inTime(options: CheckedDeskOptions, work: Promise<unknown>): Promise<string> {
   const deadline = new Deadline({ timeoutMs: maxWaitMs });
   try {
@@ -182,7 +181,7 @@ function failureOf({ on }: CheckedDeskOptions, error: unknown): HTTPException {
     const { code, message } = error;
     return failure(code === "invalid_argument" ? 400 : 409, `Not done: ${texts[code] ?? message}`);
   }
-  // The mistakes of a hook are its own.
+  // A hook that throws changes nothing.
   void (async () => on.error?.(error))().catch(() => {});
   const { code } = [Object(error).cause, error].find((one) => one instanceof CrossBorderError) ?? {};
   return failure(
@@ -191,7 +190,7 @@ function failureOf({ on }: CheckedDeskOptions, error: unknown): HTTPException {
   );
 }
 
-/** Sentences by name, so that no address can put words on a page. */
+/** Sentences by name, so that a link can't put words on a page. */
 const sayings: ReadonlyMap<string, string> = new Map([
   ["proposed", "Proposed. Another person must approve it."],
   ["refused", "The proposal is dropped."],
@@ -199,9 +198,10 @@ const sayings: ReadonlyMap<string, string> = new Map([
   ["underway", "This takes longer. It continues, and you can leave the page."],
 ]);
 
-/** Of the flow's refusals, by code. Some name the page's buttons. */
+/** Texts of the flow's refusals by code. Some name the page's buttons. */
 const texts: Readonly<Record<string, string>> = {
   ...refusals,
+  flow_unknown: "There is no payment with this key.",
   flow_payment_found: "The payment is listed: it was made. Mark it as paid instead.",
   flow_payment_not_found: "The payment isn't listed, or the record is another payment's. Paste the service's record.",
 };

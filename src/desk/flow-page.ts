@@ -7,7 +7,7 @@ import { decisionsOf, instant, proposalOf } from "./history-texts.js";
 import { hidden, maskedJson } from "./masked.js";
 import { chip, duration, fact, type Html, html, phaseNames, time } from "./page.js";
 
-/** What the pages of one flow are made of. */
+/** Facts for the pages of one flow. */
 export interface FlowFacts {
   readonly flow: FlowDetails;
   readonly user: string;
@@ -16,7 +16,7 @@ export interface FlowFacts {
   /** Whether names and account numbers are shown, and whether they can be. */
   readonly isShown: boolean;
   readonly canShow: boolean;
-  /** What was just done. */
+  /** The result of the last form. */
   readonly said?: string | undefined;
   /** Whether a decision is being carried out. */
   readonly isUnderway: boolean;
@@ -46,12 +46,12 @@ function outcomeText({ phase, outcome }: FlowDetails): string {
     return `Paid as ${outcome.payment.id}.${outcome.isSettledBadly ? " Its status says error or reverted." : ""}`;
   }
   if (outcome?.status !== "rejected") return `${phaseNames[phase]}.`;
-  const { by, serviceCode = "" } = outcome.refusal;
-  const money = outcome.senderGatewayTransactionId === undefined ? "" : " The sender's money was given back.";
-  return `Rejected by the ${by} ${serviceCode}.${money}`.replace(" .", ".");
+  const { by, serviceCode } = outcome.refusal;
+  const money = outcome.senderGatewayTransactionId ? "The sender's money was given back." : "No money was taken.";
+  return `Rejected by the ${by}${serviceCode ? ` (${serviceCode})` : ""}. ${money}`;
 }
 
-/** What a clerk can check. */
+/** Facts that a clerk can check. */
 function paymentFacts(facts: FlowFacts, shows: Fields, more: Html | undefined): Html {
   const { flow, isShown, canShow } = facts;
   const { intent, senderGatewayTransactionId } = flow;
@@ -68,7 +68,7 @@ function amountText(intent: PaymentIntent | undefined): string {
   return intent === undefined ? "the money" : `${intent.senderAmount} ${intent.senderCurrency}`;
 }
 
-/** What the service's support asks for. */
+/** The service's support asks for this. */
 function evidence({ senderGatewayTransactionId: id, intent, history }: FlowDetails, { path, signature }: Claim): Html {
   const sent = history.map(({ phase, atMs }, index) =>
     phase === "claimed" ? `Sent between: ${instant(atMs)} and ${instant(history[index + 1]?.atMs)}\n` : "",
@@ -137,7 +137,7 @@ function form({ token, flow: { revision } }: FlowFacts, fields: Fields, content:
   return html`<form method="post">${hiddenFields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}${content}</form>`;
 }
 
-/** What happens, in one sentence, and what the clerk must know before. */
+/** The effect of an action in one sentence, and what a clerk must know before. */
 const actionTexts = {
   found: {
     title: "Mark as paid",

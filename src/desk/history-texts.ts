@@ -2,12 +2,12 @@ import type { FlowPhase } from "../events/events.js";
 import type { FlowDecision } from "../flows/outcome.js";
 import type { FlowDetails, HistoryStep } from "../flows/status.js";
 
-/** A time as people read it, and a question mark if there is none. */
+/** A time in ISO 8601, or a question mark. */
 export function instant(ms: number | undefined): string {
   return ms === undefined || Number.isNaN(new Date(ms).getTime()) ? "?" : new Date(ms).toISOString();
 }
 
-/** What became of the sender's money. A flow that is rejected after it was taken has given it back. */
+/** Where the sender's money is. A rejected flow has given it back. */
 export function moneyText(phase: FlowPhase, transactionId: string | undefined): string {
   if (transactionId === undefined) return "not known to have been taken";
   return `taken${phase === "rejected" ? " and given back" : ""}, transaction ${transactionId}`;
@@ -23,12 +23,12 @@ export function decisionsOf({ outcome }: Pick<FlowDetails, "outcome">): readonly
   return outcome !== undefined && "decisions" in outcome ? outcome.decisions : [];
 }
 
-/** What waits for another person. */
+/** The proposal that another person must approve. */
 export function proposalOf({ outcome }: Pick<FlowDetails, "outcome">): FlowDecision | undefined {
   return outcome?.status === "held" ? outcome.proposal : undefined;
 }
 
-/** What was decided or proposed, by whom, and why. A record that was given with it is shown apart. */
+/** A decision or proposal, without the record that was given with it. */
 export function decisionText({ action, by, why, atMs, withoutProof, approvedBy }: FlowDecision): string {
   const proof = withoutProof ? ", without proof" : "";
   const approval = approvedBy === undefined ? "" : `, approved by ${approvedBy}`;

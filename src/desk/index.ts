@@ -1,5 +1,5 @@
 /**
- * A page for the operators of a `PaymentFlow`: what waits for them, and what they decide.
+ * A web page where operators decide about the held flows of a `PaymentFlow`.
  *
  * @module
  */

@@ -7,10 +7,10 @@ export type Waiting = ReturnType<DeskFlow["held"]> extends AsyncIterable<infer I
 
 interface WaitingFlows {
   readonly found: readonly Waiting[];
-  /** What is wrong with flows that can't be read. */
-  readonly unread: readonly string[];
+  /** Why flows can't be read. */
+  readonly unread: string;
   readonly counts: FlowCounts;
-  /** Of the page's address. */
+  /** The query of the page's address. */
   readonly query: Readonly<Record<string, string | undefined>>;
   readonly nowMs: number;
 }
@@ -35,10 +35,10 @@ export function listContent(facts: WaitingFlows): Html {
   const link = (to: number, text: string) =>
     html`<a href="?${new URLSearchParams({ q, status, sort, page: String(to) }).toString()}">${text}</a>`;
   return html`<h1>Needs review</h1>
-<dl class="tiles">${fact("Payments", String(found.length))}${fact("At risk", totals(found) || "Nothing")}${fact("Oldest", found.length === 0 ? "–" : duration(nowMs - oldest))}</dl>
+<dl class="tiles">${fact("Payments", String(found.length))}${fact("Oldest", found.length === 0 ? "–" : duration(nowMs - oldest))}${fact("At risk", totals(found) || "Nothing")}</dl>
 <form class="filters" method="get"><label>Key or transaction id <input type="search" name="q" value="${q}" autocomplete="off"></label>
 ${select("Status", "status", { "": "All", ...statuses }, status)}${select("Sort", "sort", { "": "Oldest first", newest: "Newest first" }, sort)}<button class="plain">Apply</button></form>
-${unread.map((problem) => html`<p class="note bad">${problem}</p>`)}
+${unread && html`<p class="note bad">${unread}</p>`}
 ${shown.length === 0 ? emptyState(found.length, q.trim()) : table(shown, facts)}
 ${pages > 1 && html`<nav aria-label="Pages">${current > 1 && link(current - 1, "Previous")} <span>Page ${current} of ${pages}</span> ${current < pages && link(current + 1, "Next")}</nav>`}
 <details><summary>All payments by status</summary><dl>${Object.entries(counts).map(([phase, count]) => count > 0 && fact(phaseNames[phase as keyof FlowCounts] ?? phase, String(count)))}</dl></details>`;

@@ -1,7 +1,7 @@
 import { type FieldTable, fieldKinds, kindOfField } from "../api/fields.js";
 import { payments } from "../resources/payments.js";
 
-/** What stands for a name or an account number that nobody asked for. */
+/** Replaces a name or an account number until a user asks for it. */
 export const hidden = "•••";
 
 /** A record of the service, or the body of a request, without names and account numbers, as JSON. */
@@ -9,16 +9,16 @@ export function maskedJson(value: unknown, isShown: boolean): string {
   try {
     return JSON.stringify(value, isShown ? undefined : mask, 2) ?? "";
   } catch {
-    // Nested more deeply than the stack.
+    // It is nested more deeply than the stack allows.
     return hidden;
   }
 }
 
 const { record }: { readonly record: FieldTable } = payments.list;
-/** They hold the names and accounts once more. */
+/** These repeat the names and accounts. */
 const copies: ReadonlySet<string> = new Set(["creationRequestBody", "extras"]);
 
-/** Fields that the client doesn't know are hidden too: they may hold anything. */
+/** Unknown fields are hidden, too, because they can hold anything. */
 function mask(name: string, value: unknown): unknown {
   if (name === "") return value;
   const kind = kindOfField(record, name);

@@ -1,4 +1,4 @@
-/** What is used of a request of `node:http` or `node:http2`, or of a framework over them. */
+/** A request of `node:http` or `node:http2`, or of a framework over them. */
 export interface NodeRequest extends AsyncIterable<Uint8Array> {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
@@ -6,11 +6,11 @@ export interface NodeRequest extends AsyncIterable<Uint8Array> {
   readonly rawHeaders: readonly string[];
   /** Whether its body has been read, for example by a parser of forms. */
   readonly readableEnded?: boolean | undefined;
-  /** What that parser made of it. */
+  /** The result of that parser. */
   readonly body?: unknown;
 }
 
-/** What is used of a response to it. */
+/** The response to it. */
 export interface NodeResponse {
   writeHead(status: number, headers: Record<string, string>): unknown;
   end(): unknown;
@@ -19,30 +19,30 @@ export interface NodeResponse {
 }
 
 /**
- * The desk as a listener of `node:http` or `node:http2`: `createServer(deskListener(desk))`, or for Express, Nest, and Fastify. If a
- * parser has read the form before, it is taken from `body`. Never rejects.
+ * Makes the desk a listener of `node:http` or `node:http2`, as in `createServer(deskListener(desk))`, and of Express, Nest, and Fastify.
+ * If a parser has read the form before, the listener takes it from `body`. It never rejects.
  */
 export function deskListener(
   desk: (request: Request) => Promise<Response>,
 ): (incoming: NodeRequest, outgoing: NodeResponse) => Promise<void> {
   return async (incoming, outgoing) => {
-    // Loaded here, since not every runtime that has web-standard requests has what this is made for.
+    // Loaded here, because not every runtime with web-standard requests has the modules of Node.
     const { getRequestListener } = await import("@hono/node-server");
     const options = { overrideGlobalObjects: false };
     const listener = getRequestListener(({ url, method, headers, body }) => {
       const isBodiless = method === "GET" || method === "HEAD";
       const read = incoming.readableEnded === true ? formOf(incoming.body) : body;
       const init = { method, headers, ...(!isBodiless && { body: read, duplex: "half" as const }) };
-      // A request of the platform's own class, as `authenticate` expects it.
+      // `authenticate` gets a request of the platform's own class.
       return desk(new Request(url, init));
     }, options);
     await listener(incoming as never, outgoing as never);
   };
 }
 
-/** The desk has no fields of another kind, such as a parser makes of `a[b]`. */
+/** The desk has text fields only. */
 function formOf(read: unknown): string | Blob {
   if (typeof read === "string" || read instanceof Uint8Array) return new Blob([read as never]);
-  const isText = (field: [string, unknown]): field is [string, string] => typeof field[1] === "string";
-  return String(new URLSearchParams(Object.entries(Object(read)).filter(isText)));
+  const texts = Object.entries<string>(Object(read)).filter(([, value]) => typeof value === "string");
+  return String(new URLSearchParams(texts));
 }

@@ -19,7 +19,7 @@ export interface GaugeOptions {
   readonly attributes?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What `observeGauges` needs of a meter. */
+/** The part of a meter that `observeGauges` uses. */
 export interface ObservableMeter {
   createObservableGauge(name: string): object;
   addBatchObservableCallback(callback: never, observables: never): void;
@@ -93,7 +93,7 @@ interface Gauge {
   readonly description: string;
   /** The attribute that distinguishes several values. */
   readonly by?: string;
-  /** Nothing if it isn't known now. */
+  /** Returns nothing if it isn't known now. */
   readonly value: (reading: Reading) => number | Readonly<Record<string, number>> | undefined;
 }
 

@@ -47,7 +47,7 @@ export function openTelemetry(api: OpenTelemetryApi, options: OpenTelemetryOptio
   return telemetry;
 }
 
-/** `@opentelemetry/api`, which the caller brings. */
+/** The caller passes `@opentelemetry/api`. */
 type Api = typeof import("@opentelemetry/api");
 
 const name = "cross-border-payments";
@@ -70,7 +70,7 @@ const telemetryOptions: CheckTable<OpenTelemetryOptions> = {
   meter: withMethods("createCounter", "createHistogram"),
 };
 
-/** Follows work by spans. What a sampler, a processor, or a propagator throws costs the span, never the result of the work. */
+/** Follows work by spans. A sampler, processor, or propagator that throws never changes the result of the work. */
 function spanTracing(api: Api, tracer: Tracer): Tracing {
   const { context, isSpanContextValid, propagation, SpanKind, SpanStatusCode, trace } = api;
   return {
@@ -164,6 +164,6 @@ function meteringListener(meter: Meter): Listener {
   };
 }
 
-/** The boundaries that OpenTelemetry advises for HTTP, and those for databases. */
+/** OpenTelemetry advises these boundaries for HTTP and for databases. */
 const httpSeconds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 const journalSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];

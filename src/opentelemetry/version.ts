@@ -1,2 +1,2 @@
-/** The version of this package, as package.json has it. `npm run release` sets both: where there are no files, it can't be read. */
+/** The version in package.json. `npm run release` sets both. */
 export const version = "0.3.0";

@@ -46,7 +46,7 @@ function parseProxy(address: string): URL | undefined {
   }
 }
 
-/** The proxy that leads to an address, if any: as undici decides it, for those that have to tell. */
+/** The proxy that leads to an address, if any. It repeats undici's decision for those that must show it. */
 export function proxyFor(rules: ProxyRules | undefined, { protocol, hostname, port }: URL): URL | undefined {
   if (rules === undefined || rules.noProxy === "*" || (protocol === "http:" && !rules.isForHttp)) return undefined;
   const isException = rules.noProxy.split(/[\s,]+/).some((entry) => {
@@ -65,7 +65,7 @@ export interface ProxyDispatcher {
   close(): Promise<void>;
 }
 
-/** @param tls for the service and the identity provider. For the proxy, the well-known authorities count, too. */
+/** @param tls for the service and the identity provider. The proxy can also have a certificate of a well-known authority. */
 export async function openProxyDispatcher(
   { url, isForHttp, noProxy }: ProxyRules,
   tls: TlsMaterial,
@@ -92,7 +92,7 @@ export async function openProxyDispatcher(
 
 const connectTimeoutMs = 10_000;
 
-/** A connection that was idle may be closed at the other end. */
+/** The other end may have closed an idle connection. */
 const agentOptions = {
   ...{ allowH2: false, pipelining: 1, connections: 64, headersTimeout: 0, bodyTimeout: 0 },
   ...{ keepAliveTimeout: 500, keepAliveMaxTimeout: 500 },
@@ -108,7 +108,7 @@ export async function readConnection(settings: Partial<Settings>, env: Environme
   const { baseUrl = "", authUrl = "" } = settings;
   return {
     proxyFor: (address: URL) => proxyFor(rules, address),
-    /** Absent if there is nothing to set. */
+    /** Absent if no file is set. */
     tls,
     /** `dispatcher` if there is a proxy, with the certificates, or else `tls` if there are certificates. */
     async clientOptions(): Promise<{ readonly dispatcher?: ProxyDispatcher; readonly tls?: TlsMaterial }> {

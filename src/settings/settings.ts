@@ -14,13 +14,13 @@ export interface Settings {
   readonly clientSecret?: string;
   readonly username: string;
   readonly password: string;
-  /** The gateway's own id: its `institutionId`. */
+  /** The `institutionId` of the gateway. */
   readonly gatewayId?: string;
   /** The file of the private key. */
   readonly signingKey?: string;
   /** The file of the authorities to trust. */
   readonly ca?: string;
-  /** For mutual TLS: the file of this side's certificate, and that of its private key. */
+  /** The files of this side's certificate and its private key, for mutual TLS. */
   readonly cert?: string;
   readonly key?: string;
   /** `http://` or `https://` of the proxy that leads to the service, which may hold a user and a password. */
@@ -45,28 +45,28 @@ export interface Setting {
   readonly isRequired?: true;
   /** Never from the command line, which others can see. */
   readonly isSecret?: true;
-  /** A path; one that is relative, in a settings file, is relative to the folder of that file. */
+  /** A path. In a settings file, it is relative to the folder of that file. */
   readonly isPath?: true;
 }
 
 /** Every setting, in the order of the help and of docs/command.md. */
 export const settingTable: Readonly<Record<SettingName, Setting>> = {
-  baseUrl: { help: "address of the service, base path included", isRequired: true },
-  authUrl: { help: "address of the identity provider: what stands before /auth/realms", isRequired: true },
-  realm: { help: "its realm", isRequired: true },
-  clientId: { help: "the client at the identity provider", isRequired: true },
-  clientSecret: { help: "its secret", isSecret: true },
-  username: { help: "the user that was issued at onboarding", isRequired: true },
-  password: { help: "its password", isRequired: true, isSecret: true },
-  gatewayId: { help: "the gateway's own id (institutionId)" },
-  signingKey: { help: "file of the private key, PEM", isPath: true },
-  ca: { help: "file of the certificates to trust, PEM, in place of the well-known ones", isPath: true },
-  cert: { help: "file of this side's certificate for mutual TLS, PEM; goes with key", isPath: true },
-  key: { help: "file of the private key of cert, PEM", isPath: true },
-  proxy: { help: "http:// or https:// of the proxy; a password in it comes from the variable or the file only" },
-  noProxy: { help: "hosts that are reached without the proxy, with commas between them" },
-  people: { help: "how many people a decision about a flow takes: 1 or 2", isSecret: true },
-  journal: { help: "the journal of flows: a SQLite file, or a postgresql:// URL", isSecret: true },
+  baseUrl: { help: "address of the service, with its base path", isRequired: true },
+  authUrl: { help: "address of the identity provider, without /auth/realms", isRequired: true },
+  realm: { help: "realm at the identity provider", isRequired: true },
+  clientId: { help: "client id at the identity provider", isRequired: true },
+  clientSecret: { help: "secret of the client", isSecret: true },
+  username: { help: "user name from your onboarding", isRequired: true },
+  password: { help: "password of the user", isRequired: true, isSecret: true },
+  gatewayId: { help: "institutionId of the gateway" },
+  signingKey: { help: "private key file, PEM", isPath: true },
+  ca: { help: "file of trusted certificates, PEM, instead of the well-known ones", isPath: true },
+  cert: { help: "certificate file for mutual TLS, PEM (requires key)", isPath: true },
+  key: { help: "private key file of cert, PEM", isPath: true },
+  proxy: { help: "http:// or https:// address of the proxy (a password only in the variable or the file)" },
+  noProxy: { help: "hosts to reach without the proxy, separated by commas" },
+  people: { help: "people that a decision about a flow takes, 1 or 2", isSecret: true },
+  journal: { help: "journal of flows, a SQLite file or a postgresql:// URL", isSecret: true },
 };
 
 export const settingNames = Object.keys(settingTable) as SettingName[];
@@ -144,7 +144,7 @@ async function assertPrivate(path: string): Promise<void> {
 /**
  * The settings of a file's text. Paths in it are relative to its folder.
  *
- * @param file its name; for messages, and for that folder.
+ * @param file its name, for messages and for that folder.
  * @throws {ConfigError} if it isn't an object of settings.
  */
 export function parseSettings(text: string, file: string): Partial<Settings> {

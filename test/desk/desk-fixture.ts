@@ -89,14 +89,11 @@ export async function deskFixture({ people = 2, before = async () => {}, ...more
   }
 
   const target = `/desk?flow=${encodeURIComponent(key)}`;
-  /** The hidden fields of the form for a task, on the flow's page or on the one that is given. */
-  async function fieldsOf(session: string, task: string, page?: string): Promise<Form> {
-    const body = page ?? (await ask(session, target)).body;
-    return hiddenFields(body, task);
-  }
+  /** The hidden fields of the flow's page, in the form for a task. */
+  const fieldsOf = async (session: string, task: string) => hiddenFields((await ask(session, target)).body, task);
   /** What the confirmation page sends. */
-  const proposal = async (more: Form = {}, session = "s-olga"): Promise<Form> => ({
-    ...(await fieldsOf(session, "review")),
+  const proposal = async (more: Form = {}): Promise<Form> => ({
+    ...(await fieldsOf("s-olga", "review")),
     ...{ do: people === 2 ? "propose" : "resolve", action: "release", why: "ticket 4711", ...more },
   });
   const post = (session: string, form: Form | string, headers: Asked["headers"] = {}) =>

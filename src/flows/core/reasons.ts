@@ -71,7 +71,8 @@ function waitReason(said: Words | undefined, unread: number, isWaiting: boolean)
 }
 
 function quoted({ status, code, message }: Words): string {
-  return [status === undefined ? code : `${status} ${code}`, message].filter((part) => part !== "").join(": ");
+  const known = code === `http_${status}` ? String(status) : `${status ?? ""} ${code}`.trim();
+  return [known, message].filter((part) => part !== "").join(": ");
 }
 
 /** What an operator must know before they decide. */
