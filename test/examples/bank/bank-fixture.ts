@@ -10,8 +10,8 @@ import { expect, onTestFinished } from "vitest";
 import { migrate } from "../../../examples/bank/migrations.js";
 import { type User, Users } from "../../../examples/bank/users.js";
 import { type PracticeService, startPracticeService } from "../../../examples/support/practice-service.js";
+import { type Address, Browser, hiddenFields, type Page } from "../../support/form-browser.js";
 import { program } from "../../support/program.js";
-import { type Address, Browser, hiddenFields, type Page } from "./browser.js";
 
 type SandboxOptions = NonNullable<Parameters<typeof startPracticeService>[0]>;
 
@@ -29,7 +29,7 @@ const users: readonly User[] = [
   { name: "petra", role: "operator", account: null },
 ];
 
-const wanted = {
+const order = {
   receiverGatewayId: "beta-mobile",
   receiverAccount: "KE-7002",
   receiverCurrency: "KES",
@@ -42,7 +42,6 @@ export class BankFixture {
   readonly practice: PracticeService;
   readonly pool: pg.Pool;
   readonly env: Readonly<Record<string, string>>;
-  readonly #passwords: Readonly<Record<string, string>>;
   /** Everything that processes have written. */
   readonly output: string[] = [];
   /** What none of it may have. */
@@ -51,7 +50,6 @@ export class BankFixture {
   private constructor(practice: PracticeService, pool: pg.Pool, databaseUrl: string, keyFile: string) {
     this.practice = practice;
     this.pool = pool;
-    this.#passwords = Object.fromEntries(users.map(({ name }) => [name, randomBytes(12).toString("hex")]));
     const { baseUrl, authUrl, sandbox } = practice.server;
     const { realm, clientId, username, password } = sandbox.credentials;
     this.env = {
@@ -77,7 +75,12 @@ export class BankFixture {
       CLOSE_MS: "5000",
     };
     this.#secrets = [
-      ...[password, this.env.SESSION_SECRET ?? "", new URL(databaseUrl).password, ...Object.values(this.#passwords)],
+      ...[
+        password,
+        this.env.SESSION_SECRET ?? "",
+        new URL(databaseUrl).password,
+        ...users.map(({ name }) => this.passwordOf(name)),
+      ],
       ...["DE-0001", "DE-0002", "KE-7002", "Ada Sender", "Baraka Receiver", "school fees", "BEGIN PRIVATE", "eyJ"],
     ];
   }
@@ -142,7 +145,7 @@ export class BankFixture {
   }
 
   passwordOf(name: string): string {
-    return this.#passwords[name] ?? "";
+    return `password of ${name}, ${this.env.SESSION_SECRET}`;
   }
 
   async logIn(address: Address, name: string): Promise<Browser> {
@@ -156,7 +159,7 @@ export class BankFixture {
   /** A new payment, up to the page of its price. */
   async quote(address: Address, browser: Browser) {
     const home = await browser.get(address, "/");
-    const { status, location = "", body } = await browser.submit(address, home, "/orders", wanted);
+    const { status, location = "", body } = await browser.submit(address, home, "/orders", order);
     if (status !== 303) throw new Error(`no price: ${status} ${body}`);
     const page = await browser.get(address, location);
     const [, id = ""] = /^\/orders\/([\w-]+)$/.exec(location) ?? [];

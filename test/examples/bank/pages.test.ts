@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { PostgresProxy } from "../../crash/postgres-proxy.js";
 import { until } from "../../support/eventually.js";
+import { Browser, hiddenFields } from "../../support/form-browser.js";
 import { assertNoLeaks, bank, origin, postgresUrl, says, skipped } from "./bank-fixture.js";
-import { Browser, hiddenFields } from "./browser.js";
 
 describe.skipIf(postgresUrl === "")(`a process of a bank${skipped}`, () => {
   afterEach(assertNoLeaks);
