@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { postgresUrl } from "../../support/database.js";
 import { deferred } from "../../support/deferred.js";
 import { until } from "../../support/eventually.js";
 import { hiddenFields } from "../../support/form-browser.js";
-import { assertNoLeaks, bank, postgresUrl, says, skipped } from "./bank-fixture.js";
+import { assertNoLeaks, bank, says, skipped } from "./bank-fixture.js";
 
 describe.skipIf(postgresUrl === "")(`a bank's back end${skipped}`, () => {
   afterEach(assertNoLeaks);

@@ -7,8 +7,9 @@ import { parseAllDocuments } from "yaml";
 import { bankVariables, readBankSettings } from "../../../examples/bank/settings.js";
 import { settingNames, variableOf } from "../../../src/settings/settings.js";
 import { startCollector } from "../../support/collector.js";
+import { postgresUrl } from "../../support/database.js";
 import { until } from "../../support/eventually.js";
-import { BankFixture, postgresUrl, says, skipped } from "./bank-fixture.js";
+import { BankFixture, says, skipped } from "./bank-fixture.js";
 
 const read = (name: string) => readFileSync(join("examples/bank", name), "utf8");
 const dockerfile = read("Dockerfile");
