@@ -3,7 +3,7 @@ import ms, { type StringValue } from "ms";
 import { clock } from "../core/clock.js";
 import { parseTime } from "../reconcile/options.js";
 
-/** Adds command lines to the help of a command, and where its connection options are explained. */
+/** Adds examples to the help of a command, and a hint about connection options. */
 export function examples(command: Command, ...lines: readonly string[]): Command {
   const text = `\nExamples:\n${lines.map((line) => `  cross-border ${line}`).join("\n")}`;
   const usesConnection = lines.some((line) => line.includes("--config"));
@@ -20,7 +20,7 @@ export function action<Options extends object>(run: (options: Options, ...operan
   };
 }
 
-// Parsers of option values, for commander: it names the option in front of what they throw.
+// Parsers of option values. Commander names the option in front of what they throw.
 
 /** A whole number from 1. */
 export function parseCount(text: string): number {

@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
 import { Argument, Command, CommanderError, Help } from "commander";
 import { didYouMean } from "../core/describe.js";
 import { CrossBorderError } from "../core/errors.js";
 import { redactText } from "../core/redact.js";
+import { version } from "../wire/open-transport.js";
 import { addDoctor } from "./doctor/doctor.js";
 import { addFlows } from "./flows/flows.js";
 import { addKeys } from "./keys.js";
@@ -30,7 +30,7 @@ export function programOf(terminal: Terminal): Command {
   const { stdout, stderr, width } = terminal;
   const program = new Command("cross-border")
     .usage("<command> [options]")
-    .version(readVersion(), "-v, --version", "print the version")
+    .version(version, "-v, --version", "print the version")
     .helpOption("-h, --help", "show help")
     .helpCommand(false)
     .exitOverride()
@@ -48,15 +48,8 @@ export function programOf(terminal: Terminal): Command {
     })
     .addHelpText("after", overviewEnd);
   for (const option of connectionOptions()) program.addOption(option);
-  addResources(program, terminal);
-  addVerify(program, terminal);
-  addEvidence(program, terminal);
-  addFlows(program, terminal);
-  addSandbox(program, terminal);
-  addDoctor(program, terminal);
-  addExplainSignature(program, terminal);
-  addKeys(program, terminal);
-  addCompletion(program, terminal);
+  for (const add of [addResources, addVerify, addEvidence, addFlows, addSandbox]) add(program, terminal);
+  for (const add of [addDoctor, addExplainSignature, addKeys, addCompletion]) add(program, terminal);
   addHelp(program);
   // After the commands, which inherit the usual layout. Options are in the help of each command, and of the connection.
   return program.configureHelp({
@@ -91,12 +84,7 @@ function addHelp(program: Command): void {
 const connectionText =
   "Commands that call the service take these options. Each setting can also be an environment variable or a field of the JSON file. An option counts more than a variable, and a variable more than the file. Secrets are never options: give them in CROSS_BORDER_PASSWORD and CROSS_BORDER_CLIENT_SECRET, in the file, or type the password at a terminal.";
 
-function readVersion(): string {
-  const file = new URL(import.meta.resolve("cross-border-payments/package.json"));
-  return (JSON.parse(readFileSync(file, "utf8")) as { readonly version: string }).version;
-}
-
-/** Runs a command line. Never rejects: what goes wrong is written to `stderr`. */
+/** Runs a command line. Never rejects, and writes errors to `stderr`. */
 export async function runCommandLine(line: readonly string[], terminal: Terminal): Promise<ExitCode> {
   const program = programOf(terminal);
   let path = "";
@@ -134,7 +122,7 @@ function report(error: unknown, path: string, { stderr, showsServiceText }: Term
   return exitCodes.failed;
 }
 
-/** For `stderr`. Of an error that nobody expected, with its stack. */
+/** The text for `stderr`. An unexpected error has its stack. */
 export function describeError(error: unknown): string {
   if (error instanceof CrossBorderError) return messageOf(error);
   const { code, path, syscall, stack } = error as NodeJS.ErrnoException;
@@ -178,7 +166,7 @@ export function addCompletion(program: Command, terminal: Terminal): void {
     });
 }
 
-/** What the last word can be; nothing for a file, which shells complete themselves. */
+/** Completions of the last word. Shells complete files themselves. */
 function candidates(program: Command, words: readonly string[]): readonly string[] {
   const before = words.slice(0, -1);
   const word = words.at(-1) ?? "";

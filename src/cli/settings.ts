@@ -20,7 +20,7 @@ import {
 import type { SigningKey } from "../signing/keys.js";
 import { printable, type Terminal, UsageError } from "./terminal.js";
 
-/** The bytes of a file; `-` is stdin. */
+/** The bytes of a file, or of stdin if it is `-`. */
 export async function readBytes(path: string, terminal: Terminal): Promise<Uint8Array> {
   return path === "-" ? buffer(readStdin(terminal)) : readFile(path);
 }
@@ -100,10 +100,10 @@ export function connectionOptions(): readonly Option[] {
 const required = settingNames.filter((name) => settingTable[name].isRequired);
 
 /**
- * The settings: an option counts more than a variable, and a variable more than the file.
+ * The settings. An option counts more than a variable, and a variable more than the file.
  *
  * @param needed what is missing of these is asked for if it is a secret, and is an error otherwise. By default what a login needs.
- * @throws {UsageError} that names what is missing, and where it can come from.
+ * @throws {UsageError} that names the missing setting, and how to give it.
  */
 export async function readSettings(
   options: ConnectionOptions,
@@ -154,10 +154,10 @@ export async function openClient(
 }
 
 /**
- * A private key with its passphrase, if it needs one: from the environment, or from the person at the terminal.
+ * A private key with its passphrase, if it needs one. It is in the environment, or you type it at the terminal.
  *
  * @param file its name.
- * @throws {InvalidArgumentError} if there is no passphrase.
+ * @throws {InvalidArgumentError} if the passphrase is missing.
  */
 export async function withPassphrase(pem: string, file: string, { env, ask }: Terminal): Promise<SigningKey> {
   if (!pem.includes("ENCRYPTED")) return pem;

@@ -28,7 +28,7 @@ export function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
 }
 
-/** An error's message. Someone may have given a file's content, such as a key, as its name: no name is as long. */
+/** An error's message. Longer words are cut: a setting may have the content of a file, such as a key, in place of its name. */
 export function messageOf(error: unknown): string {
   return printableLines(redactText(String((error as Error).message)).replace(/\S{100,}/g, "…"));
 }
@@ -56,7 +56,7 @@ export function clipped(text: string, width: number): string {
   return characters.length <= width ? text : `${characters.slice(0, width - 1).join("")}…`;
 }
 
-/** Commander's layout for a window; without a width, nothing is wrapped. */
+/** Commander's layout for a window. Without a width, it wraps nothing. */
 function layout(width: number | undefined): Help {
   const help = new Help();
   help.minWidthToWrap = 20;
@@ -68,7 +68,7 @@ export function wrapped(text: string, width: number | undefined): string {
   return layout(width).boxWrap(text, width ?? Number.POSITIVE_INFINITY);
 }
 
-/** Two columns, of which the right one is wrapped. */
+/** Two columns. The right one is wrapped. */
 export function rows(pairs: readonly (readonly [label: string, text: string])[], width: number | undefined): string {
   const help = layout(width === undefined ? undefined : width + 2);
   const labelWidth = Math.max(...pairs.map(([label]) => help.displayWidth(label)));
@@ -80,7 +80,7 @@ export function rows(pairs: readonly (readonly [label: string, text: string])[],
 /** How a process ends. See docs/command.md. */
 export const exitCodes = {
   done: 0,
-  /** It was done, and a check failed: a signature is wrong, for example. */
+  /** A check failed. For example, a signature is wrong. */
   checkFailed: 1,
   /** The command was called wrongly, and nothing was done. */
   usage: 2,
@@ -108,18 +108,18 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** Where a command reads from and writes to. */
+/** The input and output of a command. */
 export interface Terminal {
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly stderr: Writable;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly hasColors: boolean;
-  /** The width of `stdout`, in characters; absent if it isn't a terminal. */
+  /** The width of `stdout` in characters, if it is a terminal. */
   readonly width?: number | undefined;
   /** Whether a person reads `stderr`, and may see the service's own message. */
   readonly showsServiceText: boolean;
-  /** Asks for a secret without showing it; absent if nobody can type one. Resolves to undefined if nothing was typed. */
+  /** Asks for a secret without showing it, if you can type one. Resolves to undefined if you typed nothing. */
   readonly ask?: ((question: string) => Promise<string | undefined>) | undefined;
   /** Resolves at Ctrl-C or SIGTERM, which end the process until this is called. */
   untilStopped(): Promise<void>;
@@ -152,7 +152,7 @@ async function askSecret(message: string): Promise<string | undefined> {
 /** Ctrl-C, a service manager's request to end, and a window that was closed. */
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** From now on the first of these signals aborts instead of ending the process; a second one ends it. */
+/** From now on the first of these signals aborts instead of ending the process. A second one ends it. */
 export function interruption(): Disposable & { readonly signal: AbortSignal } {
   const stop = new AbortController();
   return Object.assign(
@@ -185,7 +185,7 @@ export function print({ stdout }: Terminal, ...lines: readonly string[]): void {
   stdout.write(`${lines.join("\n")}\n`);
 }
 
-/** For programs: the whole result as one JSON text, without credentials. */
+/** Prints the whole result as one JSON text, without credentials. */
 export function printJson(terminal: Terminal, value: unknown): void {
   print(terminal, toJson(value, { indent: 2 }));
 }

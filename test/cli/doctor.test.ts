@@ -6,11 +6,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { clock, setClock } from "../../src/core/clock.js";
 import { type SandboxOptions, type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { environmentOf, settingsOf } from "../support/environment.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { originInTest } from "../support/origin-of.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 import { openClosedPort } from "../wire/closed-port.js";
-import { environmentOf, registeredClient, requestOf, settingsOf } from "./gateway-fixture.js";
+import { registeredClient, requestOf } from "./gateway-fixture.js";
 import { run } from "./run.js";
 
 const folder = temporaryFolder();
@@ -29,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 const settings = (more: object = {}): Record<string, string> => ({
-  ...{ ...settingsOf(server), signingKey: file("key.pem"), gatewayId: "alpha-bank", ...more },
+  ...{ ...settingsOf(server.clientOptions), signingKey: file("key.pem"), gatewayId: "alpha-bank", ...more },
 });
 
 function doctor(more: object = {}, env: object = {}, ...line: readonly string[]) {
@@ -269,7 +270,7 @@ describe("--service", () => {
     }
     const earlier = other.sandbox.requests.length;
     skipWaits();
-    const { report } = await ask(environmentOf(other), "--wait", "300ms");
+    const { report } = await ask(environmentOf(other.clientOptions), "--wait", "300ms");
     expect(valuesOf(report)).toMatchObject(values);
     const asked = other.sandbox.requests
       .slice(earlier)
@@ -330,7 +331,7 @@ describe("--service", () => {
   });
 
   it("refuses a baseline that is something else, before it asks", async () => {
-    const env = environmentOf(server);
+    const env = environmentOf(server.clientOptions);
     const { code, stderr } = await run(["doctor", "--service", "--baseline", "package.json"], { env });
     expect([code, stderr]).toEqual([3, expect.stringContaining("is not the output of doctor --service --json")]);
   });

@@ -5,8 +5,9 @@ import type { ListedRecord } from "../../src/cli/lists/output.js";
 import { PagingError } from "../../src/core/errors.js";
 import type { CrossBorderClient, Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { environmentOf } from "../support/environment.js";
 import { until } from "../support/eventually.js";
-import { environmentOf, registeredClient, requestOf } from "./gateway-fixture.js";
+import { registeredClient, requestOf } from "./gateway-fixture.js";
 import { recordsIn, run } from "./run.js";
 
 beforeEach(() => {
@@ -144,7 +145,7 @@ describe("payments list --follow", () => {
       },
     });
     client = await registeredClient(server);
-    env = environmentOf(server);
+    env = environmentOf(server.clientOptions);
     await pay();
   });
   beforeEach(() => {

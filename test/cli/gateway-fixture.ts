@@ -21,17 +21,3 @@ export const requestOf = (receiverAmount: string, memo = "") => ({
   ...{ receiverGatewayId: "beta-mobile", receiverAccount: "KE-1", receiverCurrency: "EUR" },
   ...{ receiverAmount, memo },
 });
-
-/** The settings of a command that uses the sandbox, as a file has them. */
-export function settingsOf({ clientOptions: { baseUrl, auth } }: SandboxServer): Record<string, string> {
-  const { authUrl, realm, clientId, username, password } = auth;
-  return { baseUrl, authUrl, realm, clientId, username, password: String(password) };
-}
-
-/** The same, as the environment has them. */
-export function environmentOf(server: SandboxServer): Record<string, string> {
-  const named = Object.entries(settingsOf(server)).map(([name, value]) => [variableOf(name), value]);
-  return Object.fromEntries(named);
-}
-
-const variableOf = (name: string) => `CROSS_BORDER_${name.replace(/[A-Z]/g, "_$&").toUpperCase()}`;

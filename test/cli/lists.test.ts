@@ -9,11 +9,12 @@ import { sources } from "../../src/cli/lists/list.js";
 import type { Payment } from "../../src/index.js";
 import { operations } from "../../src/resources/catalogue.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { environmentOf } from "../support/environment.js";
 import { until } from "../support/eventually.js";
 import { originInTest } from "../support/origin-of.js";
 import { command } from "../support/program.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
-import { environmentOf, registeredClient, requestOf } from "./gateway-fixture.js";
+import { registeredClient, requestOf } from "./gateway-fixture.js";
 import { recordsIn, run } from "./run.js";
 
 const folder = temporaryFolder();
@@ -27,7 +28,7 @@ const list = (...line: readonly string[]) => run(["payments", "list", ...line], 
 
 beforeAll(async () => {
   server = await startSandbox();
-  env = environmentOf(server);
+  env = environmentOf(server.clientOptions);
   await using client = await registeredClient(server, () => ({ accountVerificationBearerToken: secret }));
   for (let index = 1; index <= 45; index += 1) {
     const request = requestOf(`${index}.00`, index === 1 ? oddMemo : "");

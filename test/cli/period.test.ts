@@ -3,8 +3,9 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { fits } from "../../src/cli/lists/list.js";
 import type { Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
+import { environmentOf } from "../support/environment.js";
 import { originInTest } from "../support/origin-of.js";
-import { environmentOf, registeredClient, requestOf } from "./gateway-fixture.js";
+import { registeredClient, requestOf } from "./gateway-fixture.js";
 import { recordsIn, run } from "./run.js";
 
 let nowMs = Date.parse("2026-03-01T00:00:00Z");
@@ -23,7 +24,7 @@ beforeAll(async () => {
     nowMs += 3_600_000;
   }
   payments = await client.payments.list().toArray({ max: 1000 });
-  env = environmentOf(server);
+  env = environmentOf(server.clientOptions);
 });
 afterAll(async () => {
   vi.useRealTimers();

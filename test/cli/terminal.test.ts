@@ -6,12 +6,12 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { CrossBorderClient } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
 import { deferred } from "../support/deferred.js";
+import { settingsOf } from "../support/environment.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { originInTest } from "../support/origin-of.js";
 import { openTerminal } from "../support/pseudo-terminal.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 import { some } from "../support/thorough.js";
-import { settingsOf } from "./gateway-fixture.js";
 import { run } from "./run.js";
 
 const folder = temporaryFolder();
@@ -24,7 +24,7 @@ beforeAll(async () => {
   for (const [index, name] of ["Bank of Tōkyō", "Zoe\u0308's Ba\u0301nk", "Plain \x1b[31mred"].entries()) {
     await client.paymentGateways.create({ institutionId: `bank-${index}`, currency: "EUR", countryCode: "DE", name });
   }
-  const { password, ...settings } = settingsOf(server);
+  const { password, ...settings } = settingsOf(server.clientOptions);
   writeFileSync(file("config.json"), JSON.stringify(settings));
   writeFileSync(file("whole.json"), JSON.stringify({ ...settings, password }));
   writeFileSync(file("key.pem"), signingKeysOf("gateway").privateKey);

@@ -1,10 +1,9 @@
-import { randomUUID } from "node:crypto";
 import { CrossBorderClient } from "cross-border-payments";
 import { PaymentFlow } from "cross-border-payments/flow";
 import { PostgresJournal } from "cross-border-payments/journal/postgres";
-import pg from "pg";
 import { FaultyService, type ServiceOptions } from "../crash/service.js";
 import { WorkerProcess } from "../crash/worker-process.js";
+import { createDatabase, dropDatabase } from "../support/database.js";
 import { type BundledWorker, bundleWorker } from "./bundle-worker.js";
 import type { EngineName, EngineReport, EngineWorkerSettings } from "./engine-messages.js";
 import { Ledger } from "./ledger.js";
@@ -40,11 +39,8 @@ export class EngineFixture implements AsyncDisposable {
   }
 
   static async open(options: EngineFixtureOptions): Promise<EngineFixture> {
-    const name = `engines_${randomUUID().slice(0, 8)}`;
-    await administer(options.postgresUrl, `CREATE DATABASE ${name}`);
-    const url = new URL(options.postgresUrl);
-    url.pathname = name;
-    const fixture = new EngineFixture(options, await FaultyService.start(options), await bundleWorker(), url.href);
+    const url = await createDatabase("engines", options.postgresUrl);
+    const fixture = new EngineFixture(options, await FaultyService.start(options), await bundleWorker(), url);
     await fixture.ledger.create();
     return fixture;
   }
@@ -93,17 +89,6 @@ export class EngineFixture implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([this.ledger, this.service, this.#script].map((part) => part[Symbol.asyncDispose]()));
-    const { postgresUrl } = this.#options;
-    await administer(postgresUrl, `DROP DATABASE ${new URL(this.databaseUrl).pathname.slice(1)} WITH (FORCE)`);
-  }
-}
-
-async function administer(url: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
+    await dropDatabase(this.databaseUrl, this.#options.postgresUrl);
   }
 }

@@ -1,17 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { compilePrograms } from "../support/build-programs.js";
+import { databaseInTest, postgresUrl, sql } from "../support/database.js";
 import { freePort } from "../support/free-port.mjs";
 import { command } from "../support/program.js";
 
-const url = process.env.CBP_POSTGRES_URL ?? "";
-const skipped = url === "" ? " (skipped: CBP_POSTGRES_URL is not set)" : "";
+const skipped = postgresUrl === "" ? " (skipped: CBP_POSTGRES_URL is not set)" : "";
 
 /** Saves the listings that name their file, and the ledger of the examples, as a reader does, and compiles what is started. */
 async function saveListings(): Promise<string> {
@@ -25,27 +23,10 @@ async function saveListings(): Promise<string> {
   return folder;
 }
 
-async function createDatabase(): Promise<{ readonly pool: pg.Pool; readonly databaseUrl: string }> {
-  const name = `back_end_${randomBytes(6).toString("hex")}`;
-  const databaseUrl = new URL(url);
-  databaseUrl.pathname = `/${name}`;
-  const server = new pg.Client(url);
-  await server.connect();
-  await server.query(`create database ${name}`);
-  const pool = new pg.Pool({ connectionString: databaseUrl.href });
-  pool.on("error", () => {});
-  onTestFinished(async () => {
-    await pool.end();
-    await server.query(`drop database ${name} with (force)`);
-    await server.end();
-  });
-  return { pool, databaseUrl: databaseUrl.href };
-}
-
-describe.skipIf(url === "")(`the back end of the guide${skipped}`, () => {
+describe.skipIf(postgresUrl === "")(`the back end of the guide${skipped}`, () => {
   it("pays, outlives its database's connections, and ends in order", async () => {
     const folder = await saveListings();
-    const { pool, databaseUrl } = await createDatabase();
+    const databaseUrl = await databaseInTest("back_end");
     const settings = join(folder, "service");
     const port = await freePort();
     const start = (...args: readonly string[]): ChildProcess => {
@@ -81,13 +62,13 @@ describe.skipIf(url === "")(`the back end of the guide${skipped}`, () => {
     await expect.poll(() => request("GET", "order-1").catch(String)).toEqual({ phase: "none" });
     expect(await pay("order-1")).toEqual({ status: "paid" });
 
-    await pool.query(
+    await sql(
       "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+      databaseUrl,
     );
     await expect.poll(() => pay("order-2").catch(String)).toEqual({ status: "paid" });
     expect(await request("GET", "order-2")).toEqual({ phase: "paid" });
-    const { rows } = await pool.query("select key, status from takings order by key");
-    expect(rows).toEqual([
+    expect(await sql("select key, status from takings order by key", databaseUrl)).toEqual([
       { key: "order-1", status: "taken" },
       { key: "order-2", status: "taken" },
     ]);

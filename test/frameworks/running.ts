@@ -8,6 +8,8 @@ import { Client } from "pg";
 import { expect, onTestFinished } from "vitest";
 import { postgresTables } from "../../examples/ledger-sql/postgres-ledger.js";
 import { type PracticeService, startPracticeService } from "../../examples/support/practice-service.js";
+import { databaseInTest } from "../support/database.js";
+import { environmentOf } from "../support/environment.js";
 import { until } from "../support/eventually.js";
 import { freePort } from "../support/free-port.mjs";
 import { project, tools } from "./install.js";
@@ -61,21 +63,14 @@ export class BackEnd {
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const signingKey = join(folder, "key.pem");
     await writeFile(signingKey, practice.keys.privateKey, { mode: 0o600 });
-    const url = await newDatabase();
+    const url = await databaseInTest("frameworks");
     const database = new Client({ connectionString: url });
     await database.connect();
     onTestFinished(() => database.end());
     await database.query(postgresTables);
     await database.query("insert into accounts values ('DE-0001', 'EUR', 1000)");
-    const { baseUrl, authUrl, sandbox: service } = practice.server;
-    const { realm, clientId, username, password } = service.credentials;
     return new BackEnd(practice, database, {
-      CROSS_BORDER_BASE_URL: baseUrl,
-      CROSS_BORDER_AUTH_URL: authUrl,
-      CROSS_BORDER_REALM: realm,
-      CROSS_BORDER_CLIENT_ID: clientId,
-      CROSS_BORDER_USERNAME: username,
-      CROSS_BORDER_PASSWORD: password,
+      ...environmentOf(practice.server.clientOptions),
       CROSS_BORDER_SIGNING_KEY: signingKey,
       DATABASE_URL: url,
       GATEWAY_ID: "alpha-bank",
@@ -162,15 +157,4 @@ export class Running {
     const [code, signal] = await exit;
     return code ?? signal;
   }
-}
-
-async function newDatabase(): Promise<string> {
-  const url = new URL(process.env.CBP_POSTGRES_URL ?? "");
-  const name = `bank_${crypto.randomUUID().replaceAll("-", "")}`;
-  const admin = new Client({ connectionString: url.href });
-  await admin.connect();
-  await admin.query(`create database ${name}`);
-  await admin.end();
-  url.pathname = name;
-  return url.href;
 }

@@ -2,6 +2,7 @@ import { copyFileSync, mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { intentRequest } from "../support/corridor.js";
+import { environmentOf } from "../support/environment.js";
 import { type Bundle, bundles, finish } from "./bundles.js";
 import { tableUnder, versionOf } from "./documented.js";
 import { matrix } from "./install.js";
@@ -159,16 +160,7 @@ it("has a token for later requests to a Worker where the one that logged in ende
 });
 
 it("runs the example of a Worker", async () => {
-  const { baseUrl, auth } = (await serve()).settings.service;
-  const { authUrl, realm, clientId, username, password } = auth;
-  const env = {
-    CROSS_BORDER_BASE_URL: baseUrl,
-    CROSS_BORDER_AUTH_URL: authUrl,
-    CROSS_BORDER_REALM: realm,
-    CROSS_BORDER_CLIENT_ID: clientId,
-    CROSS_BORDER_USERNAME: username,
-    CROSS_BORDER_PASSWORD: password,
-  };
+  const env = environmentOf((await serve()).settings.service);
   const transfer = { ...intentRequest, receiverCurrency: "EUR", receiverAmount: "1.50", memo: "" };
   const ask = async (url: string, body: object) => {
     const response = await fetch(`${url}/prices`, { method: "POST", body: JSON.stringify(body) });

@@ -13,14 +13,14 @@ import { sha256Hex } from "../../verification/explain-signature.js";
 import { openClient, type Settings, withPassphrase } from "../settings.js";
 import { Exit, messageOf, print, printable, styled, type Terminal, wrapped } from "../terminal.js";
 
-/** What came of a check or a question. */
+/** The result of a check or a question. */
 export interface Result {
   readonly status: "ok" | "warning" | "failed" | "skipped";
   readonly found: string;
   readonly remedy?: string;
-  /** An answer for programs, and for the comparison with an earlier run: nothing that changes by itself, such as a latency. */
+  /** An answer for programs, and for the comparison with an earlier run. It has no latencies. */
   readonly value?: string | Readonly<Record<string, string | number>>;
-  /** Options of the library that follow, by where they go. */
+  /** Options of the library that follow, by the class or method that takes them. */
   readonly settings?: Readonly<Record<string, object>>;
 }
 
@@ -71,10 +71,10 @@ function show({ check, status, found, remedy }: Finding, terminal: Terminal): vo
   if (remedy !== undefined) print(terminal, wrapped(`      → ${printable(remedy)}`, terminal.width));
 }
 
-/** How the checks reach an address: as the client does. */
+/** The checks reach an address as the client does. */
 export type Way = Pick<Connection, "proxyFor" | "tls">;
 
-/** The host that this machine connects to: the service's, or the proxy's. */
+/** The host that this machine connects to, which is the service or the proxy. */
 function placeOf(origin: URL, { proxyFor }: Way) {
   const proxy = proxyFor(origin);
   const { hostname, port, protocol } = proxy ?? origin;
@@ -111,7 +111,7 @@ export async function checkConnection(origin: URL, connection: Way): Promise<Res
   }
 }
 
-/** A socket to the service or the proxy. Certificates aren't checked, so that it can be said what is wrong with them: send no secret. */
+/** A socket to the service or the proxy. Send no secret: the certificate isn't checked yet. */
 export async function openSocket(origin: URL, connection: Way): Promise<Socket> {
   const { proxy, host, port } = placeOf(origin, connection);
   const place = { host, port, autoSelectFamilyAttemptTimeout: addressTimeoutMs };
@@ -157,7 +157,7 @@ function codeOf(error: unknown): string {
   return String(Object(error).code ?? error);
 }
 
-/** Every check, after those that it needs. What they send: a login and its logout, and requests of a list. */
+/** Every check, after those that it needs. They log in and out, and read a list. */
 export function checksOf(settings: Settings, terminal: Terminal): readonly Check[] & AsyncDisposable {
   const { baseUrl, authUrl, realm, username, gatewayId, signingKey } = settings;
   let client: CrossBorderClient;

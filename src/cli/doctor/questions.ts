@@ -16,7 +16,7 @@ type Query = Readonly<Record<string, string>>;
 
 /** The service, as its answers show it. */
 export function serviceOf(client: CrossBorderClient, baseUrl: string, way: Way, waitMs: number, signal: AbortSignal) {
-  /** Refusals are answers, too. @throws {CrossBorderError} if there is no answer, or another time or login is needed. */
+  /** Refusals are answers, too. @throws {CrossBorderError} if the service doesn't answer, or needs another login. */
   const get = async (path: `/${string}`, query: Query = {}) => {
     try {
       const { data, response } = await client.request({ method: "GET", path, query }, { signal }).withResponse();
@@ -104,7 +104,7 @@ function sentence(value: Answer["value"]): string {
     .join(", ");
 }
 
-/** What each question asks: see docs/command.md. */
+/** The questions of docs/command.md. */
 const questions: Readonly<Record<string, (service: Service) => Promise<Answer>>> = {
   async size({ taken, after }) {
     for (const size of [1000, 500, 250, 200, 100, 50, 25, 20, 10]) {
@@ -232,7 +232,7 @@ const questions: Readonly<Record<string, (service: Service) => Promise<Answer>>>
       await deadline.race(closed);
       if (lastByteMs === undefined) throw new NoAnswer("the connection was closed without a response");
       const ms = clock.monotonicMs() - lastByteMs;
-      // A quarter less: a request must arrive before the close is sent.
+      // A quarter less, since a request must arrive before the service closes the connection.
       const keepAliveTimeout = Math.max(100, Math.floor(ms * 0.75));
       return { value: `${Math.round(ms / 1000)} s`, settings: { "undici's Agent": { keepAliveTimeout } } };
     } catch (error) {

@@ -71,9 +71,9 @@ async function serveDesk(options: DeskOptions, terminal: Terminal): Promise<void
   }
 }
 
-/** Other users of the machine can reach its loopback. Only the printed address opens the desk, once; then a cookie does. */
+/** Other users of the machine can reach its loopback. The printed address opens the desk, and sets a cookie. */
 function openSession(port: number) {
-  // Cookies are sent to every port of a host: another user's server on this machine gets those of paths that it knows.
+  // Browsers send a cookie to every port of a host, so another user's server must not know its path.
   const [key = "", secret, path] = [0, 1, 2].map(() => randomBytes(24).toString("base64url"));
   const pair = `cross-border-desk-${port}=${secret}`;
   const headers = {

@@ -17,7 +17,7 @@ interface PruneOptions extends JournalOptions {
   readonly json?: true;
 }
 
-export function addPrune(flows: Command, terminal: Terminal): void {
+function addPrune(flows: Command, terminal: Terminal): void {
   const command = flows
     .command("prune")
     .summary("delete the data of old flows, and old quotes")
@@ -64,7 +64,7 @@ interface SchemaOptions {
 }
 
 /** For a database administrator, if the programs may not create tables. */
-export function addSchema(flows: Command, terminal: Terminal): void {
+function addSchema(flows: Command, terminal: Terminal): void {
   const command = flows
     .command("schema")
     .summary("print the SQL of PostgreSQL's tables, migrations, and grants")
@@ -91,10 +91,5 @@ export function addFlows(program: Command, terminal: Terminal): void {
     .description(
       "Durable flows in a journal: what waits for an operator, and decisions about it. Nothing here moves money.",
     );
-  addList(flows, terminal);
-  addShow(flows, terminal);
-  addDecisions(flows, terminal);
-  addDesk(flows, terminal);
-  addPrune(flows, terminal);
-  addSchema(flows, terminal);
+  for (const add of [addList, addShow, addDecisions, addDesk, addPrune, addSchema]) add(flows, terminal);
 }

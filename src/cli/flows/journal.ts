@@ -24,7 +24,7 @@ import type { SettingName } from "../../settings/settings.js";
 import { type ConnectionOptions, openClient, readSettings } from "../settings.js";
 import { Exit, exitCodes, interruption, printableLines, type Terminal, UsageError } from "../terminal.js";
 
-/** Which flows are meant, and where they are kept. */
+/** Names the journal and the service of flows. */
 export interface JournalOptions extends ConnectionOptions {
   readonly service?: string;
   readonly schema?: string;
@@ -46,15 +46,15 @@ export interface OpenFlows extends AsyncDisposable {
   readonly operator: ReturnType<typeof operatorOf>;
 }
 
-/** Without a `gatewayId`, a login of one gateway could decide about flows of another, whose payments it may not see. */
+/** Without a `gatewayId`, a gateway's login could decide about flows of another gateway. */
 export const neededToDecide: readonly SettingName[] = [
   ...(["baseUrl", "gatewayId", "authUrl", "realm", "clientId", "username", "password"] as const),
 ];
 
 /**
- * Opens the journal, and never migrates it: a program of an older release may work on it.
+ * Opens the journal. It never migrates it, since a program of an older release may work on it.
  *
- * @param needed settings that the command needs. With a password among them, its client calls the service; otherwise it sends nothing.
+ * @param needed settings that the command needs. If the password isn't one of them, it sends nothing.
  */
 export async function openFlows(
   options: JournalOptions,
@@ -77,7 +77,7 @@ export async function openFlows(
     const journal = await openJournal(place, options);
     const context = toOperatorContext({
       ...{ client, journal, service, gatewayId, owner: "cross-border", cipher: flowCipher },
-      // Not an option: otherwise the person who decides could choose it.
+      // This isn't an option, since the person who decides could choose it.
       ...{ decisions: { people: people === "1" ? 1 : 2 }, takeFunds: refuse, releaseFunds: refuse },
     });
     const dispose = async (): Promise<void> => {
@@ -137,7 +137,7 @@ async function loadCipher(path: string): Promise<FlowCipher> {
   throw new UsageError(`--cipher: ${path} doesn't export functions encrypt and decrypt`);
 }
 
-/** @throws {InvalidArgumentError} if there is no such flow. */
+/** @throws {InvalidArgumentError} if the flow doesn't exist. */
 export async function readFlow({ operator }: OpenFlows, key: string): Promise<FlowDetails> {
   const flow = await operator.details(key);
   if (flow === undefined) throw new InvalidArgumentError(`there is no flow with the key ${JSON.stringify(key)}`);

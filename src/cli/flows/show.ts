@@ -39,7 +39,7 @@ export function addShow(flows: Command, terminal: Terminal): void {
 
 type Line = readonly [label: string, text: string | number | undefined];
 
-/** One line per fact; what is undefined is left out. */
+/** One line per fact that is known. */
 export function showLines(lines: readonly Line[], terminal: Terminal): void {
   const pairs = lines.flatMap(([label, text]): [string, string][] =>
     text === undefined ? [] : [[styled(terminal, "bold", label), printable(String(text))]],
@@ -93,7 +93,7 @@ function endReason({ outcome }: FlowDetails): string | undefined {
   return `refused by the ${by}: ${said.join(" ")}`;
 }
 
-/** What another person is asked to approve. Names and accounts of the record aren't for a terminal. */
+/** The proposal that another person must approve. Names and accounts of the record aren't for a terminal. */
 function proposalLines(flow: FlowDetails): readonly Line[] {
   const proposal = proposalOf(flow);
   if (proposal === undefined) return [];

@@ -11,7 +11,7 @@ export type OpenList = (
 ) => { pages(): AsyncIterable<{ readonly items: readonly ListedRecord[] }> };
 
 export interface FollowOptions {
-  /** What the records are called. */
+  /** The name of the records. */
   readonly name: string;
   readonly everyMs: number;
   readonly signal: AbortSignal;
@@ -27,7 +27,7 @@ const maxRemembered = 500;
 
 /**
  * Each record once, as it is listed. Reads the list again and again from a token near its end. Tokens are never compared, so it
- * doesn't matter what they look like; what was handed out is dropped by its id.
+ * doesn't matter what they look like. A record that was handed out is dropped by its id.
  */
 export async function* follow(
   open: OpenList,

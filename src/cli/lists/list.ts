@@ -29,7 +29,7 @@ import {
 export interface RecordSource {
   /** The first word of the resource's commands. */
   readonly name: string;
-  /** What its records are called. */
+  /** The name of its records. */
   readonly title: string;
   readonly fields: FieldTable;
   readonly columns: readonly Column[];
@@ -40,7 +40,7 @@ export interface RecordSource {
   readonly get?: Operation | undefined;
 }
 
-/** What a table shows: what tells records apart comes first, and fits 80 characters. */
+/** The columns of tables. Those that tell records apart are first, and fit 80 characters. */
 const tableColumns: Readonly<Record<string, string>> = {
   paymentGateways: "institutionId id name countryCode currency type",
   payments:
@@ -190,14 +190,14 @@ export async function list(
 
 /** Compares amounts by value, and everything else by text. */
 export function fits(record: ListedRecord, filter: Filter = {}): boolean {
-  return Object.entries(filter).every(([name, wanted]) =>
+  return Object.entries(filter).every(([name, expected]) =>
     payments.list.record[name as keyof Payment] === "decimal"
-      ? equalAmounts(record[name], wanted)
-      : String(record[name]) === wanted,
+      ? equalAmounts(record[name], expected)
+      : String(record[name]) === expected,
   );
 }
 
-/** The token with which `--after` continues; `undefined` if none does, as in a descending list. */
+/** The token with which `--after` continues, if one does. In a descending list, none does. */
 function tokenAfter(page: Page<ListedRecord>): string | undefined {
   try {
     const next = page.nextQuery;
@@ -221,7 +221,7 @@ function readFilter(source: RecordSource, { filter, from }: ListOptions): Filter
   throw new UsageError("--filter: the service knows one value per field, and a field is there twice");
 }
 
-/** The description shows a paging token on payments alone; other lists may have one. */
+/** The description shows a paging token on payments alone, but other lists may have one. */
 function knownField(option: string, { name: list, fields }: RecordSource, name: string): string {
   if (name === "pagingToken" || Object.hasOwn(fields, name)) return name;
   const names = Object.keys(fields);

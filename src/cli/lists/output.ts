@@ -19,7 +19,7 @@ export type FormatName = (typeof formatNames)[number];
 
 export interface Column {
   readonly title: string;
-  /** How wide it can become if a window cuts the table. Default: as wide as an id. */
+  /** The most characters if a window cuts the table. By default as many as an id has. */
   readonly maxWidth?: number;
   cell(record: ListedRecord): unknown;
 }
@@ -40,7 +40,7 @@ export interface FormatOptions {
   readonly columns: readonly Column[];
   /** The only fields to write, in this order. */
   readonly chosen?: readonly string[] | undefined;
-  /** The terminal's width; `undefined` if records go elsewhere. */
+  /** The terminal's width, if records go to one. */
   readonly width?: number | undefined;
   readonly withCredentials?: boolean;
 }
@@ -69,7 +69,7 @@ export function formatOf(name: FormatName, options: FormatOptions): Format {
   };
 }
 
-/** CSV for spreadsheets: memos and names come from other institutions' customers, so what looks like a formula gets an apostrophe. */
+/** CSV for spreadsheets. Strangers write memos and names, so values that look like formulas get an apostrophe. */
 function csv({ fields, chosen, width, withCredentials = false }: FormatOptions): Format {
   const names = chosen ?? Object.keys(fields);
   const cellOf = (record: ListedRecord, name: string): string => {
@@ -115,13 +115,13 @@ export function table(columns: readonly Column[], width?: number): Format {
 /** Wide enough for a whole id. */
 const widestColumn = 36;
 
-/** The text of a value; JSON of one with parts. */
+/** The text of a value, or JSON if it has parts. */
 export function shown(value: unknown, withCredentials = false): string {
   if (value === undefined || value === null) return "";
   return typeof value === "string" ? value : toJson(value, { withCredentials });
 }
 
-/** Pages of what comes one by one; before an error, what came before it. */
+/** Puts items into pages. Before an error, it yields the items before it. */
 export async function* inPages<Item>(items: AsyncIterable<Item>, size: number): AsyncGenerator<readonly Item[]> {
   let page: Item[] = [];
   try {
@@ -138,7 +138,7 @@ export async function* inPages<Item>(items: AsyncIterable<Item>, size: number): 
   yield page;
 }
 
-/** Where the records of a list go: stdout, or a file that gets its name when the list is complete. */
+/** Writes the records of a list to stdout, or to a file that gets its name when the list is complete. */
 export class ListOutput {
   readonly #format: Format;
   readonly #terminal: Terminal;
@@ -146,7 +146,7 @@ export class ListOutput {
   #left: number;
   #after: string | undefined;
 
-  /** @throws {UsageError} if `out` is something else than a file: a rename would replace a device, too. */
+  /** @throws {UsageError} if `out` isn't a file. A rename would replace a device, too. */
   constructor(
     format: Format,
     terminal: Terminal,
@@ -166,14 +166,14 @@ export class ListOutput {
 
   /**
    * @param after the token that continues after these records, if there is one.
-   * @returns whether more are wanted.
+   * @returns whether it needs more.
    */
   async write(records: readonly ListedRecord[], after?: string): Promise<boolean> {
-    const wanted = records.slice(0, this.#left);
+    const kept = records.slice(0, this.#left);
     // If the disk is full, half a record may have been written.
     this.#after = undefined;
-    if (wanted.length > 0) await this.#writeText(this.#format.write(wanted));
-    this.#left -= wanted.length;
+    if (kept.length > 0) await this.#writeText(this.#format.write(kept));
+    this.#left -= kept.length;
     this.#after = after;
     return this.#left > 0;
   }
@@ -194,7 +194,7 @@ export class ListOutput {
     }
   }
 
-  /** The list was interrupted, or failed: says how to continue it, if that is possible. */
+  /** Says how to continue a list that was interrupted or failed, if that is possible. */
   abandon(): void {
     if (this.#file !== undefined) closeSync(this.#file.handle);
     if (this.#after === undefined) {

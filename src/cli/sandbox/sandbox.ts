@@ -110,7 +110,7 @@ const marker = ".cross-border-sandbox";
 
 /**
  * @param folder by default a new temporary one.
- * @throws {InvalidArgumentError} if the folder has files that are not a sandbox's: they may be settings of the real service.
+ * @throws {InvalidArgumentError} if the folder has other files, which may be settings of the real service.
  */
 export async function openFolder(folder?: string): Promise<Folder> {
   const isNew = folder === undefined || (await mkdir(folder, { recursive: true, mode: 0o700 })) !== undefined;

@@ -45,7 +45,7 @@ export async function makeGateways(): Promise<Gateways> {
  * Registers the gateways, and makes two liquidity providers with deposits and rates, and payments of the last two days. All of it is
  * made by requests, as a gateway makes it, so every signature and every record is genuine.
  *
- * @param clock how far the sandbox's clock is behind, in milliseconds: set while payments of earlier days are made.
+ * @param clock how far the sandbox's clock is behind, in milliseconds. `seed` sets it to make payments of earlier days.
  */
 export async function seed(
   { clientOptions, sandbox }: SandboxServer,

@@ -65,7 +65,7 @@ async function verify(file: string, { trustedKeys, json }: VerifyOptions, termin
     }
   }
   const { payments, deposits, failed } = report;
-  // "All are genuine" of no record would be a lie that nobody notices.
+  // An empty file must not pass as genuine.
   if (payments + deposits + failed === 0) {
     throw new InvalidArgumentError(`${file === "-" ? "stdin" : file} has no records`);
   }
@@ -76,7 +76,7 @@ async function verify(file: string, { trustedKeys, json }: VerifyOptions, termin
   if (failed > 0) throw new Exit(exitCodes.checkFailed);
 }
 
-/** What is wrong with a record; `undefined` if it is genuine. */
+/** The problem of a record that isn't genuine. */
 async function problemOf(
   record: Readonly<Record<string, unknown>>,
   kind: "payments" | "deposits" | undefined,
@@ -101,7 +101,7 @@ async function problemOf(
   }
 }
 
-/** Reads each key at once: a wrong one must not look like a wrong record. */
+/** Checks each key first, since a wrong key must not look like a wrong record. */
 async function readTrustedKeys(file: string, terminal: Terminal): Promise<ReadonlyMap<string, string>> {
   const keys = parseObject(await readText(file, terminal));
   if (keys === undefined) throw new InvalidArgumentError(`${file} is not a JSON object of keys by gateway id`);
@@ -159,7 +159,7 @@ function evidenceOf(payment: SignedPayment) {
   const { creationRequestUrl, creationRequestBody: body, creationRequestSignatureBase64: signature } = payment;
   const publicKey = writePem("PUBLIC KEY", parsePublicKey(payment.creationRequestPublicKeyBase64).spki());
   const signed = Buffer.from(signedText(signedPathOf(creationRequestUrl) ?? creationRequestUrl, body));
-  // Encoded again, since whatever a record holds must not become part of a command line.
+  // Encoded again, since a record's own text must not become part of a command line.
   const signatureBase64 = Buffer.from(signature, "base64").toString("base64");
   const fingerprint = fingerprintOf(publicKey);
   return {

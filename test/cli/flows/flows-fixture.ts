@@ -7,16 +7,14 @@ import { PaymentFlow, type PaymentFlowOptions } from "cross-border-payments/flow
 import { PostgresJournal } from "cross-border-payments/journal/postgres";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { startSandbox } from "cross-border-payments/sandbox";
-import pg from "pg";
 import { expect } from "vitest";
 import { Bank } from "../../flows/flow-fixture.js";
 import { nodeSqlite } from "../../journals/sqlite-fixture.js";
+import { postgresUrl, sql } from "../../support/database.js";
+import { settingsOf } from "../../support/environment.js";
 import { signingKeysOf } from "../../support/key-pairs.js";
 import { stretched } from "../../support/patience.js";
-import { settingsOf } from "../gateway-fixture.js";
 import { run } from "../run.js";
-
-export const postgresUrl = process.env.CBP_POSTGRES_URL ?? "";
 
 /** What can be tested here, and what not. */
 export const journalKinds = [
@@ -66,7 +64,7 @@ export async function openFlowsFixture(kind: string, more: Partial<PaymentFlowOp
       ...options,
     });
   const config = join(folder, "settings.json");
-  writeFileSync(config, JSON.stringify({ ...settingsOf(server), gatewayId: "alpha-bank" }));
+  writeFileSync(config, JSON.stringify({ ...settingsOf(server.clientOptions), gatewayId: "alpha-bank" }));
   const env: Readonly<Record<string, string>> = { CROSS_BORDER_CONFIG: config, ...place.env };
   const flow = newFlow();
   const line = (words: readonly string[]) => ["flows", ...words, ...place.line];
@@ -106,14 +104,4 @@ async function openPostgres() {
     line: ["--schema", schema],
     drop: () => sql(`DROP SCHEMA ${schema} CASCADE`),
   };
-}
-
-/** Runs a statement in the database of the tests. */
-export async function sql(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const pool = new pg.Pool({ connectionString: postgresUrl, max: 1 });
-  try {
-    return (await pool.query(statement)).rows;
-  } finally {
-    await pool.end();
-  }
 }

@@ -5,10 +5,11 @@ import { CrossBorderClient } from "cross-border-payments";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { postgresRelease03, sqliteRelease03 } from "../../journals/release-0-3.js";
 import { nodeSqlite, openHandle } from "../../journals/sqlite-fixture.js";
+import { postgresUrl, sql } from "../../support/database.js";
 import { signingKeysOf } from "../../support/key-pairs.js";
 import { temporaryFolder } from "../../support/temporary-folder.js";
 import { recordsIn, run } from "../run.js";
-import { type FlowsFixture, journalKinds, openFlowsFixture, postgresUrl, request, sql } from "./flows-fixture.js";
+import { type FlowsFixture, journalKinds, openFlowsFixture, request } from "./flows-fixture.js";
 
 const grounds = ["--by", "Olga Operator", "--why", "ticket 4711"];
 const plain = (value: unknown) => JSON.parse(JSON.stringify(value));

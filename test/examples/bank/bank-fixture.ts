@@ -10,12 +10,13 @@ import { expect, onTestFinished } from "vitest";
 import { migrate } from "../../../examples/bank/migrations.js";
 import { type User, Users } from "../../../examples/bank/users.js";
 import { type PracticeService, startPracticeService } from "../../../examples/support/practice-service.js";
+import { databaseInTest, postgresUrl } from "../../support/database.js";
+import { environmentOf } from "../../support/environment.js";
+import { type Address, Browser, hiddenFields, type Page } from "../../support/form-browser.js";
 import { program } from "../../support/program.js";
-import { type Address, Browser, hiddenFields, type Page } from "./browser.js";
 
 type SandboxOptions = NonNullable<Parameters<typeof startPracticeService>[0]>;
 
-export const postgresUrl = process.env.CBP_POSTGRES_URL ?? "";
 export const skipped = postgresUrl === "" ? " (skipped: CBP_POSTGRES_URL is not set)" : "";
 export const origin = "https://bank.example";
 
@@ -29,7 +30,7 @@ const users: readonly User[] = [
   { name: "petra", role: "operator", account: null },
 ];
 
-const wanted = {
+const order = {
   receiverGatewayId: "beta-mobile",
   receiverAccount: "KE-7002",
   receiverCurrency: "KES",
@@ -42,7 +43,6 @@ export class BankFixture {
   readonly practice: PracticeService;
   readonly pool: pg.Pool;
   readonly env: Readonly<Record<string, string>>;
-  readonly #passwords: Readonly<Record<string, string>>;
   /** Everything that processes have written. */
   readonly output: string[] = [];
   /** What none of it may have. */
@@ -51,17 +51,9 @@ export class BankFixture {
   private constructor(practice: PracticeService, pool: pg.Pool, databaseUrl: string, keyFile: string) {
     this.practice = practice;
     this.pool = pool;
-    this.#passwords = Object.fromEntries(users.map(({ name }) => [name, randomBytes(12).toString("hex")]));
-    const { baseUrl, authUrl, sandbox } = practice.server;
-    const { realm, clientId, username, password } = sandbox.credentials;
     this.env = {
       PATH: process.env.PATH ?? "",
-      CROSS_BORDER_BASE_URL: baseUrl,
-      CROSS_BORDER_AUTH_URL: authUrl,
-      CROSS_BORDER_REALM: realm,
-      CROSS_BORDER_CLIENT_ID: clientId,
-      CROSS_BORDER_USERNAME: username,
-      CROSS_BORDER_PASSWORD: password,
+      ...environmentOf(practice.server.clientOptions),
       CROSS_BORDER_SIGNING_KEY: keyFile,
       CROSS_BORDER_GATEWAY_ID: "alpha-bank",
       DATABASE_URL: databaseUrl,
@@ -77,33 +69,31 @@ export class BankFixture {
       CLOSE_MS: "5000",
     };
     this.#secrets = [
-      ...[password, this.env.SESSION_SECRET ?? "", new URL(databaseUrl).password, ...Object.values(this.#passwords)],
+      ...[
+        practice.server.clientOptions.auth.password,
+        this.env.SESSION_SECRET ?? "",
+        new URL(databaseUrl).password,
+        ...users.map(({ name }) => this.passwordOf(name)),
+      ],
       ...["DE-0001", "DE-0002", "KE-7002", "Ada Sender", "Baraka Receiver", "school fees", "BEGIN PRIVATE", "eyJ"],
     ];
   }
 
   /** Ends with the test. */
   static async start(sandbox: SandboxOptions = {}): Promise<BankFixture> {
-    const name = `bank_${randomBytes(6).toString("hex")}`;
-    const url = new URL(postgresUrl);
-    url.pathname = `/${name}`;
-    const server = new pg.Client(postgresUrl);
-    await server.connect();
-    await server.query(`create database ${name}`);
+    const url = await databaseInTest("bank");
     const practice = await startPracticeService(sandbox);
     const folder = await mkdtemp(join(tmpdir(), "cbp-bank-"));
-    const pool = new pg.Pool({ connectionString: url.href });
+    const pool = new pg.Pool({ connectionString: url });
     pool.on("error", () => {});
     onTestFinished(async () => {
       await pool.end();
       await practice.server.close();
       await rm(folder, { recursive: true });
-      await server.query(`drop database ${name} with (force)`);
-      await server.end();
     });
     practice.server.sandbox.accounts.add({ gatewayId: "alpha-bank", account: "DE-0002", name: "Berta Sender" });
     await writeFile(join(folder, "key.pem"), practice.keys.privateKey, { mode: 0o600 });
-    return new BankFixture(practice, pool, url.href, join(folder, "key.pem"));
+    return new BankFixture(practice, pool, url, join(folder, "key.pem"));
   }
 
   /** Tables, two customers with 5,000 and 50 EUR, and two operators. */
@@ -142,7 +132,7 @@ export class BankFixture {
   }
 
   passwordOf(name: string): string {
-    return this.#passwords[name] ?? "";
+    return `password of ${name}, ${this.env.SESSION_SECRET}`;
   }
 
   async logIn(address: Address, name: string): Promise<Browser> {
@@ -156,7 +146,7 @@ export class BankFixture {
   /** A new payment, up to the page of its price. */
   async quote(address: Address, browser: Browser) {
     const home = await browser.get(address, "/");
-    const { status, location = "", body } = await browser.submit(address, home, "/orders", wanted);
+    const { status, location = "", body } = await browser.submit(address, home, "/orders", order);
     if (status !== 303) throw new Error(`no price: ${status} ${body}`);
     const page = await browser.get(address, location);
     const [, id = ""] = /^\/orders\/([\w-]+)$/.exec(location) ?? [];

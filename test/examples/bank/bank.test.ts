@@ -1,9 +1,9 @@
-import pg from "pg";
-import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+import { postgresUrl } from "../../support/database.js";
 import { deferred } from "../../support/deferred.js";
 import { until } from "../../support/eventually.js";
-import { assertNoLeaks, type BankFixture, bank, postgresUrl, says, skipped } from "./bank-fixture.js";
-import { hiddenFields } from "./browser.js";
+import { hiddenFields } from "../../support/form-browser.js";
+import { assertNoLeaks, bank, says, skipped } from "./bank-fixture.js";
 
 describe.skipIf(postgresUrl === "")(`a bank's back end${skipped}`, () => {
   afterEach(assertNoLeaks);
@@ -32,40 +32,6 @@ describe.skipIf(postgresUrl === "")(`a bank's back end${skipped}`, () => {
     expect([shared.payments, await shared.taken(), await shared.balance("DE-0001")]).toEqual([1, 1, "4899.72"]);
     expect(correlationIds).toEqual([expect.stringMatching(/^[\da-f-]{36}$/)]);
     expect(await Promise.all([first.end("SIGTERM"), second.end("SIGTERM")])).toEqual([0, 0]);
-  });
-
-  it("pays once where the process was killed between taking the money and paying", async () => {
-    const shared = await bank();
-    const first = await shared.process();
-    const ada = await shared.logIn(first, "ada");
-    const { path, confirm, fields } = await shared.quote(first, ada);
-    const [account, journal] = [await transaction(shared), await transaction(shared)];
-    await account.query("select from accounts where id = 'DE-0001' for update");
-    const click = ada.post(first, confirm, fields()).catch(() => "the process is gone");
-    // takeFunds waits for the account. Then the journal's table is kept from it, so that it comes to the money, and no further.
-    await until(
-      () => waiting(shared, "accounts", "tuple", "transactionid"),
-      (count) => count > 0,
-    );
-    await journal.query("lock table cross_border_flows in share mode");
-    await account.query("rollback");
-    await until(
-      () => shared.taken(),
-      (count) => count === 1,
-    );
-    await until(
-      () => waiting(shared, "cross_border_flows", "relation"),
-      (count) => count > 0,
-    );
-    expect(await first.end("SIGKILL")).toBe("SIGKILL");
-    expect(await click).toBe("the process is gone");
-    await shared.pool.query("select pg_terminate_backend(pid) from pg_locks where not granted");
-    await journal.query("rollback");
-    expect([shared.payments, await shared.taken(), await shared.balance("DE-0001")]).toEqual([0, 1, "4899.72"]);
-
-    const second = await shared.process();
-    await until(() => ada.get(second, path), says("Status: <b>paid</b>"));
-    expect([shared.payments, await shared.taken(), await shared.balance("DE-0001")]).toEqual([1, 1, "4899.72"]);
   });
 
   it("finds the payment where the process was killed while its response was on the way", async () => {
@@ -166,45 +132,4 @@ describe.skipIf(postgresUrl === "")(`a bank's back end${skipped}`, () => {
     for (const { path } of orders) await until(() => ada.get(second, path), says("Status: <b>paid</b>"));
     expect([shared.payments, await shared.taken(), await shared.balance("DE-0001")]).toEqual([12, 12, "3796.64"]);
   });
-
-  it("ends well while a response does not come, and another process finds the payment", async () => {
-    const shared = await bank({
-      onResponse: ({ operation }) => (operation === "payments.create" ? new Promise(() => {}) : undefined),
-    });
-    const [first, second] = await Promise.all([shared.process({ CLOSE_MS: "1000" }), shared.process()]);
-    const ada = await shared.logIn(first, "ada");
-    const { path, confirm, fields } = await shared.quote(first, ada);
-    const click = ada.post(first, confirm, fields());
-    await until(
-      () => shared.payments,
-      (count) => count === 1,
-    );
-    const exit = first.end("SIGTERM");
-    // The customer is not kept waiting, and learns from the other process what became of it.
-    expect(await click).toMatchObject({ status: 303, location: path });
-    expect(await exit).toBe(0);
-    await until(() => ada.get(second, path), says("Status: <b>paid</b>"));
-    expect([shared.payments, await shared.taken()]).toEqual([1, 1]);
-  });
 });
-
-/** A transaction of the test's own, which keeps others waiting. It ends with the test. */
-async function transaction({ env }: BankFixture): Promise<pg.Client> {
-  const client = new pg.Client(env.DATABASE_URL);
-  client.on("error", () => {});
-  await client.connect();
-  onTestFinished(() => client.end());
-  await client.query("begin");
-  return client;
-}
-
-/** How many wait for a lock of these kinds, of a statement that names the table. */
-async function waiting(shared: BankFixture, table: string, ...kinds: string[]): Promise<number> {
-  const row = await shared.one<{ count: string }>(
-    `select count(*) from pg_locks l join pg_stat_activity a using (pid)
-     where not granted and a.datname = current_database() and a.query like '%' || $1 || '%' and l.locktype = any($2::text[])`,
-    table,
-    `{${kinds.join(",")}}`,
-  );
-  return Number(row?.count);
-}

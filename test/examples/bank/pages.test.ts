@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { PostgresProxy } from "../../crash/postgres-proxy.js";
+import { postgresUrl } from "../../support/database.js";
 import { until } from "../../support/eventually.js";
-import { assertNoLeaks, bank, origin, postgresUrl, says, skipped } from "./bank-fixture.js";
-import { Browser, hiddenFields } from "./browser.js";
+import { Browser, hiddenFields } from "../../support/form-browser.js";
+import { assertNoLeaks, bank, origin, says, skipped } from "./bank-fixture.js";
 
 describe.skipIf(postgresUrl === "")(`a process of a bank${skipped}`, () => {
   afterEach(assertNoLeaks);

@@ -1,4 +1,5 @@
 import { type IncomingHttpHeaders, request } from "node:http";
+import { text } from "node:stream/consumers";
 
 export interface Page {
   readonly status: number;
@@ -7,12 +8,12 @@ export interface Page {
   readonly body: string;
 }
 
-/** Where a process of the bank listens. */
+/** Where a process listens. */
 export interface Address {
   readonly port: number;
 }
 
-/** Somebody's browser, which a balancer leads to the process that each request names. It keeps the cookie, and follows nothing by itself. */
+/** A browser, which a balancer leads to the process that each request names. It keeps the cookie, and follows no redirect. */
 export class Browser {
   readonly #origin: string;
   cookie = "";
@@ -38,18 +39,14 @@ export class Browser {
   #ask({ port }: Address, path: string, method: string, headers: object, body?: string): Promise<Page> {
     const own = { host: new URL(this.#origin).host, cookie: this.cookie, ...headers };
     return new Promise((resolve, reject) => {
-      const outgoing = request({ host: "127.0.0.1", port, path, method, headers: own }, (incoming) => {
-        let text = "";
-        incoming.on("data", (data) => {
-          text += data;
-        });
-        incoming.on("error", reject);
-        incoming.on("end", () => {
-          const { statusCode: status = 0, headers: received } = incoming;
-          const [cookie] = received["set-cookie"] ?? [];
-          if (cookie !== undefined) this.cookie = cookie.split(";")[0] ?? "";
-          resolve({ status, headers: received, location: received.location, body: text });
-        });
+      const outgoing = request({ host: "127.0.0.1", port, path, method, headers: own, agent: false }, (incoming) => {
+        const { statusCode: status = 0, headers: received } = incoming;
+        const [cookie] = received["set-cookie"] ?? [];
+        if (cookie !== undefined) this.cookie = cookie.split(";")[0] ?? "";
+        text(incoming).then(
+          (page) => resolve({ status, headers: received, location: received.location, body: page }),
+          reject,
+        );
       });
       outgoing.on("error", reject);
       outgoing.end(body);
@@ -61,8 +58,8 @@ export class Browser {
 export function hiddenFields({ body }: Page, action: string, task?: string): Record<string, string> {
   const forms = [...body.matchAll(/<form method="post"(?: action="([^"]*)")?>(.*?)<\/form>/gs)];
   const form = forms.find(
-    ([, leadsTo, text = ""]) =>
-      (leadsTo ?? action) === action && (task === undefined || text.includes(`name="do" value="${task}"`)),
+    ([, leadsTo, fields = ""]) =>
+      (leadsTo ?? action) === action && (task === undefined || fields.includes(`name="do" value="${task}"`)),
   );
   if (form === undefined) throw new Error(`there is no form ${task ?? action} in ${body}`);
   const fields = [...(form[2] ?? "").matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)];
