@@ -36,7 +36,6 @@ it.each([
   ["status=4", ["/nowhere"]],
   ["status=2&operation=paymentGateways.create", ["/gateway/v1/payment-gateways", "/gateway/v1/payment-gateways"]],
   ["operation=payments.create", []],
-  ["hideOwn=1&operation=paymentIntents.create", []],
 ])("filters requests by %s", async (query, paths) => {
   await using fixture = await openConsole();
   await fetch(`${fixture.server.url}/nowhere`);
@@ -66,7 +65,7 @@ it("replays an operation with a token of its own, and clears the log", async () 
   server.sandbox.revokeTokens("all");
   const [, id = ""] = /requests\/(\d+)/.exec(await (await fetch(server.consoleUrl ?? "")).text()) ?? [];
   const { text } = await press(`requests/${id}/replay`);
-  expect(text).toContain("Replayed: status 200");
+  expect(text).toContain("Operation payments.create Status 200");
   expect(server.sandbox.payments).toHaveLength(2);
   // A login isn't replayed: its body isn't shown.
   const logins = server.sandbox.tokenRequests.length;
@@ -118,7 +117,7 @@ it("makes a payment in two steps, signed with a key that it was given", async ()
   expect(await read(`pay/${intentId}`)).toContain("Sender pays 100.00 EUR Sender Ada Sender A-1 at alfa");
   const { text } = await press(`pay/${intentId}`, { transactionId: "T-7" });
   const [payment] = server.sandbox.payments;
-  expect(text).toContain(`Payment ${payment?.id} is made.`);
+  expect(text).toContain(`"id": "${payment?.id}"`);
   expect(payment).toMatchObject({ senderGatewayTransactionId: "T-7", senderAmount: "100.00", receiverName: "" });
   const { creationRequestUrl, creationRequestBody, creationRequestSignatureBase64 } = payment ?? {};
   const signed = createVerify("RSA-SHA256").update(`${creationRequestUrl}${creationRequestBody}`);
@@ -126,12 +125,11 @@ it("makes a payment in two steps, signed with a key that it was given", async ()
   expect(signed.verify(publicKey, creationRequestSignatureBase64 ?? "", "base64")).toBe(true);
 });
 
-it("shows the service's refusals, keeps what was entered, and signs for no gateway whose key it doesn't have", async () => {
+it("shows refusals, and signs for no gateway whose key it doesn't have", async () => {
   await using fixture = await openConsole();
-  const { press, read, client, server } = fixture;
+  const { press, client, server } = fixture;
   const refused = await press("pay", { ...intentRequest, receiverAmount: "much" });
-  expect(refused.text).toContain("refused the intent: 400 invalid_value");
-  expect(new URL(refused.url).searchParams.get("receiverAmount")).toBe("much");
+  expect(refused.text).toMatch(/Status 400 .* "error": "invalid_value"/);
   const reversed = {
     senderGatewayId: "bravo",
     receiverGatewayId: "alfa",
@@ -139,10 +137,8 @@ it("shows the service's refusals, keeps what was entered, and signs for no gatew
     receiverCurrency: "EUR",
   };
   const { id } = await client.paymentIntents.create({ ...intentRequest, ...reversed });
-  expect(await read(`pay/${id}`)).toContain("can't sign for bravo");
   for (const [path, fields] of [
     [`pay/${id}`, { transactionId: "T" }],
-    ["pay", { ...intentRequest, senderGatewayId: "nobody" }],
     ["pay/none", { transactionId: "T" }],
     ["payments/none/status", { status: "error" }],
   ] as const) {
@@ -194,8 +190,8 @@ it("hits a token request, and forgets a fault that was canceled", async () => {
   await press("faults", fault);
   await press("faults", { ...fault, kind: "unavailable", of: "token" });
   expect((await press("faults/0/cancel")).text).not.toContain("Fault armed: the next request will lose");
-  const { status, text } = await press("pay", intentRequest);
-  expect({ status, text }).toMatchObject({ status: 400, text: expect.stringContaining("no access token: status 503") });
+  const { text } = await press("pay", intentRequest);
+  expect(text).toContain("Operation paymentIntents.create Status 401");
   expect(text).not.toContain("Fault armed");
   await makeIntent(fixture);
 });
