@@ -1,12 +1,12 @@
 import { createPublicKey, verify } from "node:crypto";
 import { expect, it } from "vitest";
+import { InvalidArgumentError } from "../../src/core/errors.js";
 import type { SandboxOptions } from "../../src/sandbox/index.js";
 import {
   intentRequest,
   type Json,
   keysOf,
   openFixture,
-  pair,
   paymentOf,
   registerGateways,
   registerRate,
@@ -24,7 +24,7 @@ async function openMarket(options: SandboxOptions = {}) {
 }
 
 it("computes what the sender pays for the receiver amount and the fee, rounded up", async () => {
-  const { fixture } = await openMarket({ fee: "1.50" });
+  const { fixture } = await openMarket({ fee: ({ receiverAmount }) => (receiverAmount === "100.00" ? "1.50" : "3") });
   fixture.sandbox.accounts.add({ gatewayId: "alfa", account: "A-1", name: "Ada" });
   fixture.sandbox.accounts.add({ gatewayId: "bravo", account: "B-1", name: "Bob" });
   const intent = await fixture.create("/payment-intents", intentRequest);
@@ -39,11 +39,6 @@ it("computes what the sender pays for the receiver amount and the fee, rounded u
     extras: null,
   });
   expect((await fixture.send("GET", `/payment-intents/${intent.id}`)).body).toEqual(intent);
-});
-
-it("takes the fee from a function", async () => {
-  const { fixture } = await openMarket({ fee: ({ receiverAmount }) => (receiverAmount === "100.00" ? "2" : "3") });
-  expect((await fixture.create("/payment-intents", intentRequest)).receivingGatewayFee).toBe("2");
 });
 
 it("takes gateways by record id as well as by institutionId", async () => {
@@ -146,14 +141,6 @@ it.each(signatures)("refuses a payment with %s", async (_, sign, error) => {
   expect(fixture.sandbox.payments).toEqual([]);
 });
 
-it("refuses a signature of a gateway whose registered key is not a key", async () => {
-  const { fixture, alfa } = await openMarket();
-  await fixture.send("PUT", `/payment-gateways/${alfa.id}`, { rsaPublicKeyBase64: "bm8ga2V5" });
-  const text = JSON.stringify(paymentOf(await fixture.create("/payment-intents", intentRequest)));
-  const refused = await fixture.send("POST", "/payments", text, { keys });
-  expect(refused).toMatchObject({ status: 400, body: { error: "invalid_signature" } });
-});
-
 it.each([
   ["without the transaction id", { senderGatewayTransactionId: undefined }, "missing_field"],
   ["with an empty transaction id", { senderGatewayTransactionId: "" }, "missing_field"],
@@ -175,14 +162,6 @@ it("takes amounts that are written in other digits and mean the same", async () 
   const intent = await fixture.create("/payment-intents", intentRequest);
   const payment = { ...paymentOf(intent), receiverAmount: "100", receivingGatewayFee: "0.00" };
   expect((await fixture.send("POST", "/payments", payment, { keys })).status).toBe(200);
-});
-
-it("makes two payments of two equal requests", async () => {
-  const { fixture } = await openMarket();
-  const payment = paymentOf(await fixture.create("/payment-intents", intentRequest));
-  await fixture.create("/payments", payment, { keys });
-  await fixture.create("/payments", payment, { keys });
-  expect(fixture.sandbox.payments).toHaveLength(2);
 });
 
 it("filters payments by their fields, and gives payments of one instant rising timestamps", async () => {
@@ -234,20 +213,22 @@ it("wants signatures for exactly the operations that its options name", async ()
   expect(payment.creationRequestSignatureBase64).toBe("");
 });
 
-it("takes a rate between the same gateways in either direction", async () => {
-  const fixture = await openFixture();
-  await registerGateways(fixture, keys);
-  const provider = await fixture.create("/liquidity-providers", {});
-  const inverse = {
-    ...pair,
-    baseGatewayId: "bravo",
-    counterGatewayId: "alfa",
-    baseCurrency: "USD",
-    counterCurrency: "EUR",
-  };
-  const rates = `/liquidity-providers/${provider.id}/exchange-rates`;
-  await fixture.create(rates, { ...inverse, buyPrice: "0.95", sellPrice: "0.90" });
-  expect((await fixture.create("/payment-intents", intentRequest)).senderAmount).toBe("95.00");
+it("changes a payment's receiver status and its time of update, and nothing else", async () => {
+  const { fixture } = await openMarket();
+  const { sandbox } = fixture;
+  const intent = await fixture.create("/payment-intents", intentRequest);
+  const payment = await fixture.create("/payments", paymentOf(intent), { keys });
+  const reverted = sandbox.setReceiverStatus(payment.id, "reverted");
+  expect(reverted).toEqual({ ...payment, receiverGatewayStatus: "reverted", updatedAt: reverted.updatedAt });
+  expect(reverted.updatedAt > payment.updatedAt).toBe(true);
+  const processed = sandbox.setReceiverStatus(payment.id, "processed");
+  expect(processed.receiverGatewayTransactionId).not.toBe("");
+  sandbox.setReceiverStatus(payment.id, "error");
+  expect(sandbox.setReceiverStatus(payment.id, "processed").receiverGatewayTransactionId).toBe(
+    processed.receiverGatewayTransactionId,
+  );
+  expect(() => sandbox.setReceiverStatus("none", "processed")).toThrow(InvalidArgumentError);
+  expect(() => sandbox.setReceiverStatus(payment.id, "canceled")).toThrow(/one of pending, processed, error, reverted/);
 });
 
 function urlSafe(base64: string): string {

@@ -51,12 +51,6 @@ it("verifies a signature over the bytes that came in", async () => {
   expect(JSON.parse(response.text)).toMatchObject({ requestUri: path, requestBody: body });
 });
 
-it("gives each of its addresses one throttle", async () => {
-  await using server = await startSandbox({ tokenThrottle: { max: 1, windowSeconds: 60 } });
-  const ask = async () => (await raw(server.url, "POST", server.sandbox.tokenPath, "")).status;
-  expect([await ask(), await ask()]).toEqual([400, 429]);
-});
-
 it("refuses a body that is too large", async () => {
   await using server = await startSandbox({ maxBodyBytes: 10 });
   expect((await raw(server.url, "POST", "/payments", "x".repeat(10))).status).toBe(401);
