@@ -68,13 +68,12 @@ export function assertQuery(query: URLSearchParams, operation: Operation): Recor
 
 /** The paging token of a row. As texts, tokens are in the order of the numbers. */
 export function tokenText(token: number, isText = false): string {
-  return isText ? `t${token.toString(36).padStart(8, "0")}` : String(token);
+  return isText ? `t${String(token).padStart(9, "0")}` : String(token);
 }
 
 function parseToken(name: string, value: string, isText = false): number {
-  const [, token] = (isText ? /^t([\da-z]{8})$/ : /^(\d+)$/).exec(value) ?? [];
-  if (token === undefined) throw wrongQuery(`${name} must be a paging token of this list`);
-  return Number.parseInt(token, isText ? 36 : 10);
+  if (!(isText ? /^t\d{9}$/ : /^\d+$/).test(value)) throw wrongQuery(`${name} must be a paging token of this list`);
+  return Number(value.replace("t", ""));
 }
 
 function parseSize(value: string): number {

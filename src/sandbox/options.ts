@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { ConfigError } from "../core/errors.js";
 import {
   assertOptions,
+  type Check,
   type CheckTable,
   isBoolean,
   isFunction,
@@ -122,11 +123,14 @@ export type SandboxSettings = Required<Omit<SandboxOptions, WithoutDefault | "cr
 /** @throws {ConfigError} if an option is wrong. */
 export function toSettings(given: SandboxOptions): SandboxSettings {
   const options: SandboxOptions = parseOptions(sandboxOptions, given, "the sandbox's options", refuse);
-  const { credentials, tokenThrottle, quirks, fee, signedOperations } = options;
-  if (credentials !== undefined) assertOptions(credentialOptions, credentials, "it", refuseOf("credentials"));
-  if (tokenThrottle !== undefined) assertOptions(throttleOptions, tokenThrottle, "it", refuseOf("tokenThrottle"));
-  if (quirks !== undefined) assertOptions(quirkOptions, quirks, "it", refuseOf("quirks"));
-  if (quirks?.throttle !== undefined) assertOptions(throttleOptions, quirks.throttle, "it", refuseOf("throttle"));
+  const { credentials, quirks, fee, signedOperations } = options;
+  const assertPart = (name: string, table: Readonly<Record<string, Check>>, part: unknown) => {
+    if (part !== undefined) assertOptions(table, part, "it", (message) => refuse(`${name}: ${message}`));
+  };
+  assertPart("credentials", credentialOptions, credentials);
+  assertPart("tokenThrottle", throttleOptions, options.tokenThrottle);
+  assertPart("quirks", quirkOptions, quirks);
+  assertPart("throttle", throttleOptions, quirks?.throttle);
   if (typeof fee === "string") assertFee(fee);
   const unknown = signedOperations?.find((name) => !isOperationName(name));
   if (unknown !== undefined) throw refuse(`signedOperations: there is no operation named "${unknown}"`);
@@ -142,7 +146,6 @@ export function toSettings(given: SandboxOptions): SandboxSettings {
 }
 
 const refuse = (message: string) => new ConfigError(message);
-const refuseOf = (option: string) => (message: string) => refuse(`${option}: ${message}`);
 const flag = { accepts: isBoolean, wanted: "true or false" };
 const text = { accepts: (value: unknown) => typeof value === "string", wanted: "a string" };
 const secretText = { ...text, isSecret: true } as const;
@@ -225,9 +228,9 @@ function assertFee(fee: string): string {
  */
 export function withoutPath(option: "baseUrl" | "authUrl", address: string, path: string): string {
   if (!URL.canParse(address)) throw refuse(`${option} must be a full URL, such as https://host`);
-  const [, host = "", written = "", rest = ""] = /^([^:]+:\/*[^/?#]*)([^?#]*)(.*)$/.exec(address) ?? [];
-  const found = written.replace(/\/+$/, "");
-  if (found === "" || found === path) return host + rest;
+  const { origin, pathname } = new URL(address);
+  const found = pathname.replace(/\/+$/, "");
+  if (found === "" || found === path) return origin;
   const pathOption = option === "baseUrl" ? "basePath" : "authPath";
   const own = path === "" ? `the sandbox has no ${pathOption}` : `or end in the sandbox's ${pathOption}, "${path}"`;
   throw refuse(`${option} must have no path, ${own}`);

@@ -2,6 +2,7 @@ import { describeValue } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
 import { compare, type Decimal, divide, exact, plus, times } from "../money.js";
 import type { ExchangeRate } from "../resources/exchange-rates.js";
+import type { PaymentGateway } from "../resources/payment-gateways.js";
 import { type PaymentIntent, type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 import { type Payment, type PaymentRequest, type PaymentStatus, payments } from "../resources/payments.js";
 import { tokenText } from "./lists.js";
@@ -15,12 +16,15 @@ export const createIntent: Handler = (store, call) => {
   // The body was checked against the row.
   const body = { extras: null, ...(call.body as unknown as PaymentIntentRequest) };
   requirePositive("receiverAmount", body.receiverAmount);
-  const sender = endOf(store, "senderGatewayId", body.senderGatewayId, body.senderCurrency);
-  const receiver = endOf(store, "receiverGatewayId", body.receiverGatewayId, body.receiverCurrency);
+  const sender = requireGateway(store, "senderGatewayId", body.senderGatewayId);
+  const receiver = requireGateway(store, "receiverGatewayId", body.receiverGatewayId);
   const receivingGatewayFee = feeOf(store.settings, body);
-  const senderAmount = quote(namedRates(store), {
-    ...{ sender, receiver, scale: store.settings.senderAmountScale },
+  const senderAmount = quote(tradesOf(store), {
+    from: endOf(sender.id, body.senderCurrency),
+    to: endOf(receiver.id, body.receiverCurrency),
+    isOneCurrency: body.senderCurrency === body.receiverCurrency,
     amount: plus(exact(body.receiverAmount), exact(receivingGatewayFee)),
+    scale: store.settings.senderAmountScale,
   });
   if (senderAmount === undefined) {
     throw new SandboxRefusal("no_exchange_rate", "no liquidity provider has an exchange rate between these gateways");
@@ -93,43 +97,36 @@ function isSame(field: string, one: string, other: string): boolean {
   return paymentIntents.create.record[field] === "decimal" ? compare(exact(one), exact(other)) === 0 : one === other;
 }
 
-/** One end of a payment: the id of a gateway, and the currency there. */
-interface PaymentEnd {
-  readonly gatewayId: string;
-  readonly currency: string;
+function nameAt({ accounts, settings }: Store, gateway: PaymentGateway, field: string, account: string): string {
+  const name = accounts.nameOf(gateway.institutionId, account) ?? accounts.nameOf(gateway.id, account);
+  if (name !== undefined || !settings.requireAccounts) return name ?? "";
+  throw new SandboxRefusal("unknown_account", `${field} is not an account of its gateway`);
 }
 
-function endOf(store: Store, field: string, gatewayName: string, currency: string): PaymentEnd {
-  return { gatewayId: requireGateway(store, field, gatewayName).id, currency };
+/** One end of a payment or of an exchange rate: a gateway, and a currency there. */
+function endOf(gatewayId: string, currency: string): string {
+  return JSON.stringify([gatewayId, currency]);
 }
 
-/** The rates with their gateways named by id. */
-function namedRates(store: Store): ExchangeRate[] {
-  const idOf = (name: string) => store.gatewayNamed(name)?.id ?? name;
-  return store.records.exchangeRates.rows().map(({ record }) => ({
-    ...record,
-    baseGatewayId: idOf(record.baseGatewayId),
-    counterGatewayId: idOf(record.counterGatewayId),
+/** An exchange rate between two ends. */
+export interface Trade extends Pick<ExchangeRate, "buyPrice" | "sellPrice"> {
+  readonly base: string;
+  readonly counter: string;
+}
+
+function tradesOf(store: Store): Trade[] {
+  const at = (name: string, currency: string) => endOf(store.gatewayNamed(name)?.id ?? name, currency);
+  return store.records.exchangeRates.rows().map(({ record: { buyPrice, sellPrice, ...rate } }) => ({
+    ...{ buyPrice, sellPrice, base: at(rate.baseGatewayId, rate.baseCurrency) },
+    counter: at(rate.counterGatewayId, rate.counterCurrency),
   }));
 }
 
-function nameAt(
-  { accounts, records, settings }: Store,
-  { gatewayId }: PaymentEnd,
-  field: string,
-  account: string,
-): string {
-  const institutionId = records.paymentGateways.find(gatewayId)?.record.institutionId ?? "";
-  const name = accounts.nameOf(institutionId, account) ?? accounts.nameOf(gatewayId, account);
-  if (name === undefined && settings.requireAccounts) {
-    throw new SandboxRefusal("unknown_account", `${field} is not an account of its gateway`);
-  }
-  return name ?? "";
-}
-
-interface QuoteRequest {
-  readonly sender: PaymentEnd;
-  readonly receiver: PaymentEnd;
+export interface QuoteRequest {
+  readonly from: string;
+  readonly to: string;
+  /** Without a rate, one to one. */
+  readonly isOneCurrency: boolean;
   /** The receiver amount and the receiving gateway's fee, in the receiver's currency. */
   readonly amount: Decimal;
   /** Decimals of the sender amount, which is rounded up. */
@@ -140,27 +137,17 @@ interface QuoteRequest {
  * What the sender pays at the best exchange rate. `undefined` if there is no rate.
  *
  * A rate whose base is the sender's end sells the sender's currency, at `sellPrice`. One whose base is the receiver's end buys
- * the receiver's currency, at `buyPrice`. Within one currency, no rate means one to one.
+ * the receiver's currency, at `buyPrice`.
  */
-export function quote(
-  rates: readonly ExchangeRate[],
-  { sender, receiver, amount, scale }: QuoteRequest,
-): string | undefined {
-  const round = { scale, rounding: "up" } as const;
-  const one = exact("1");
-  const offers = rates.flatMap((rate) => {
-    const base = { gatewayId: rate.baseGatewayId, currency: rate.baseCurrency };
-    const counter = { gatewayId: rate.counterGatewayId, currency: rate.counterCurrency };
-    if (isSameEnd(base, sender) && isSameEnd(counter, receiver)) return divide(amount, exact(rate.sellPrice), round);
-    const isInverse = isSameEnd(base, receiver) && isSameEnd(counter, sender);
-    return isInverse ? divide(times(amount, exact(rate.buyPrice)), one, round) : [];
+export function quote(trades: readonly Trade[], request: QuoteRequest): string | undefined {
+  const { from, to, isOneCurrency, amount, scale } = request;
+  const divided = (dividend: Decimal, price: string) => divide(dividend, exact(price), { scale, rounding: "up" });
+  const offers = trades.flatMap(({ base, counter, buyPrice, sellPrice }) => {
+    if (base === from && counter === to) return divided(amount, sellPrice);
+    return base === to && counter === from ? divided(times(amount, exact(buyPrice)), "1") : [];
   });
-  if (offers.length === 0 && sender.currency === receiver.currency) return divide(amount, one, round);
+  if (offers.length === 0) return isOneCurrency ? divided(amount, "1") : undefined;
   return offers.sort((first, second) => compare(exact(first), exact(second)))[0];
-}
-
-function isSameEnd(first: PaymentEnd, second: PaymentEnd): boolean {
-  return first.gatewayId === second.gatewayId && first.currency === second.currency;
 }
 
 export const paymentStatuses: readonly PaymentStatus[] = ["pending", "processed", "error", "reverted"];

@@ -5,7 +5,7 @@ import { CrossBorderError } from "../core/errors.js";
 import { decimalNumeral } from "../money.js";
 import { operations } from "../resources/catalogue.js";
 import type { PaymentGateway } from "../resources/payment-gateways.js";
-import { verifySignature } from "../signing/signer.js";
+import { type SignatureToVerify, verifySignature } from "../signing/signer.js";
 import type { SandboxRequest, SandboxSettings } from "./options.js";
 import { SandboxRefusal } from "./refusal.js";
 import type { Store } from "./store.js";
@@ -33,23 +33,15 @@ export interface Route {
  */
 export function routeOf(method: string, path: string, basePath: string): Route {
   const own = path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : "";
-  const matches = routes.flatMap(({ operation, pattern }) => {
-    const found = pattern.exec(own);
-    return found === null ? [] : [{ operation, params: found.slice(1) }];
-  });
+  const matches = routes.filter(({ pattern }) => pattern.test(own));
   if (matches.length === 0) throw new SandboxRefusal("unknown_path", "there is no operation at this path", 404);
   const match = matches.find(({ operation }) => operation.method === method);
-  if (match !== undefined) return { ...match, params: match.params.map(decoded) };
+  if (match !== undefined) {
+    const params = match.pattern.exec(own)?.slice(1) ?? [];
+    return { operation: match.operation, params: params.map(decodeURIComponent) };
+  }
   const allow = matches.map(({ operation }) => operation.method).join(", ");
   throw new SandboxRefusal("method_not_allowed", `this path takes ${allow}`, 405, { allow });
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    throw new SandboxRefusal("unknown_path", "the path is not percent-encoded UTF-8", 404);
-  }
 }
 
 /** A request for an operation, as it arrived. */
@@ -142,17 +134,24 @@ export async function checkSignature(store: Store, request: ParsedRequest): Prom
   const { signature, signedPath: path, bytes: body } = request;
   if (signature === null) throw new SandboxRefusal("missing_signature", `the header ${signatureHeader} is missing`);
   for (const { rsaPublicKeyBase64: publicKey } of signersOf(store, request)) {
-    // What a gateway registered need not be a key.
-    const isValid = await verifySignature({ publicKey, path, body, signature }).catch((error: unknown) => {
-      if (error instanceof CrossBorderError) return false;
-      throw error;
-    });
-    if (isValid) return { signatureBase64: signature, publicKeyBase64: publicKey };
+    if (await isSignedWith({ publicKey, path, body, signature })) {
+      return { signatureBase64: signature, publicKeyBase64: publicKey };
+    }
   }
   throw new SandboxRefusal(
     "invalid_signature",
     "the signature is not one of the gateway's registered key over this path and this body",
   );
+}
+
+/** What a gateway registered need not be a key. */
+export async function isSignedWith(request: SignatureToVerify): Promise<boolean> {
+  try {
+    return await verifySignature(request);
+  } catch (error) {
+    if (error instanceof CrossBorderError) return false;
+    throw error;
+  }
 }
 
 /**

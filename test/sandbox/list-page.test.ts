@@ -5,7 +5,7 @@ import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { pageOf } from "../../src/sandbox/lists.js";
 import type { SandboxOptions } from "../../src/sandbox/options.js";
-import { type Json, openFixture } from "./sandbox-fixture.js";
+import { openFixture } from "./sandbox-fixture.js";
 
 const limits = { maxSize: 100, defaultSize: 20, quirks: {} };
 
@@ -21,24 +21,14 @@ function names(query: string, rows = providers(["b", "a", "c", "a"]), pageLimits
   return page.map(({ token, record }) => `${record.lastName}${token}`);
 }
 
-it("lists by rising token without a sort order", () => {
-  expect(names("")).toEqual(["b1", "a2", "c3", "a4"]);
-});
-
 it("filters, bounds, sorts and limits, in this order", () => {
+  expect(names("")).toEqual(["b1", "a2", "c3", "a4"]);
   expect(names("lastName=a")).toEqual(["a2", "a4"]);
   expect(names("lastName=a&_after=2")).toEqual(["a4"]);
   expect(names("_after=1&_before=4")).toEqual(["a2", "c3"]);
   expect(names("_sort=lastName.desc&_after=1&_size=2")).toEqual(["c3", "a4"]);
   expect(names("_sort=lastName.asc&_size=2")).toEqual(["a2", "a4"]);
-});
-
-it("sorts by several terms", () => {
   expect(names("_sort=lastName.asc,pagingToken.desc")).toEqual(["a4", "a2", "b1", "c3"]);
-});
-
-it("leaves ties in the order in which the first term runs", () => {
-  expect(names("_sort=firstName.asc")).toEqual(["b1", "a2", "c3", "a4"]);
   expect(names("_sort=firstName.desc")).toEqual(["a4", "c3", "a2", "b1"]);
 });
 
@@ -111,19 +101,6 @@ it("gives every record once and in order, whatever the page size, the maximum an
     }),
     { numRuns: 200 },
   );
-});
-
-it("lets a caller page through a list by the tokens on its records", async () => {
-  const fixture = await openFixture({ maxSize: 2, pagingTokens: "all" });
-  for (let index = 0; index < 5; index++) await fixture.create("/liquidity-providers", { firstName: `P${index}` });
-  const seen: string[] = [];
-  for (let after = ""; ; ) {
-    const page: Json[] = (await fixture.send("GET", `/liquidity-providers?_size=50${after}`)).body;
-    if (page.length === 0) break;
-    seen.push(...page.map(({ firstName }) => firstName));
-    after = `&_after=${page.at(-1)?.pagingToken}`;
-  }
-  expect(seen).toEqual(["P0", "P1", "P2", "P3", "P4"]);
 });
 
 it("gives paging tokens to other records than payments only where it is told to", async () => {

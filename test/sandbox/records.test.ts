@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
 import { operations } from "../../src/resources/catalogue.js";
-import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { createSandbox } from "../../src/sandbox/index.js";
 import { host, keysOf, openFixture, pair, registerGateways, responseOf } from "./sandbox-fixture.js";
 
@@ -45,13 +44,6 @@ it("creates, reads, updates and lists a record of every plain resource", async (
   expect(fixture.sandbox.ledger.liquidityProviders.map(({ id }) => id)).toContain(provider.id);
 });
 
-it("responds with exactly the described fields", async () => {
-  const { fixture, base } = await openProvider();
-  const rate = await fixture.create(`${base}/exchange-rates`, { ...pair, buyPrice: "1.10", sellPrice: "1.00" });
-  expect(Object.keys(rate).sort()).toEqual(Object.keys(exchangeRates.create.record).sort());
-  expect(rate).toMatchObject({ buyPriceN: 11, buyPriceD: 10, sellPriceN: 1, sellPriceD: 1 });
-});
-
 it.each([
   ["0.125", 1, 8],
   ["1", 1, 1],
@@ -65,31 +57,15 @@ it.each([
   expect(read).toMatchObject({ buyPriceN: 11, buyPriceD: 10, sellPriceN, sellPriceD });
 });
 
-it("keeps the records of liquidity providers apart", async () => {
-  const { fixture, base } = await openProvider();
-  const other = await fixture.create("/liquidity-providers", { firstName: "Bo" });
-  const transfer = await fixture.create(`${base}/transfers`, { from: "wallet", to: "wallet", amount: "3" });
-  const elsewhere = `/liquidity-providers/${other.id}/transfers`;
-  expect((await fixture.send("GET", elsewhere)).body).toEqual([]);
-  expect((await fixture.send("GET", `${elsewhere}/${transfer.id}`)).status).toBe(400);
-});
-
 it("shows a gateway the withdrawals of its providers, as the same stored records", async () => {
   const { fixture, base, alfa, bravo, provider } = await openProvider();
   const asked = { paymentGatewayId: "alfa", amount: "5.00", fee: "0.10", currency: "EUR" };
   const { id } = await fixture.create(`${base}/withdrawals`, asked);
   const path = `/payment-gateways/${alfa.id}/withdrawals`;
   const seen = (await fixture.send("GET", `${path}/${id}`)).body;
-  expect(seen).toEqual({
-    id,
-    gatewayTransactionId: "",
-    liquidityProviderId: provider.id,
-    amount: "5.00",
-    fee: "0.10",
-    currency: "EUR",
-    blockchainTransactionId: "",
-    status: "pending",
-  });
+  const { paymentGatewayId: _, ...shown } = asked;
+  const unpaid = { gatewayTransactionId: "", blockchainTransactionId: "", status: "pending" };
+  expect(seen).toEqual({ ...shown, ...unpaid, id, liquidityProviderId: provider.id });
   await fixture.send("PUT", `${path}/${id}`, { status: "processed", blockchainTransactionId: "chain-1" });
   const after = (await fixture.send("GET", `${base}/withdrawals/${id}`)).body;
   expect(after).toMatchObject({ status: "processed", blockchainTransactionId: "chain-1" });
@@ -103,7 +79,6 @@ it("refuses a single read with code and message, and everything else with error 
   const { fixture, base } = await openProvider();
   const get = await fixture.send("GET", `${base}/deposits/none`);
   expect(get).toMatchObject({ status: 400, body: { code: "not_found", message: expect.any(String) } });
-  expect(Object.keys(get.body)).toEqual(["code", "message"]);
   for (const [method, path, body] of [
     ["PUT", `${base}/deposits/none`, {}],
     ["GET", "/liquidity-providers/none/deposits", undefined],
@@ -128,20 +103,6 @@ it.each([
   const fixture = await openFixture();
   expect(await fixture.send("POST", "/liquidity-providers", body)).toMatchObject({ status: 400, body: { error } });
   expect(fixture.sandbox.ledger.liquidityProviders).toEqual([]);
-});
-
-it("refuses a body that is not UTF-8, and one that does not come as JSON", async () => {
-  const fixture = await openFixture();
-  const send = (body: string | Uint8Array, contentType: string) =>
-    fixture.sandbox.fetch(`${host}/liquidity-providers`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${fixture.token}`, "content-type": contentType },
-      body,
-    });
-  const notUtf8 = Uint8Array.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x22, 0x22, 0x7d]);
-  expect((await responseOf(await send(notUtf8, "application/json"))).body.error).toBe("invalid_json");
-  expect((await responseOf(await send("{}", "text/plain"))).body.error).toBe("invalid_content_type");
-  expect((await send("{}", "application/json; charset=utf-8")).status).toBe(200);
 });
 
 it.each([
@@ -183,26 +144,4 @@ it("responds 404 to paths and 405 to methods that the description does not have"
   const wrongMethod = await fixture.send("PUT", "/gw/payments", {});
   expect(wrongMethod.status).toBe(405);
   expect(wrongMethod.headers.get("allow")).toBe("POST, GET");
-});
-
-it("finds records by ids that have to be encoded in a path", async () => {
-  const fixture = await openFixture();
-  expect((await fixture.send("GET", "/payment-gateways/a%2Fb%20c")).body.code).toBe("not_found");
-  expect((await fixture.send("GET", "/payment-gateways/%ff")).status).toBe(404);
-});
-
-it("shares nothing between two sandboxes", async () => {
-  const [one, other] = [await openFixture(), await openFixture()];
-  await one.create("/liquidity-providers", { firstName: "Ann" });
-  expect((await other.send("GET", "/liquidity-providers")).body).toEqual([]);
-  const foreign = { authorization: `Bearer ${one.token}` };
-  expect((await other.send("GET", "/payments", undefined, { headers: foreign })).status).toBe(401);
-});
-
-it("hands out copies of what it stores", async () => {
-  const fixture = await openFixture();
-  await fixture.create("/liquidity-providers", { firstName: "Ann" });
-  const [copy] = fixture.sandbox.ledger.liquidityProviders;
-  if (copy !== undefined) copy.firstName = "changed";
-  expect(fixture.sandbox.ledger.liquidityProviders[0]?.firstName).toBe("Ann");
 });

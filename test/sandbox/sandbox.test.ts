@@ -1,8 +1,8 @@
 import { CrossBorderClient } from "cross-border-payments";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { ConfigError } from "../../src/core/errors.js";
 import { createSandbox, type SandboxOptions, type SandboxRequest } from "../../src/sandbox/index.js";
-import { host, login, openFixture } from "./sandbox-fixture.js";
+import { host, openFixture } from "./sandbox-fixture.js";
 
 it("logs method, path, operation and status of each request, in the order of arrival", async () => {
   const fixture = await openFixture({ now: () => 7_000 });
@@ -27,12 +27,6 @@ it("lets a hook respond instead of the service, before anything is done", async 
   expect(fixture.sandbox.requests.at(-1)?.status).toBe(503);
 });
 
-it("counts token requests to which a hook responds", async () => {
-  const sandbox = createSandbox({ onRequest: () => new Response("{}", { status: 500 }) });
-  await login(sandbox);
-  expect(sandbox.tokenRequests).toHaveLength(1);
-});
-
 it("lets a hook replace or lose the response after the service did its work", async () => {
   const seen: number[] = [];
   const onResponse = ({ operation }: SandboxRequest, response: Response) => {
@@ -47,21 +41,6 @@ it("lets a hook replace or lose the response after the service did its work", as
   expect(fixture.sandbox.requests.at(-1)?.status).toBe(0);
 });
 
-it("shows hooks the request as it was on the wire", async () => {
-  const onRequest = vi.fn((_: SandboxRequest) => undefined);
-  const fixture = await openFixture({ onRequest });
-  await fixture.send("POST", "/liquidity-providers?a=b", '{"firstName": "Ann"}');
-  expect(onRequest).toHaveBeenLastCalledWith(
-    expect.objectContaining({
-      operation: "liquidityProviders.create",
-      path: "/liquidity-providers",
-      query: "a=b",
-      body: '{"firstName": "Ann"}',
-      signed: false,
-    }),
-  );
-});
-
 it("ends a fetch without a response when its signal does", async () => {
   const sandbox = createSandbox({ onRequest: () => new Promise(() => {}) });
   const controller = new AbortController();
@@ -69,21 +48,6 @@ it("ends a fetch without a response when its signal does", async () => {
   controller.abort(new Error("enough"));
   await expect(pending).rejects.toThrow("enough");
   expect(sandbox.requests).toMatchObject([{ operation: "payments.list", status: undefined }]);
-});
-
-it("gives clients their options, with base path and auth path", () => {
-  const sandbox = createSandbox({ basePath: "/gw/v1/", authPath: "/id", credentials: { username: "ada" } });
-  expect(sandbox.clientOptions({ baseUrl: "https://a.test", authUrl: "https://b.test" })).toEqual({
-    baseUrl: "https://a.test/gw/v1",
-    auth: {
-      authUrl: "https://b.test/id",
-      realm: "sandbox",
-      clientId: "sandbox",
-      clientSecret: "",
-      username: "ada",
-      password: sandbox.credentials.password,
-    },
-  });
 });
 
 it("takes an address that ends with the base path for the whole one", async () => {
@@ -112,18 +76,6 @@ it.each([
   const ask = () => createSandbox(options).clientOptions({ baseUrl, authUrl: "https://b.test" });
   expect(ask).toThrow(ConfigError);
   expect(ask).toThrow("baseUrl must");
-});
-
-it("asks nobody for a request that was aborted before, so that nothing fails unheard", async () => {
-  const onRequest = vi.fn(() => Promise.reject(new Error("a hook's mistake")));
-  const { fetch } = createSandbox({ onRequest });
-  const signal = AbortSignal.abort(new Error("too late"));
-  await expect(fetch("https://a.test/payments", { signal })).rejects.toThrow("too late");
-  expect(onRequest).not.toHaveBeenCalled();
-});
-
-it("makes a password of its own for every sandbox", () => {
-  expect(createSandbox().credentials.password).not.toBe(createSandbox().credentials.password);
 });
 
 it("knows, renames and forgets accounts", () => {

@@ -3,9 +3,6 @@ import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { ConfigError } from "../../src/core/errors.js";
 import { startSandbox } from "../../src/sandbox/index.js";
-import { keysOf, login, signatureOf } from "./sandbox-fixture.js";
-
-const keys = keysOf("gateway");
 
 it("serves tokens and operations under its addresses", async () => {
   await using server = await startSandbox({ basePath: "/gw", authPath: "/id" });
@@ -34,27 +31,6 @@ it("leaves the path as it was on the wire", async () => {
     ["//payments", "", 404],
     ["/pay%6Dents", "x='", 404],
   ]);
-});
-
-it("verifies a signature over the bytes that came in", async () => {
-  await using server = await startSandbox();
-  const token = (await login(server.sandbox)).body.access_token;
-  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-  const post = (path: string, body: string, extra = {}) =>
-    raw(server.url, "POST", path, body, { ...headers, ...extra });
-  await post("/payment-gateways", JSON.stringify({ institutionId: "alfa", rsaPublicKeyBase64: keys.publicKeyBase64 }));
-  const path = `/liquidity-providers/${JSON.parse((await post("/liquidity-providers", "{}")).text).id}/deposits`;
-  const body = '{ "paymentGatewayId":"alfa","amount":"5",\n "currency":"€" }';
-  const signed = { "x-service-signature-base64": signatureOf(path + body, keys) };
-  const response = await post(path, body, signed);
-  expect(response.status).toBe(200);
-  expect(JSON.parse(response.text)).toMatchObject({ requestUri: path, requestBody: body });
-});
-
-it("gives each of its addresses one throttle", async () => {
-  await using server = await startSandbox({ tokenThrottle: { max: 1, windowSeconds: 60 } });
-  const ask = async () => (await raw(server.url, "POST", server.sandbox.tokenPath, "")).status;
-  expect([await ask(), await ask()]).toEqual([400, 429]);
 });
 
 it("refuses a body that is too large", async () => {

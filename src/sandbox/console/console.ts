@@ -5,20 +5,19 @@ import { HTTPException } from "hono/http-exception";
 import { secureHeaders } from "hono/secure-headers";
 import { CrossBorderError } from "../../core/errors.js";
 import { isOperationName } from "../../resources/catalogue.js";
-import type { PaymentIntent } from "../../resources/payment-intents.js";
-import type { PaymentStatus } from "../../resources/payments.js";
+import { type PaymentIntent, paymentIntents } from "../../resources/payment-intents.js";
+import { type PaymentStatus, payments } from "../../resources/payments.js";
 import type { SigningKey } from "../../signing/keys.js";
 import { SandboxRefusal } from "../refusal.js";
 import type { Sandbox } from "../sandbox.js";
 import { script, style } from "./assets.js";
 import { type Fault, faultKinds, takeFault, withFault } from "./faults.js";
 import * as pages from "./pages.js";
-import { type DeskResponse, outcomeOf, PaymentDesk } from "./payment-desk.js";
+import { PaymentDesk } from "./payment-desk.js";
 import { RequestLog, whyWrong } from "./request-log.js";
 
 type Env = { Bindings: HttpBindings };
 type Fields = Readonly<Record<string, string>>;
-type Done = readonly [next: string, text?: string, isProblem?: boolean];
 
 /**
  * The console of a sandbox: pages without a login, for addresses of this machine only.
@@ -28,8 +27,7 @@ type Done = readonly [next: string, text?: string, isProblem?: boolean];
 export function consoleApp(sandbox: Sandbox, signingKeys: readonly SigningKey[]): Hono<Env> {
   const log = new RequestLog();
   const faults: Fault[] = [];
-  const notices: pages.Notice[] = [];
-  const { store } = sandbox.watch((arrived, respond) => {
+  const { store, tokens } = sandbox.watch((arrived, respond) => {
     const fault = takeFault(faults, arrived.seen.operation);
     return log.watch(store, arrived, fault, () => withFault(fault, respond));
   });
@@ -38,21 +36,18 @@ export function consoleApp(sandbox: Sandbox, signingKeys: readonly SigningKey[])
   const show = (c: Context<Env>, title: string, content: pages.Html, problem?: string) => {
     const { origin } = new URL(c.req.url);
     const { baseUrl } = sandbox.clientOptions({ baseUrl: origin, authUrl: origin });
-    const notice = problem === undefined ? notices[Number(c.req.query("said"))] : { text: problem, isProblem: true };
-    return c.html(pages.page({ title, baseUrl, faults, notice }, content), problem === undefined ? 200 : 400);
+    return c.html(pages.page({ title, baseUrl, faults, problem }, content), problem === undefined ? 200 : 400);
   };
   const app = new Hono<Env>({ strict: false });
   const get = (path: string, title: string, content: (asked: Fields, id: string) => pages.Html) =>
     app.get(path, (c) => show(c, title, content(c.req.query(), c.req.param("id") ?? "")));
-  /** @param task returns the page that follows, and what it says. */
-  const post = (path: string, task: (fields: Fields, id: string) => Done | Promise<Done>) =>
+  /** @param task returns the page that follows. */
+  const post = (path: string, task: (fields: Fields, id: string) => string | Promise<string>) =>
     app.post(path, async (c) => {
       const fields = Object.fromEntries(new URLSearchParams(await c.req.text()));
-      const [next, text, isProblem = false] = await task(fields, c.req.param("id") ?? "");
-      const said =
-        text === undefined ? "" : `${next.includes("?") ? "&" : "?"}said=${notices.push({ text, isProblem }) - 1}`;
-      return c.redirect(`/console/${next}${said}`, 303);
+      return c.redirect(`/console/${await task(fields, c.req.param("id") ?? "")}`, 303);
     });
+  const newestRequest = () => `requests/${log.exchanges[0]?.id}`;
 
   app.use(secureHeaders(security), async (c, next) => {
     c.header("cache-control", "no-store");
@@ -67,30 +62,28 @@ export function consoleApp(sandbox: Sandbox, signingKeys: readonly SigningKey[])
   app.get("/console.css", (c) => c.body(style, 200, { "content-type": "text/css; charset=utf-8" }));
   app.get("/console.js", (c) => c.body(script, 200, { "content-type": "text/javascript; charset=utf-8" }));
 
-  get("/", "Requests", ({ status = "", operation = "", hideOwn }) =>
-    pages.requestsPage(log.exchanges, { status, operation, isOwnHidden: hideOwn !== undefined }),
-  );
+  get("/", "Requests", ({ status = "", operation = "" }) => pages.requestsPage(log.exchanges, { status, operation }));
   get("/requests/:id", "Request", (_, id) => {
     const exchange = log.find(id);
     return pages.requestPage(exchange, whyWrong(store, exchange));
   });
   post("/requests/clear", () => {
     log.exchanges = [];
-    return ["", "The log is cleared."];
+    return "";
   });
   post("/requests/:id/replay", async (_, id) => {
     const { arrived, operation } = log.find(id);
     if (operation === undefined) throw new SandboxRefusal("not_found", "Only operations can be replayed.");
     const { method, path, query, headers } = arrived.seen;
     const target = query === "" ? path : `${path}?${query}`;
-    const { status } = await desk.send(method, target, new Headers(headers), new Uint8Array(arrived.bytes));
-    return [`requests/${log.exchanges[0]?.id}`, `Replayed: ${outcomeOf(status)}.`, status >= 400];
+    await desk.send(method, target, new Headers(headers), new Uint8Array(arrived.bytes));
+    return newestRequest();
   });
 
   get("/payments", "Payments", () => pages.paymentsPage(store));
   post("/payments/:id/status", ({ status }, id) => {
     sandbox.setReceiverStatus(id, status as PaymentStatus);
-    return ["payments", `The receiver's status is ${status}.`];
+    return "payments";
   });
   get("/records", "Records", () => pages.recordsPage(store));
 
@@ -99,35 +92,31 @@ export function consoleApp(sandbox: Sandbox, signingKeys: readonly SigningKey[])
     if (intent === undefined) throw new SandboxRefusal("unknown_intent", "There is no such intent.");
     return intent;
   };
-  get("/pay", "Make a payment", (values) => pages.intentPage(store, values));
+  get("/pay", "Make a payment", () => pages.intentPage(store));
   post("/pay", async (fields) => {
-    const response = await desk.createIntent(fields);
-    if (response.status === 200) return [`pay/${Object(response.body).id}`];
-    return [`pay?${new URLSearchParams(fields)}`, refusalText("intent", response), true];
+    const { id } = Object(await desk.create(paymentIntents.create, "", fields));
+    return id === undefined ? newestRequest() : `pay/${id}`;
   });
-  get("/pay/:id", "Make a payment", (_, id) => {
+  get("/pay/:id", "Make a payment", (_, id) => pages.confirmPage(intentOf(id)));
+  post("/pay/:id", async ({ transactionId }, id) => {
     const intent = intentOf(id);
-    return pages.confirmPage(intent, desk.canSign(intent.senderGatewayId));
-  });
-  post("/pay/:id", async ({ transactionId = "" }, id) => {
-    const response = await desk.createPayment(intentOf(id), transactionId);
-    if (response.status === 200) return ["payments", `Payment ${Object(response.body).id} is made.`];
-    return [`pay/${id}`, refusalText("payment", response), true];
+    const payment = { ...intent, senderGatewayTransactionId: transactionId };
+    await desk.create(payments.create, intent.senderGatewayId, payment);
+    return newestRequest();
   });
 
-  get("/faults", "Faults", () => pages.faultsPage(faults));
+  get("/faults", "Faults", () => pages.faultsPage(faults, tokens.refreshable));
   post("/faults", (fields) => {
-    const fault = faultFrom(fields);
-    faults.push(fault);
-    return ["faults", `Armed: ${pages.faultText(fault)}`];
+    faults.push(faultFrom(fields));
+    return "faults";
   });
   post("/faults/:id/cancel", (_, index) => {
     faults.splice(Number(index), 1);
-    return ["faults", "The fault is canceled."];
+    return "faults";
   });
   post("/revoke", ({ which }) => {
     sandbox.revokeTokens(which === "all" ? "all" : "access");
-    return ["faults", which === "all" ? "All tokens are revoked." : "Access tokens are revoked."];
+    return "faults";
   });
   app.all("*", (c) => c.text("The console has no such page.", 404));
   return app;
@@ -161,10 +150,4 @@ function faultFrom({ kind = "", of = "", delaySeconds }: Fields): Fault {
   const delayMs = 1000 * Number(delaySeconds);
   if (isKnown && delayMs >= 0 && delayMs <= 600_000) return { kind, of, delayMs } as Fault;
   throw new SandboxRefusal("invalid_value", "Choose a fault, an operation, and a delay of at most 600 s.");
-}
-
-function refusalText(what: string, { status, body }: DeskResponse): string {
-  const { error, message } = Object(body);
-  if (status === 0) return `The response was lost. The ${what} may have been stored.`;
-  return `The service refused the ${what}: ${status} ${error ?? ""} ${message ?? ""}`;
 }

@@ -11,16 +11,12 @@ export type Html = ReturnType<typeof html>;
 type Cell = Html | string | false | undefined;
 type Choices = readonly (readonly [value: string, label: string])[];
 
-export interface Notice {
-  readonly text: string;
-  readonly isProblem: boolean;
-}
-
 export interface Frame {
   readonly title: string;
   readonly baseUrl: string;
   readonly faults: readonly Fault[];
-  readonly notice?: Notice | undefined;
+  /** Why a form did nothing. */
+  readonly problem?: string | undefined;
 }
 
 const tabs = [
@@ -31,7 +27,7 @@ const tabs = [
   ["Faults", "/console/faults"],
 ];
 
-export function page({ title, baseUrl, faults, notice }: Frame, content: Html): Html {
+export function page({ title, baseUrl, faults, problem }: Frame, content: Html): Html {
   return html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -45,7 +41,7 @@ export function page({ title, baseUrl, faults, notice }: Frame, content: Html): 
 <nav aria-label="Pages"><ul>
 ${tabs.map(([name, path]) => html`<li><a href="${path}"${name === title && html` aria-current="page"`}>${name}</a></li>`)}
 </ul></nav>
-${notice && html`<div class="notice ${notice.isProblem && "bad"}" role="status"><p>${notice.text}</p></div>`}
+${problem && html`<div class="notice bad" role="alert"><p>${problem}</p></div>`}
 ${faults.map((fault) => html`<div class="notice warn"><p>Fault armed: ${faultText(fault)} <a href="/console/faults">Change</a></p></div>`)}
 <main id="main">${content}</main>
 </html>
@@ -100,30 +96,28 @@ const operationChoices: Choices = ["token", ...operationNames].map((name) => [na
 export interface RequestFilter {
   readonly status: string;
   readonly operation: string;
-  readonly isOwnHidden: boolean;
 }
 
 const statusChoices: Choices = ["", "2", "3", "4", "5", "0"].map((digit) => {
   return [digit, digit === "" ? "any" : digit === "0" ? "lost" : `${digit}xx`];
 });
 
-export function requestsPage(exchanges: readonly Exchange[], { status, operation, isOwnHidden }: RequestFilter): Html {
+export function requestsPage(exchanges: readonly Exchange[], { status, operation }: RequestFilter): Html {
   const rows = exchanges
-    .filter((one) => String(one.status ?? "").startsWith(status) && !(isOwnHidden && one.isOwn))
+    .filter((one) => String(one.status ?? "").startsWith(status))
     .filter(({ arrived }) => operation === "" || arrived.seen.operation === operation)
     .map((one) => [
       time(one.atMs),
       html`<a href="/console/requests/${one.id}">${one.arrived.seen.method} ${one.arrived.seen.path.slice(0, 120)}</a>`,
       ...factsOf(one).map(([, cell]) => cell),
-      one.fault ? chip(faultKinds[one.fault.kind].shown, "warn") : one.isOwn && chip("console", ""),
+      one.fault && chip(faultKinds[one.fault.kind].shown, "warn"),
     ]);
-  const columns = ["Time (UTC)", "Request", "Operation", "Status", "Duration", "Signature", "Notes"];
+  const columns = ["Time (UTC)", "Request", "Operation", "Status", "Duration", "Signature", "Fault"];
   return section(
     "Requests",
     html`<div class="row"><form class="row" method="get" action="/console/">
 <label>Status ${select("status", statusChoices, status)}</label>
 <label>Operation ${select("operation", [["", "any"], ...operationChoices], operation)}</label>
-<label><input type="checkbox" name="hideOwn" value="1"${isOwnHidden && html` checked`}> Hide the console's own</label>
 <button class="main">Filter</button></form>${button("requests/clear", "Clear")}</div>
 <div data-live>${table(columns, rows, "No requests.")}</div>`,
   );
@@ -181,7 +175,7 @@ export function faultText({ kind, of }: Fault): string {
   return `the next request${of === "any" ? "" : ` of ${of}`} will ${faultKinds[kind].effect}.`;
 }
 
-export function faultsPage(faults: readonly Fault[]): Html {
+export function faultsPage(faults: readonly Fault[], sessions: number): Html {
   const armed = faults.map((fault, index) => [
     html`<span class="sentence">${faultText(fault)}</span>`,
     button(`faults/${index}/cancel`, "Cancel"),
@@ -199,7 +193,8 @@ ${input("Delay in seconds", "delaySeconds", "5", html` type="number" min="0" max
 ${section("Armed faults", table(["Fault", ""], armed, "No fault is armed."))}
 ${section(
   "Tokens",
-  html`<div class="row">${button("revoke", "Revoke access tokens", "access")}${button("revoke", "Revoke all tokens", "all")}</div>`,
+  html`<p>Sessions that can be continued: ${sessions}</p>
+<div class="row">${button("revoke", "Revoke access tokens", "access")}${button("revoke", "Revoke all tokens", "all")}</div>`,
 )}`;
 }
 
@@ -273,43 +268,42 @@ function step(current: number, content: Html): Html {
   return section("Make a payment", html`<ol class="steps">${steps}</ol>${content}`);
 }
 
-export function intentPage({ records, accounts }: Store, values: Shown): Html {
+export function intentPage({ records, accounts }: Store): Html {
   const gateways = records.paymentGateways.records().map((gateway) => {
     return { name: gateway.institutionId || gateway.id, currency: gateway.currency };
   });
-  const end = (side: "sender" | "receiver", index: number) => {
-    const gateway = values[`${side}GatewayId`] ?? gateways[index]?.name ?? "";
-    const account = values[`${side}Account`] ?? accounts.all().find(({ gatewayId }) => gatewayId === gateway)?.account;
-    const choices = gateways.map(({ name, currency }) => [name, `${name} (${currency})`] as const);
-    return html`<fieldset><legend>${side === "sender" ? "Sender" : "Receiver"}</legend>
-<label>Gateway ${select(`${side}GatewayId`, choices, gateway)}</label>
-${input("Account", `${side}Account`, account)}
-${input("Currency", `${side}Currency`, values[`${side}Currency`] ?? gateways[index]?.currency, html` size="6"`)}
-${side === "receiver" && input("Amount", "receiverAmount", values.receiverAmount ?? "100.00")}</fieldset>`;
+  const choices = gateways.map(({ name, currency }) => [name, `${name} (${currency})`] as const);
+  const end = (side: "sender" | "receiver", { name, currency }: (typeof gateways)[number]) => {
+    const { account } = accounts.all().find(({ gatewayId }) => gatewayId === name) ?? {};
+    return html`<fieldset><legend>${words(side)}</legend>
+<label>Gateway ${select(`${side}GatewayId`, choices, name)}</label>
+${input("Account", `${side}Account`, account)}${input("Currency", `${side}Currency`, currency, html` size="6"`)}</fieldset>`;
   };
-  if (gateways.length < 2)
+  const [sender, receiver] = gateways;
+  if (sender === undefined || receiver === undefined) {
     return step(0, html`<p>Register two gateways first, and a provider with an exchange rate.</p>`);
+  }
   return step(
     0,
     html`<p>An intent is a quote: what the sender pays, what the receiver gets, and both names. No money moves.</p>
-<form method="post" action="/console/pay">${end("sender", 0)}${end("receiver", 1)}
-<p>${input("Memo", "memo", values.memo ?? "from the console")}</p>
+<form method="post" action="/console/pay">${end("sender", sender)}${end("receiver", receiver)}
+<p class="row">${input("Amount to receive", "receiverAmount", "100.00")}${input("Memo", "memo", "from the console")}</p>
 <button class="main">Create the intent</button></form>`,
   );
 }
 
-export function confirmPage(intent: PaymentIntent, canSign: boolean): Html {
+export function confirmPage(intent: PaymentIntent): Html {
   const cells = endsOf(intent as unknown as Shown);
-  const quote = facts([
-    ...columnsOfPayment.map((column, index) => [column, cells[index]] as const),
-    ["Receiving gateway's fee", `${intent.receivingGatewayFee} ${intent.receiverCurrency}`],
-    ["Rate", `${exchangeRate(intent, { scale: 6 })} ${intent.senderCurrency} for 1 ${intent.receiverCurrency}`],
-    ["Memo", intent.memo],
-  ]);
-  const send = html`<form method="post" action="/console/pay/${intent.id}">
+  return step(
+    1,
+    html`${facts([
+      ...columnsOfPayment.map((column, index) => [column, cells[index]] as const),
+      ["Receiving gateway's fee", `${intent.receivingGatewayFee} ${intent.receiverCurrency}`],
+      ["Rate", `${exchangeRate(intent, { scale: 6 })} ${intent.senderCurrency} for 1 ${intent.receiverCurrency}`],
+      ["Memo", intent.memo],
+    ])}
+<form method="post" action="/console/pay/${intent.id}">
 <p>${input("Your transaction that took the sender's money", "transactionId", `CONSOLE-${crypto.randomUUID().slice(0, 8)}`)}</p>
-<button class="main">Sign and send the payment</button></form>`;
-  const noKey = html`<p>The console can't sign for ${intent.senderGatewayId}. Pass its signing key to <code>startSandbox</code> in
-<code>console: { signingKeys }</code>.</p>`;
-  return step(1, html`${quote}${canSign ? send : noKey}<p><a href="/console/pay">Start again</a></p>`);
+<button class="main">Sign and send the payment</button></form><p><a href="/console/pay">Start again</a></p>`,
+  );
 }

@@ -1,12 +1,13 @@
 import type { FieldTable } from "../../api/fields.js";
 import type { Operation } from "../../api/operation.js";
+import type { PaymentGateway } from "../../resources/payment-gateways.js";
+import { readPublicKey } from "../../signing/keys.js";
 import { explainSignature } from "../../verification/explain-signature.js";
 import { SandboxRefusal } from "../refusal.js";
 import { checkSignature, isPlain, mustSign, parseRequest, type Route, shownQuery, signersOf } from "../requests.js";
 import type { Arrived } from "../sandbox.js";
 import type { Store } from "../store.js";
 import type { Fault } from "./faults.js";
-import { consoleAddress, isPublicKey } from "./payment-desk.js";
 
 /** One request, and what became of it. It has secrets: pages show what `shownOf` returns. */
 export interface Exchange {
@@ -14,7 +15,6 @@ export interface Exchange {
   readonly atMs: number;
   readonly arrived: Arrived;
   readonly operation: Operation | undefined;
-  readonly isOwn: boolean;
   readonly signature: "" | "valid" | "missing" | "wrong" | "not checked";
   readonly fault: Fault | undefined;
   /** 0 if the response was lost, and `undefined` while there is none. */
@@ -50,9 +50,9 @@ export class RequestLog {
     respond: () => Promise<Response>,
   ): Promise<Response> {
     this.#lastId += 1;
-    const { route, address } = arrived;
+    const { route } = arrived;
     const exchange: Exchange = {
-      ...{ id: String(this.#lastId), atMs: store.settings.now(), arrived, fault, isOwn: address === consoleAddress },
+      ...{ id: String(this.#lastId), atMs: store.settings.now(), arrived, fault },
       operation: isOperation(route) ? route.operation : undefined,
       signature: await verdictOf(store, arrived),
     };
@@ -108,13 +108,13 @@ export function whyWrong(store: Store, { arrived, signature }: Exchange): readon
     if (gateway === undefined) return ["No gateway is registered."];
     const { rsaPublicKeyBase64: publicKey } = gateway;
     const nameOf = (named: typeof gateway) => named.institutionId || named.id;
-    if (!isPublicKey(publicKey)) return [`The key that ${nameOf(gateway)} registered isn't a public RSA key.`];
+    if (!isPublicKey(gateway)) return [`The key that ${nameOf(gateway)} registered isn't a public RSA key.`];
     if (parsed.bytes.length > longestExplained) {
       return [`The body has more than ${longestExplained} bytes. Use "cross-border explain-signature".`];
     }
     const others = store.records.paymentGateways
       .records()
-      .filter(({ id, rsaPublicKeyBase64 }) => id !== gateway.id && isPublicKey(rsaPublicKeyBase64));
+      .filter((other) => other.id !== gateway.id && isPublicKey(other));
     const { findings } = explainSignature({
       ...{ path: parsed.signedPath, body: parsed.bytes, signature: parsed.signature ?? "", publicKey },
       otherKeys: new Map(others.map((other) => [nameOf(other), other.rsaPublicKeyBase64])),
@@ -128,6 +128,10 @@ export function whyWrong(store: Store, { arrived, signature }: Exchange): readon
     if (error instanceof SandboxRefusal) return [`${error.message}.`];
     throw error;
   }
+}
+
+function isPublicKey({ rsaPublicKeyBase64 }: PaymentGateway): boolean {
+  return readPublicKey(rsaPublicKeyBase64) instanceof Object;
 }
 
 type Pairs = readonly (readonly [name: string, value: string])[];
