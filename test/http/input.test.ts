@@ -48,7 +48,9 @@ describe("a body that is refused", () => {
         ["DE89 3704 0044", "another string"],
         ["4111 1111 1111 1111", "another string"],
         ["", "an empty string"],
+        ...[" 1", "1 ", ".5", "+1", "0x1", "NaN", "1\n", "١"].map((text) => [text, "another string"] as const),
         [1500, "a number"],
+        [1n, "a bigint"],
         [null, "null"],
       ] as const
     ).map(([value, got]) => [deposits.create, { amount: value }, `${amount} ${got}`] as const),
