@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../src/api/operation.js";
 import { InvalidArgumentError } from "../../src/core/errors.js";
-import { checkBody, checkQuery } from "../../src/http/input.js";
-import { checkHeaders } from "../../src/http/prepare.js";
+import { checkBody, checkHeaders, checkQuery } from "../../src/http/prepare.js";
 import { deposits } from "../../src/resources/deposits.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
