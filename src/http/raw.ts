@@ -4,7 +4,7 @@ import type { ParametersOf } from "../api/resource.js";
 import { looksLikeName } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
 import { type CheckTable, isBoolean, isPlainObject, parseOptions } from "../core/parse.js";
-import { checkQuery, jsonFault } from "./input.js";
+import { checkQuery, jsonFault } from "./prepare.js";
 
 /**
  * A call of a path that the description doesn't have, with an id for each parameter of the path. If the compiler doesn't know the

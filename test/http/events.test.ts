@@ -167,6 +167,7 @@ describe("a request id", () => {
     ["with a word that is no secret", "alpha:beta:rent", "alpha:beta:rent"],
     ["with another header", "id-t-12345", "id-t-12345"],
     ["not where it is a credential", "id-k-12345", undefined],
+    ["not where it has an account number", "id-DE11222233334444", undefined],
     ["not where it is the token", "id-token-1", undefined],
     ["not where it is too long", "a".repeat(129), undefined],
     ["not where it is not ASCII", "a\u009bb", undefined],

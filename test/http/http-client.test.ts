@@ -223,15 +223,6 @@ describe("input that is refused before anything is sent, signed or asked for", (
       { ids: ["lp"], body: { requestUri: "x" } },
       'Unknown field "requestUri" in the body',
     ],
-    ...["", "1,5", "1e3", " 1", "1 ", "1.", ".5", "+1", "0x1", "NaN", "1\n", "١", 1, 1n].map(
-      (amount) =>
-        [
-          `the amount ${JSON.stringify(String(amount))} (${typeof amount})`,
-          deposits.create,
-          { ids: ["lp"], body: { amount } },
-          'amount must be a decimal string such as "1500.00"; got ',
-        ] as const,
-    ),
     ["the id filter of deposits", deposits.list, { ids: ["1"], query: { id: "x" } }, 'Unknown field "id" in the query'],
     ["a lone surrogate in a query", payments.list, { query: { memo: "\ud800" } }, "lone surrogate"],
     ["no id", paymentIntents.get, { ids: [] }, "paymentIntentId must be a string; got undefined"],

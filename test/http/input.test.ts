@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../src/api/operation.js";
 import { InvalidArgumentError } from "../../src/core/errors.js";
-import { checkBody, checkQuery } from "../../src/http/input.js";
-import { checkHeaders } from "../../src/http/prepare.js";
+import { checkBody, checkHeaders, checkQuery } from "../../src/http/prepare.js";
 import { deposits } from "../../src/resources/deposits.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
@@ -48,7 +47,9 @@ describe("a body that is refused", () => {
         ["DE89 3704 0044", "another string"],
         ["4111 1111 1111 1111", "another string"],
         ["", "an empty string"],
+        ...[" 1", "1 ", ".5", "+1", "0x1", "NaN", "1\n", "١"].map((text) => [text, "another string"] as const),
         [1500, "a number"],
+        [1n, "a bigint"],
         [null, "null"],
       ] as const
     ).map(([value, got]) => [deposits.create, { amount: value }, `${amount} ${got}`] as const),
