@@ -111,20 +111,6 @@ describe("a renewal", () => {
     expect(await waiting).toEqual(["b", "b"]);
   });
 
-  it("counts a token's lifetime from before the request, however long the response takes", async () => {
-    const { call, fake } = managerFixture([], { auth: { ...auth, timeoutMs: 300_000 } });
-    const first = call({ timeoutMs: 300_000 });
-    await pass(200_000);
-    fake.reply(granted("a"));
-    expect(await first).toBe("a");
-    await pass(94_999);
-    expect(await call()).toBe("a");
-    fake.expect(granted("b"));
-    await pass(1);
-    expect(fake.requests).toHaveLength(1);
-    expect(await callAfterRenewal(call)).toBe("b");
-  });
-
   it("uses a token without expires_in until the service refuses it", async () => {
     const { call, renew, fake } = managerFixture([granted("a", { expires_in: undefined }), granted("b")]);
     await call();
