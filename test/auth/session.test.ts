@@ -332,7 +332,6 @@ describe("a store", () => {
   it.each([
     ["as long as its refresh token lives", { refresh_expires_in: 1800 }, 1_800_000],
     ["30 days if nothing says how long that is", {}, 30 * 86_400_000],
-    ["30 days at most", { refresh_expires_in: 9_999_999 }, 30 * 86_400_000],
     ["as long as its access token lives, without a refresh token", { refresh_token: undefined }, lifetimeMs],
   ])("keeps a session %s, and no secret of its owner", async (_, fields, ms) => {
     const fleet = fleetOf(0);
