@@ -249,9 +249,12 @@ export class TokenManager implements TokenSource {
   refused(used: string): void {
     if (this.#token?.value !== used) return;
     if (this.#renewal.current === undefined) {
-      const heldMs = this.#countRejection(this.#accepted === used);
-      this.#rejectedUntil = heldMs > 0 ? later(now(), heldMs) : undefined;
-      if (heldMs > 0) return;
+      const ageMs = -leftMs(this.#lastRejection, now());
+      const holdMs = rejectedHoldMs(this.#rejections, this.#accepted === used);
+      this.#rejectedUntil = ageMs < holdMs ? later(now(), holdMs - ageMs) : undefined;
+      if (ageMs < holdMs) return;
+      this.#rejections = ageMs > holdMs + firstRejectedHoldMs ? 1 : this.#rejections + 1;
+      this.#lastRejection = now();
     }
     this.#token = undefined;
     this.#rejected = used;
@@ -262,16 +265,6 @@ export class TokenManager implements TokenSource {
     if (this.#token?.value !== token) return;
     this.#rejectedUntil = undefined;
     this.#accepted = token;
-  }
-
-  /** @returns for how many milliseconds the token must not be replaced; 0 if it may be. */
-  #countRejection(wasAccepted: boolean): number {
-    const ageMs = -leftMs(this.#lastRejection, now());
-    const ms = rejectedHoldMs(this.#rejections, wasAccepted);
-    if (ageMs < ms) return ms - ageMs;
-    this.#rejections = ageMs > ms + firstRejectedHoldMs ? 1 : this.#rejections + 1;
-    this.#lastRejection = now();
-    return 0;
   }
 
   hold(): TokenHold | undefined {

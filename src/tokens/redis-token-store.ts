@@ -60,7 +60,7 @@ export class RedisTokenStore implements TokenStore {
         return typeof text === "string" ? text : undefined;
       },
       put: async (key: string, text: string, ttlMs: number, expected = "") =>
-        (await this.#run(scripts.put, key, expected, text, toMs(ttlMs))) === 1,
+        (await this.#run(scripts.put, key, expected, text, String(Math.ceil(ttlMs)))) === 1,
     };
     this.#texts = new EncryptedTexts(texts, encryptionKey, "RedisTokenStore");
   }
@@ -70,7 +70,7 @@ export class RedisTokenStore implements TokenStore {
   }
 
   async lock(key: string, owner: string, ms: number): Promise<boolean> {
-    return (await this.#run(scripts.lock, `${key}:lock`, owner, toMs(ms))) === 1;
+    return (await this.#run(scripts.lock, `${key}:lock`, owner, String(Math.ceil(ms)))) === 1;
   }
 
   async unlock(key: string, owner: string): Promise<void> {
@@ -82,7 +82,7 @@ export class RedisTokenStore implements TokenStore {
   }
 }
 
-/** Each touches one key, so that they run on clusters. */
+/** Each touches one key, so that they run on clusters. Redis takes whole milliseconds. */
 const scripts = {
   get: "return redis.call('GET', KEYS[1])",
   put: `
@@ -96,11 +96,6 @@ const scripts = {
     return 1`,
   unlock: "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end return 1",
 };
-
-/** Redis takes whole milliseconds above 0. */
-function toMs(ms: number): string {
-  return String(Math.max(1, Math.ceil(ms)));
-}
 
 const redisOptions: CheckTable<RedisTokenStoreOptions> = {
   redis: {

@@ -56,14 +56,3 @@ it("is never doubled where work goes on: an event loop that stood still has not 
   vi.advanceTimersByTime(100 * limitMs);
   expect(flight.current).toBe(first);
 });
-
-it("is not ended by work that was given up before, and is done after all", async () => {
-  const flight = await newWork<string>([]);
-  let finish = (_result: string) => {};
-  const late = flight.join(() => new Promise((resolve) => (finish = resolve)));
-  vi.advanceTimersByTime(limitMs);
-  const newer = flight.join(dropped);
-  finish("late");
-  expect(await late).toBe("late");
-  expect(flight.current).toBe(newer);
-});

@@ -1,10 +1,8 @@
 import { expect, it } from "vitest";
 import {
   backOffMs,
-  decisionOn,
   type GrantFailure,
   isRefusal,
-  mayBeSpent,
   refusedHoldMs,
   rejectedHoldMs,
   toRejectedError,
@@ -14,176 +12,80 @@ import { ConfigError, type TokenErrorCode } from "../../src/core/errors.js";
 
 const url = "https://login.test/auth/realms/bank/protocol/openid-connect/token";
 
-/** What follows a failed login and a failed refresh, whether the refresh token may be used up, and what the error says. */
-type Row = readonly [
-  GrantFailure,
-  login: string,
-  refresh: string,
-  spent: "kept" | "spent",
-  TokenErrorCode,
-  found: string,
-];
+/** The code and the text of each failure. The table of answers has what follows. */
+type Row = readonly [GrantFailure, TokenErrorCode, found: string];
 
 const rows: readonly Row[] = [
   [
     { class: "unsent", reason: "ECONNREFUSED" },
-    "retry",
-    "retry",
-    "kept",
     "token_endpoint_unreachable",
     `could not connect to ${url} (ECONNREFUSED)`,
   ],
-  [
-    { class: "maybe-sent", reason: "ECONNRESET" },
-    "retry",
-    "retry",
-    "spent",
-    "token_endpoint_unreachable",
-    `no response from ${url} (ECONNRESET)`,
-  ],
+  [{ class: "maybe-sent", reason: "ECONNRESET" }, "token_endpoint_unreachable", `no response from ${url} (ECONNRESET)`],
   [
     { class: "unknown-host", reason: "ENOTFOUND" },
-    "fail",
-    "fail",
-    "kept",
     "token_endpoint_unreachable",
     `could not connect to ${url} (ENOTFOUND)`,
   ],
   [
     { class: "unsent-for-good", reason: "CERT" },
-    "fail",
-    "fail",
-    "kept",
     "token_endpoint_untrusted",
     `could not make a secure connection to ${url} (CERT)`,
   ],
-  [
-    { class: "unsent-for-good", reason: "PROXY_REFUSED" },
-    "fail",
-    "fail",
-    "kept",
-    "proxy_refused",
-    `the proxy made no connection to ${url}`,
-  ],
+  [{ class: "unsent-for-good", reason: "PROXY_REFUSED" }, "proxy_refused", `the proxy made no connection to ${url}`],
   [
     { class: "refused", status: 400, serviceCode: "invalid_grant" },
-    "fail",
-    "renew-token",
-    "kept",
     "login_refused",
     `${url} rejected the credentials (400 invalid_grant)`,
   ],
   [
     { class: "unauthorized", status: 401, serviceCode: "canary" },
-    "fail",
-    "renew-token",
-    "kept",
     "login_refused",
     `${url} rejected the credentials (401)`,
   ],
-  [
-    { class: "refused-by-another", status: 404 },
-    "fail",
-    "renew-token",
-    "kept",
-    "token_endpoint_not_found",
-    `${url} responded with 404`,
-  ],
+  [{ class: "refused-by-another", status: 404 }, "token_endpoint_not_found", `${url} responded with 404`],
   [
     { class: "refused-by-another", status: 403, serviceCode: "access_denied" },
-    "fail",
-    "renew-token",
-    "kept",
     "token_endpoint_blocked",
     `${url} responded with 403 access_denied, and did not say that the credentials are wrong`,
   ],
-  [
-    { class: "server-error", status: 502 },
-    "retry",
-    "retry",
-    "spent",
-    "token_endpoint_failing",
-    `${url} responded with 502, and no token`,
-  ],
-  // A server that is starting.
-  [
-    { class: "server-error", status: 503 },
-    "retry",
-    "retry",
-    "kept",
-    "token_endpoint_failing",
-    `${url} responded with 503, and no token`,
-  ],
-  [
-    { class: "throttled", status: 429 },
-    "retry",
-    "retry",
-    "kept",
-    "token_throttled",
-    `${url} accepts no more token requests for now (429)`,
-  ],
+  [{ class: "server-error", status: 502 }, "token_endpoint_failing", `${url} responded with 502, and no token`],
+  [{ class: "throttled", status: 429 }, "token_throttled", `${url} accepts no more token requests for now (429)`],
   [
     { class: "redirect", status: 302 },
-    "fail",
-    "fail",
-    "kept",
     "token_endpoint_redirected",
     `${url} responded with a redirect (302), which is never followed`,
   ],
   [
     { class: "unreadable", status: 200 },
-    "fail",
-    "fail",
-    "spent",
     "token_response_unreadable",
     `the response of ${url} (200) has no access_token in the described form, with the token_type "Bearer"`,
   ],
   [
     { class: "unverified", reason: "exp" },
-    "fail",
-    "fail",
-    "kept",
     "login_unverified",
     `the ID token of ${url} does not belong to this login (exp)`,
   ],
   [
     { class: "no-secret", secretName: "password", reason: "THREW" },
-    "fail",
-    "fail",
-    "kept",
     "token_source_failed",
     "the function auth.password did not return a secret (THREW)",
   ],
   [
     { class: "session-ended", serviceCode: "invalid_grant" },
-    "fail",
-    "fail",
-    "kept",
     "login_refused",
     `${url} does not continue the session of auth.refreshToken, or a process that renewed it stored no new token. Build a client with another refreshToken`,
   ],
-  [
-    { class: "unshared", reason: "TIMEOUT" },
-    "retry",
-    "retry",
-    "kept",
-    "token_store_failed",
-    "the token store can't be used (TIMEOUT)",
-  ],
+  [{ class: "unshared", reason: "TIMEOUT" }, "token_store_failed", "the token store can't be used (TIMEOUT)"],
   [
     { class: "unconfirmed" },
-    "fail",
-    "fail",
-    "kept",
     "logout_unconfirmed",
     "its newest refresh token is not known, since a renewal has not ended or its response was lost",
   ],
-  [{ class: "unprepared" }, "fail", "fail", "kept", "token_request_failed", "the request could not be made (UNKNOWN)"],
+  [{ class: "unprepared" }, "token_request_failed", "the request could not be made (UNKNOWN)"],
 ];
 
-it.each(rows)("decides and describes %j", (failure, login, refresh, spent, code, found) => {
-  expect([decisionOn(failure, "login").reaction, decisionOn(failure, "refresh").reaction]).toEqual([login, refresh]);
-  expect(mayBeSpent(failure) ? "spent" : "kept").toBe(spent);
+it.each(rows)("describes %j", (failure, code, found) => {
   const error = toTokenError(failure, url);
   expect(error).toMatchObject({ code, effect: "none" });
   expect(Reflect.get(error, "status")).toBe(failure.status);

@@ -23,6 +23,7 @@ it("takes a session for ended only where its refresh token was refused", async (
   const opened = source(tokens);
   for (const error of [
     new TokenError("away", { code: "token_endpoint_unreachable" }),
+    new TokenError("the client is refused", { code: "login_refused", heldUntilMs: 60_000 }),
     Object.assign(new Error("of somebody else"), { code: "login_refused" }),
   ]) {
     renew.mockRejectedValueOnce(error);
