@@ -104,6 +104,12 @@ it.each<ModelOptions>([{ cap: 10 }, { cap: 10, bounds: "inclusive" }])(
   },
 );
 
+it("proves nothing if records have no tokens", async () => {
+  const fields = { pagingToken: undefined as never };
+  const service = new ModelService(hourly(230).map((payment) => ({ ...payment, fields })));
+  expect((await read(service, yesterday)).end).toMatchObject({ complete: false });
+});
+
 it("throws what can pass", async () => {
   const service = new ModelService(hourly(3), { failing: new Set([2]) });
   await expect(read(service)).rejects.toMatchObject({ code: "connection_failed" });
