@@ -120,31 +120,24 @@ export function divide(dividend: Decimal, divisor: Decimal, options: RateOptions
   return isNegative && units !== 0n ? `-${shown}` : shown;
 }
 
+/** The quotient of two numbers without sign. It gets one unit more if it's rounded away from zero. */
 function roundedQuotient(over: bigint, under: bigint, rounding: Rounding, isNegative: boolean): bigint {
   const quotient = over / under;
   const rest = over % under;
-  const isUp = roundsUp[rounding]({ rest, half: rest * 2n - under, isOdd: quotient % 2n === 1n, isNegative });
-  return isUp ? quotient + 1n : quotient;
+  const beyondHalf = rest * 2n - under;
+  const isUp: Readonly<Record<Rounding, boolean>> = {
+    up: rest > 0n,
+    down: false,
+    ceiling: rest > 0n && !isNegative,
+    floor: rest > 0n && isNegative,
+    "half-up": beyondHalf >= 0n,
+    "half-down": beyondHalf > 0n,
+    "half-even": beyondHalf > 0n || (beyondHalf === 0n && quotient % 2n === 1n),
+  };
+  return isUp[rounding] ? quotient + 1n : quotient;
 }
 
-/** The rest of a division without sign. `half` is its distance from half of the divisor, doubled. */
-interface Rest {
-  readonly rest: bigint;
-  readonly half: bigint;
-  readonly isOdd: boolean;
-  readonly isNegative: boolean;
-}
-
-/** Whether a quotient gets one unit more, away from zero. */
-const roundsUp: Readonly<Record<Rounding, (rest: Rest) => boolean>> = {
-  up: ({ rest }) => rest > 0n,
-  down: () => false,
-  ceiling: ({ rest, isNegative }) => rest > 0n && !isNegative,
-  floor: ({ rest, isNegative }) => rest > 0n && isNegative,
-  "half-up": ({ half }) => half >= 0n,
-  "half-down": ({ half }) => half > 0n,
-  "half-even": ({ half, isOdd }) => half > 0n || (half === 0n && isOdd),
-};
+const roundings: readonly unknown[] = ["up", "down", "ceiling", "floor", "half-up", "half-down", "half-even"];
 
 const refuse = (message: string) => new InvalidArgumentError(message);
 
@@ -154,8 +147,8 @@ const rateOptions: CheckTable<RateOptions> = {
     wanted: "a whole number from 0 to 1000",
   },
   rounding: {
-    accepts: (value) => typeof value === "string" && Object.hasOwn(roundsUp, value),
-    wanted: `one of ${Object.keys(roundsUp).join(", ")}`,
+    accepts: (value) => roundings.includes(value),
+    wanted: `one of ${roundings.join(", ")}`,
   },
 };
 
@@ -182,11 +175,8 @@ function print(units: bigint, scale: number): string {
   return scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
-function amount<K extends string>(intent: { readonly [Key in K]: string }, field: K): Decimal {
-  if (typeof intent !== "object" || intent === null) {
-    throw new InvalidArgumentError("the intent must be an object with its amounts");
-  }
-  const value = amountOf(intent[field]);
+function amount(intent: object, field: keyof IntentAmounts): Decimal {
+  const value = amountOf(Reflect.get(Object(intent), field));
   if (value === undefined) throw new InvalidArgumentError(`${field} must be a decimal string such as "12.50"`);
   return value;
 }

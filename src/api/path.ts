@@ -66,14 +66,10 @@ export function encodeQuery(operation: string, query: Readonly<Record<string, st
   return pairs.length === 0 ? "" : `?${pairs.join("&")}`;
 }
 
-/** URL parsers rewrite an apostrophe in a query. An encoded one stays as it was signed. */
-export function percentEncoded(value: string): string {
-  return encodeURIComponent(value).replaceAll("'", "%27");
-}
-
 function encode(value: string, what: string): string {
   try {
-    return percentEncoded(value);
+    // URL parsers rewrite an apostrophe in a query. An encoded one stays as it was signed.
+    return encodeURIComponent(value).replaceAll("'", "%27");
   } catch {
     throw new InvalidArgumentError(`${what} contains a lone surrogate, which has no encoding`);
   }

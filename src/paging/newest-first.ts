@@ -33,8 +33,7 @@ export interface NewestFirstOptions extends Pick<RequestOptions, "signal" | "hea
 export type ReadingEnd =
   | { readonly complete: true }
   | { readonly complete: false; readonly reason: "time_bound" | "max_records" }
-  | { readonly complete: false; readonly reason: "paging"; readonly error: PagingError }
-  | { readonly complete: false; readonly reason: "refused"; readonly error: ApiError };
+  | { readonly complete: false; readonly reason: "failed"; readonly error: PagingError | ApiError };
 
 type ListOperation<Item> = TypedOperation<string, readonly string[], never, Item[]>;
 
@@ -64,9 +63,9 @@ export async function* newestFirst<Item extends DatedRecord>(
     if (yield* byTime()) return { complete: true };
     return yield* byToken();
   } catch (error) {
-    if (error instanceof PagingError) return { complete: false, reason: "paging", error };
-    if (error instanceof ApiError && error.status < 500) return { complete: false, reason: "refused", error };
-    throw error;
+    const isLasting = error instanceof PagingError || (error instanceof ApiError && error.status < 500);
+    if (!isLasting) throw error;
+    return { complete: false, reason: "failed", error };
   }
 
   /** One page of the newest records, then a larger one. Returns whether it proved complete. */

@@ -132,7 +132,7 @@ export function listReader<Item>(source: ListSource<Item>, query: ReaderQuery<It
       while (page.items.length > 0) {
         const isFirst = page === head;
         const obstacle = obstacleAfter(page.items, page.tokens);
-        const fresh = take(page.items, page.ids);
+        const fresh = take(page);
         const isAhead = prefetch && obstacle === undefined;
         const ahead = isAhead ? requestFrom(startAfter(page.tokens).token, drop.signal) : undefined;
         ahead?.catch(() => {});
@@ -219,7 +219,7 @@ export function listReader<Item>(source: ListSource<Item>, query: ReaderQuery<It
     let page = show(await request({ _after: top }));
     for (pagesWithoutNews = 0; pagesWithoutNews < 4; pagesWithoutNews++) {
       const isFull = page.items.length >= Math.max(3, longest);
-      const fresh = take(page.items, page.ids);
+      const fresh = take(page);
       if (isSinglePage && isFull && fresh.length === page.items.length) throw problem("sortIgnored");
       if (fresh.length > 0) yield new Page(fresh, direction);
       if (!isFull) return;
@@ -238,12 +238,12 @@ export function listReader<Item>(source: ListSource<Item>, query: ReaderQuery<It
     try {
       for (let attempt = 0; attempt < 2; attempt++) {
         const _size = Math.max(2 * seen.size, 20) + 1;
-        const { items, ids } = show(await request({ _sort: "id.asc", _size }));
+        const up = show(await request({ _sort: "id.asc", _size }));
         const down = show(await request({ _sort: "id.desc", _size }));
-        const isOpposite = JSON.stringify(ids) === JSON.stringify(down.ids.toReversed());
-        if (!isOpposite || ids.length >= _size || ids.length < seen.size) continue;
-        if (!hasNews(ids)) return;
-        if (term === undefined) return yield new Page(take(items, ids), direction);
+        const isOpposite = JSON.stringify(up.ids) === JSON.stringify(down.ids.toReversed());
+        if (!isOpposite || up.ids.length >= _size || up.ids.length < seen.size) continue;
+        if (!hasNews(up.ids)) return;
+        if (term === undefined) return yield new Page(take(up), direction);
       }
     } catch (cause) {
       throw cause instanceof ApiError && isRefusedQuestion(cause.status) ? error : cause;
@@ -309,7 +309,7 @@ export function listReader<Item>(source: ListSource<Item>, query: ReaderQuery<It
   }
 
   /** Returns the records that weren't handed out before, and remembers them. */
-  function take(items: readonly Item[], ids: readonly string[]): readonly Item[] {
+  function take({ items, ids }: Shown<Item>): readonly Item[] {
     const fresh = items.filter((_, index) => !seen.has(ids[index] ?? ""));
     for (const id of ids) seen.add(id);
     longest = Math.max(longest, items.length);

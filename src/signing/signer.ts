@@ -192,11 +192,11 @@ export interface SignatureToVerify {
 }
 
 /**
- * Tells whether `signature` was made for exactly this path and body by the private key of `publicKey`: RSA with SHA-256,
- * PKCS#1 v1.5 (Interface description 0.0.1, "Digital signatures"). Await it, since a promise is always true in a condition.
+ * Tells whether the private key of `publicKey` made `signature` for exactly this path and body, with RSA, SHA-256, and PKCS#1 v1.5.
+ * Await it, since a promise is always true in a condition.
  *
- * A signature that isn't Base64 on one line is `false`, like any other that doesn't fit. Nothing separates path and body, so `"/a"`
- * with `"bc"` and `"/ab"` with `"c"` have the same signature. Take the path from the request, never from the party that signed.
+ * Nothing separates path and body, so `"/a"` with `"bc"` and `"/ab"` with `"c"` have the same signature. Take the path from the
+ * request, never from the party that signed.
  *
  * @throws {InvalidArgumentError} if an argument has the wrong type, `path` does not start with `/`, or `publicKey` is not a
  * public RSA key of at least 2048 bits.

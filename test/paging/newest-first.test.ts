@@ -76,9 +76,9 @@ it.each<[name: string, count: number, features: ModelOptions, options: Partial<N
 it.each<[reason: string, features: ModelOptions, options: Partial<NewestFirstOptions>]>([
   ["time_bound", { cap: 10 }, yesterday],
   ["max_records", { cap: 10 }, { maxRecords: 20 }],
-  ["refused", { failure: () => refusal(403) }, {}],
-  ["refused", { failure: () => refusal(400) }, {}],
-  ["paging", { cap: 10, bounds: "ignored" }, { ...yesterday, toTheEnd: true }],
+  ["failed", { failure: () => refusal(403) }, {}],
+  ["failed", { failure: () => refusal(400) }, {}],
+  ["failed", { cap: 10, bounds: "ignored" }, { ...yesterday, toTheEnd: true }],
 ])("says that a reading isn't complete: %s %j", async (reason, features, options) => {
   const { end } = await read(new ModelService(hourly(230), features), options);
   expect(end).toMatchObject({ complete: false, reason });
@@ -103,6 +103,12 @@ it.each<ModelOptions>([{ cap: 10 }, { cap: 10, bounds: "inclusive" }])(
     expect([ids.size, end]).toEqual([30, { complete: true }]);
   },
 );
+
+it("proves nothing if records have no tokens", async () => {
+  const fields = { pagingToken: undefined as never };
+  const service = new ModelService(hourly(230).map((payment) => ({ ...payment, fields })));
+  expect((await read(service, yesterday)).end).toMatchObject({ complete: false });
+});
 
 it("throws what can pass", async () => {
   const service = new ModelService(hourly(3), { failing: new Set([2]) });

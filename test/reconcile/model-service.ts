@@ -17,20 +17,9 @@ export interface Features {
   readonly cap?: number;
   /** `cut`: the service cuts a page out in the order of tokens, and sorts only that. */
   readonly sort?: "refused" | "time refused" | "ignored" | "cut";
-  readonly times?: keyof typeof writtenTimes;
   readonly ids?: "numbers";
   readonly lagMs?: number;
 }
-
-/** Each prints an instant in another way. */
-const writtenTimes = {
-  "nine digits": (iso: string) => iso.replace("Z", "456789Z"),
-  offset: (_: string, ms: number) => new Date(ms + 10_800_000).toISOString().replace("Z", "+03:00"),
-  "no fraction": (iso: string) => iso.replace(/\.\d+/, ""),
-  "no zone": (iso: string) => iso.replace("Z", ""),
-  sql: (iso: string) => iso.replace("T", " ").replace("Z", "456"),
-  "sql with zone": (iso: string) => iso.replace("T", " ").replace("Z", "456+00"),
-};
 
 /** Plausible services. Everything must work with each of them. */
 export const ordinaryServices: readonly (readonly [name: string, features: Features])[] = [
@@ -51,12 +40,6 @@ export const ordinaryServices: readonly (readonly [name: string, features: Featu
   ["_sort ignored, base64, 10 records a page", { sort: "ignored", tokens: "base64", cap: 10 }],
   ["_sort ignored, newest first", { sort: "ignored", defaultOrder: "newest first" }],
   ["ids as numbers", { ids: "numbers" }],
-  ["createdAt with nine digits", { times: "nine digits" }],
-  ["createdAt with an offset", { times: "offset" }],
-  ["createdAt without a fraction", { times: "no fraction" }],
-  ["createdAt without a zone", { times: "no zone" }],
-  ["createdAt as SQL prints it", { times: "sql" }],
-  ["createdAt as SQL prints it, with a zone", { times: "sql with zone" }],
   ["lists that lag by two seconds", { lagMs: 2000 }],
 ];
 
@@ -197,12 +180,10 @@ export class ModelService {
   }
 
   #record({ id, token, createdMs, changes = [], fields }: Row, atMs: number): Payment {
-    const { times, ids } = this.#options;
-    const iso = new Date(createdMs).toISOString();
     return {
-      id: ids === "numbers" ? Number(id) : id,
+      id: this.#options.ids === "numbers" ? Number(id) : id,
       pagingToken: token,
-      createdAt: times === undefined ? iso : writtenTimes[times](iso, createdMs),
+      createdAt: new Date(createdMs).toISOString(),
       senderGatewayId: "alpha",
       senderGatewayTransactionId: `T-${id}`,
       senderGatewayStatus: "processed",

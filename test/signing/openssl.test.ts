@@ -47,27 +47,6 @@ describe.for(platforms)("on the platform %s", async (platform) => {
   });
 });
 
-describe("keys that OpenSSL makes", () => {
-  const openssl = (command: string) => spawnSync("openssl", command.split(" "), { cwd: folder }).stdout.toString();
-  const rsa = "genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:";
-  it.for<[name: string, make: () => string, found: string | undefined]>([
-    ["PKCS#8", () => openssl(`${rsa}2048`), undefined],
-    ["PKCS#1", () => openssl("genrsa -traditional 2048"), undefined],
-    ["RSA-1024", () => openssl(`${rsa}1024`), "an RSA key of 1024 bits"],
-    ["EC", () => openssl("ecparam -name prime256v1 -genkey -noout"), "an EC key"],
-    ["EC in PKCS#8", () => openssl("genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256"), "an EC key"],
-    ["Ed25519", () => openssl("genpkey -algorithm ed25519"), "an ED25519 key"],
-    ["encrypted", () => openssl(`${rsa}2048 -aes256 -pass pass:x`), "an encrypted key"],
-    ["public", () => spki(pair.publicKey), "a public key"],
-  ])("are read, or refused by name: %s", async ([, make, found], { skip }) => {
-    skip(absent, reason);
-    const { parseSigningKey } = await signingOn("node");
-    const pem = make();
-    if (found === undefined) parseSigningKey(pem);
-    else expect(() => parseSigningKey(pem)).toThrow(`signingKey is ${found}`);
-  });
-});
-
 function opensslVerify(text: string, signature: string): SpawnSyncReturns<Buffer> {
   const publicKey = file("public.pem", spki(pair.publicKey));
   const signatureFile = file("signature", Buffer.from(signature, "base64"));
