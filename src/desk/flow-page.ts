@@ -1,7 +1,7 @@
 import { isSamePerson } from "../flows/core/owner.js";
 import { maxWhy } from "../flows/operate.js";
 import type { Claim, FlowDecision, ResolveAction } from "../flows/outcome.js";
-import type { FlowDetails } from "../flows/status.js";
+import type { FlowDetails, HistoryStep } from "../flows/status.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import { decisionsOf, instant, proposalOf } from "./history-texts.js";
 import { hidden, maskedJson } from "./masked.js";
@@ -25,9 +25,10 @@ export interface FlowFacts {
 
 export function flowContent(facts: FlowFacts): Html {
   const { flow, said, isShown, nowMs } = facts;
-  const { key, phase, createdAtMs, intent, outcome, reason, claim } = flow;
+  const { key, phase, createdAtMs, intent, outcome, reason, claim, history } = flow;
   const decisions = decisionsOf(flow);
   const match = outcome?.status === "held" ? outcome.match : undefined;
+  const nextMs = outcome === undefined || flow.isWaiting ? nowMs : undefined;
   return html`<p><a href="?">Back to the queue</a></p>
 <h1><bdi>${key}</bdi> ${chip(phase, phaseNames[phase])}</h1>
 ${said && html`<p class="note good" role="status">${said}</p>`}
@@ -36,7 +37,7 @@ ${paymentFacts(facts, { do: "show" }, fact("Started", html`${time(createdAtMs)} 
 ${match && html`<section><h2>A possible match</h2><p>This listed payment has the same gateway and transaction, but differs otherwise. Compare it before you decide.</p><pre>${maskedJson(match, isShown)}</pre></section>`}
 ${decisionForms(facts)}
 ${claim && evidence(flow, claim)}
-<section><h2>Timeline</h2><ol class="timeline">${flow.history.map((_, index) => timelineStep(facts, index))}</ol></section>
+<section><h2>Timeline</h2><ol class="timeline">${history.map((step, index) => timelineStep(step, history[index + 1]?.atMs ?? nextMs))}</ol></section>
 ${decisions.length > 0 && html`<section><h2>Decisions</h2>${decisions.map((one) => html`<p>${decisionText(one, intent)}</p>`)}</section>`}
 ${claim && html`<details><summary>The signed request</summary><p>POST ${claim.path}</p><pre>${maskedJson(JSON.parse(claim.body), isShown)}</pre></details>`}`;
 }
@@ -80,13 +81,10 @@ ${sent}Signature: ${signature}</pre>
 <button class="plain" type="button" data-copy="evidence" hidden>Copy evidence</button></section>`;
 }
 
-function timelineStep({ flow: { history, isWaiting, outcome }, nowMs }: FlowFacts, index: number): Html {
-  const { atMs = 0, phase = "held", by = "" } = history[index] ?? {};
-  const isOver = outcome !== undefined && !isWaiting;
-  const nextMs = history[index + 1]?.atMs ?? nowMs;
+function timelineStep({ atMs, phase, by = "" }: HistoryStep, untilMs: number | undefined): Html {
   // A process is named by a long random id.
   const name = by.length > 24 ? `process ${by.slice(0, 8)}` : by;
-  return html`<li><b>${phaseNames[phase]}</b> <span class="soft">${time(atMs)}${!(isOver && index === history.length - 1) && `, for ${duration(nextMs - atMs)}`}${name && `, by ${name}`}</span></li>`;
+  return html`<li><b>${phaseNames[phase]}</b> <span class="soft">${time(atMs)}${untilMs && `, for ${duration(untilMs - atMs)}`}${name && `, by ${name}`}</span></li>`;
 }
 
 function decisionText(decision: FlowDecision, intent: PaymentIntent | undefined): Html {

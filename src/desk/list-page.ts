@@ -21,26 +21,25 @@ const statuses = { decision: "Needs a decision", approval: "Waits for approval" 
 type Status = keyof typeof statuses;
 
 export function listContent(facts: WaitingFlows): Html {
-  const { found, unread, counts, query, nowMs } = facts;
+  const { found, unread, counts, query } = facts;
   const { q = "", status = "", sort = "" } = query;
   const sought = q.trim().toLowerCase();
   const matching = found
     .filter((flow) => status === "" || statusOf(flow) === status)
     .filter(({ key, senderGatewayTransactionId: id }) => `${key}\n${id}`.toLowerCase().includes(sought))
     .sort((one, other) => (one.createdAtMs - other.createdAtMs) * (sort === "newest" ? -1 : 1));
-  const pages = Math.max(1, Math.ceil(matching.length / pageSize));
-  const current = Math.min(pages, Math.max(1, Math.trunc(Number(query.page)) || 1));
-  const shown = matching.slice((current - 1) * pageSize, current * pageSize);
-  const oldest = Math.min(nowMs, ...found.map(({ createdAtMs }) => createdAtMs));
+  const page = Math.max(1, Math.trunc(Number(query.page)) || 1);
+  const end = page * pageSize;
+  const shown = matching.slice(end - pageSize, end);
   const link = (to: number, text: string) =>
     html`<a href="?${new URLSearchParams({ q, status, sort, page: String(to) }).toString()}">${text}</a>`;
   return html`<h1>Needs review</h1>
-<dl class="tiles">${fact("Payments", String(found.length))}${fact("Oldest", found.length === 0 ? "–" : duration(nowMs - oldest))}${fact("At risk", totals(found) || "Nothing")}</dl>
+<dl class="tiles">${fact("Payments", String(found.length))}${fact("At risk", totals(found) || "Nothing")}</dl>
 <form class="filters" method="get"><label>Key or transaction id <input type="search" name="q" value="${q}" autocomplete="off"></label>
 ${select("Status", "status", { "": "All", ...statuses }, status)}${select("Sort", "sort", { "": "Oldest first", newest: "Newest first" }, sort)}<button class="plain">Apply</button></form>
 ${unread && html`<p class="note bad">${unread}</p>`}
 ${shown.length === 0 ? emptyState(found.length, q.trim()) : table(shown, facts)}
-${pages > 1 && html`<nav aria-label="Pages">${current > 1 && link(current - 1, "Previous")} <span>Page ${current} of ${pages}</span> ${current < pages && link(current + 1, "Next")}</nav>`}
+<nav aria-label="Pages">${page > 1 && link(page - 1, "Previous")} ${matching.length > end && link(page + 1, "Next")}</nav>
 <details><summary>All payments by status</summary><dl>${Object.entries(counts).map(([phase, count]) => count > 0 && fact(phaseNames[phase as keyof FlowCounts] ?? phase, String(count)))}</dl></details>`;
 }
 

@@ -68,33 +68,27 @@ it("exports flows by phase, what waits for an operator and how old the oldest is
   expect(ages?.held).toBeLessThan(120);
 });
 
-it("exports what work has taken over, and no longer once that has ended", async () => {
+it("exports how many flows work has taken over", async () => {
   const fixture = await flowFixture();
   const { meter, collect } = collectors();
-  const left = fixture.flow({ takeFunds: closed });
-  for (const key of ["a", "b", "c"]) await left.run(key, request).catch(() => {});
+  for (const key of ["a", "b", "c"])
+    await fixture
+      .flow({ takeFunds: closed })
+      .run(key, request)
+      .catch(() => {});
   const { promise: opened, resolve: open } = deferred();
-  const flow = fixture.flow({
-    leaseMs: 600_000,
-    async takeFunds(given) {
-      await opened;
-      return fixture.bank.takeFunds(given);
-    },
-  });
+  const takeFunds = (given: Parameters<typeof fixture.bank.takeFunds>[0]) =>
+    opened.then(() => fixture.bank.takeFunds(given));
+  const flow = fixture.flow({ leaseMs: 600_000, takeFunds });
   observeGauges(api, flow, { meter });
   const stop = new AbortController();
   const working = flow.work({ concurrency: 2, everyMs: 5, signal: stop.signal });
-  await expect.poll(async () => (await flow.gauges()).work.flows).toBe(2);
-  expect(await collect()).toMatchObject({
-    "cross_border.work.flows": { all: 2 },
-    "cross_border.work.queued": { all: 0 },
-  });
+  await expect.poll(async () => (await flow.gauges()).work).toEqual({ flows: 2, queued: 0 });
+  expect(await collect()).toMatchObject({ "cross_border.work.flows": { all: 2 } });
   open();
-  await expect.poll(async () => (await flow.counts()).paid).toBe(3);
-  await expect.poll(async () => (await flow.gauges()).work.flows).toBe(0);
+  await expect.poll(async () => (await flow.gauges()).work).toEqual({ flows: 0, queued: 0 });
   stop.abort();
   await working;
-  expect((await flow.gauges()).work).toEqual({ flows: 0, queued: 0 });
 });
 
 it.each([
