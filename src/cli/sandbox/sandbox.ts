@@ -25,7 +25,7 @@ export function addSandbox(program: Command, terminal: Terminal): void {
     .helpGroup("Sandbox:")
     .summary("run the service in memory, with a console")
     .description(
-      "Listens on this machine alone until Ctrl-C or SIGTERM. It has two gateways, liquidity providers, rates, and payments. Settings and signing keys of the gateways are in files for --config, which only you can read, and which are removed at the end.",
+      "Listens on this machine alone until Ctrl-C or SIGTERM. It has two gateways, a liquidity provider with a rate, and payments. Settings and signing keys of the gateways are in files for --config, which only you can read, and which are removed at the end.",
     )
     .option("--port <port>", "by default a free one", parsePort, 0)
     .option("--folder <folder>", "for settings and keys; by default a temporary one")
@@ -88,7 +88,7 @@ function show(facts: ReturnType<typeof factsOf> & Awaited<ReturnType<typeof seed
     "",
     rows(places, terminal.width),
     "",
-    `It has the gateways ${Object.keys(settings).join(" and ")}, ${counted(liquidityProviderIds.length, "liquidity provider")} with rates, and ${counted(payments, "payment")}.`,
+    `It has the gateways ${Object.keys(settings).join(" and ")}, a liquidity provider with a rate, and ${counted(payments, "payment")}.`,
     "In another terminal:",
     "",
     `  cross-border doctor --config ${config}`,

@@ -17,10 +17,7 @@ const betaMobile: typeof alphaBank = {
 export type Gateway = typeof alphaBank & { readonly keys: SigningKeyPair };
 export type Gateways = readonly [alpha: Gateway, beta: Gateway];
 
-const providers = [
-  { firstName: "Lena", lastName: "Quist", email: "lena@lake-liquidity.example", buy: "151.90", sell: "148.10" },
-  { firstName: "Omar", lastName: "Said", email: "omar@coast-funds.example", buy: "152.40", sell: "147.25" },
-];
+const provider = { firstName: "Lena", lastName: "Quist", email: "lena@lake-liquidity.example" };
 
 const paymentCount = 24;
 /** So many of the newest payments are pending. */
@@ -42,7 +39,7 @@ export async function makeGateways(): Promise<Gateways> {
 }
 
 /**
- * Registers the gateways, and makes two liquidity providers with deposits and rates, and payments of the last two days. All of it is
+ * Registers the gateways, and makes a liquidity provider with deposits and a rate, and payments of the last two days. All of it is
  * made by requests, as a gateway makes it, so every signature and every record is genuine.
  *
  * @param clock how far the sandbox's clock is behind, in milliseconds. `seed` sets it to make payments of earlier days.
@@ -60,21 +57,16 @@ export async function seed(
     await client.paymentGateways.create({ ...record, rsaPublicKeyBase64: keys.publicKeyBase64 });
     sandbox.accounts.add({ gatewayId: record.institutionId, ...account });
   }
-  const liquidityProviderIds: string[] = [];
-  for (const { buy: buyPrice, sell: sellPrice, ...provider } of providers) {
-    const { id } = await alphaClient.liquidityProviders.create(provider);
-    for (const { client, record, deposited: amount } of [alpha, beta]) {
-      const { institutionId: paymentGatewayId, currency } = record;
-      const paymentGatewayTransactionId = `${paymentGatewayId}-D-${liquidityProviderIds.length + 1}`;
-      const deposit = { paymentGatewayId, paymentGatewayTransactionId, amount, currency };
-      await client.liquidityProviders.deposits(id).create(deposit);
-    }
-    await alphaClient.liquidityProviders.exchangeRates(id).create({
-      ...{ baseGatewayId: "alpha-bank", counterGatewayId: "beta-mobile", baseCurrency: "EUR", counterCurrency: "KES" },
-      ...{ buyPrice, sellPrice },
-    });
-    liquidityProviderIds.push(id);
+  const { id } = await alphaClient.liquidityProviders.create(provider);
+  for (const { client, record, deposited: amount } of [alpha, beta]) {
+    const { institutionId: paymentGatewayId, currency } = record;
+    const deposit = { paymentGatewayId, paymentGatewayTransactionId: `${paymentGatewayId}-D-1`, amount, currency };
+    await client.liquidityProviders.deposits(id).create(deposit);
   }
+  await alphaClient.liquidityProviders.exchangeRates(id).create({
+    ...{ baseGatewayId: "alpha-bank", counterGatewayId: "beta-mobile", baseCurrency: "EUR", counterCurrency: "KES" },
+    ...{ buyPrice: "151.90", sellPrice: "148.10" },
+  });
   for (let index = 0; index < paymentCount; index += 1) {
     clock.agoMs = (paymentCount - index) * 2 * hourMs;
     const [sender, receiver] = index % 3 === 2 ? [beta, alpha] : [alpha, beta];
@@ -92,5 +84,5 @@ export async function seed(
     sandbox.setReceiverStatus(outcome.payment.id, status);
   }
   clock.agoMs = 0;
-  return { liquidityProviderIds, payments: paymentCount };
+  return { liquidityProviderIds: [id], payments: paymentCount };
 }
