@@ -41,7 +41,7 @@ export const createIntent: Handler = (store, call) => {
 };
 
 /** The second step: stores the payment together with the request that created it. */
-export const createPayment: Handler = (store, { body: given, signature, signedPath, rawText }) => {
+export const createPayment: Handler = (store, { body: given, verified, signedPath, seen }) => {
   const body = given as unknown as PaymentRequest;
   checkPayment(store, body);
   const sender = requireGateway(store, "senderGatewayId", body.senderGatewayId);
@@ -59,12 +59,12 @@ export const createPayment: Handler = (store, { body: given, signature, signedPa
     receiverGatewayStatus: "pending",
     senderGatewayPublicKey: sender.rsaPublicKeyBase64,
     receiverGatewayPublicKey: receiver.rsaPublicKeyBase64,
-    senderGatewaySignature: signature?.signatureBase64 ?? "",
+    senderGatewaySignature: verified?.signatureBase64 ?? "",
     blockchainTransactionId: newTransactionId(),
     creationRequestUrl: signedPath,
-    creationRequestBody: rawText,
-    creationRequestPublicKeyBase64: signature?.publicKeyBase64 ?? "",
-    creationRequestSignatureBase64: signature?.signatureBase64 ?? "",
+    creationRequestBody: seen.body,
+    creationRequestPublicKeyBase64: verified?.publicKeyBase64 ?? "",
+    creationRequestSignatureBase64: verified?.signatureBase64 ?? "",
   };
   const row = store.records.payments.add(payment as Payment);
   const { pagingTokens, quirks } = store.settings;

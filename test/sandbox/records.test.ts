@@ -45,7 +45,7 @@ it("creates, reads, updates and lists a record of every plain resource", async (
 });
 
 it.each([
-  ["0.125", 1, 8],
+  ["0.125", 125, 1000],
   ["1", 1, 1],
   ["0.000001", 1, 1_000_000],
   ["9007199254740991", 9007199254740991, 1],
@@ -54,7 +54,7 @@ it.each([
   const { id } = await fixture.create(`${base}/exchange-rates`, { ...pair, buyPrice: "1.10", sellPrice: "1.00" });
   await fixture.send("PUT", `${base}/exchange-rates/${id}`, { sellPrice });
   const read = (await fixture.send("GET", `${base}/exchange-rates/${id}`)).body;
-  expect(read).toMatchObject({ buyPriceN: 11, buyPriceD: 10, sellPriceN, sellPriceD });
+  expect(read).toMatchObject({ buyPriceN: 110, buyPriceD: 100, sellPriceN, sellPriceD });
 });
 
 it("shows a gateway the withdrawals of its providers, as the same stored records", async () => {
