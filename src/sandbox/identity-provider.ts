@@ -19,10 +19,10 @@ export type IdentityEndpoint = keyof typeof methods;
 const methods = { token: ["POST"], auth: ["GET", "POST"], logout: ["GET", "POST"], certs: ["GET"] } as const;
 const endpoints = Object.keys(methods) as readonly IdentityEndpoint[];
 
-/** A request, and where it came from and went to. */
+/** A request with its addresses. */
 export interface IdentityRequest {
   readonly seen: SandboxRequest;
-  /** Where the request came from, or empty. */
+  /** The client's address, or empty. */
   readonly address: string;
   /** Scheme and host as which the sandbox is addressed. */
   readonly origin: string;
@@ -173,7 +173,7 @@ function invalidGrant(message: string): SandboxRefusal {
   return new SandboxRefusal("invalid_grant", message);
 }
 
-/** What the application is told if the login page isn't shown. */
+/** The error that the application gets instead of the login page. */
 function problemOf(asked: URLSearchParams): Readonly<Record<string, string>> | undefined {
   if (asked.get("response_type") !== "code") return { error: "unsupported_response_type" };
   const hasChallenge = /^[\w-]{43}$/.test(asked.get("code_challenge") ?? "");

@@ -134,10 +134,10 @@ export interface QuoteRequest {
 }
 
 /**
- * What the sender pays at the best exchange rate. `undefined` if there is no rate.
+ * Quotes the sender amount at the best exchange rate. `undefined` means that there is no rate.
  *
- * A rate whose base is the sender's end sells the sender's currency, at `sellPrice`. One whose base is the receiver's end buys
- * the receiver's currency, at `buyPrice`.
+ * A rate with its base at the sender sells the sender's currency, at `sellPrice`. With its base at the receiver, it buys the
+ * receiver's currency, at `buyPrice`.
  */
 export function quote(trades: readonly Trade[], request: QuoteRequest): string | undefined {
   const { from, to, isOneCurrency, amount, scale } = request;

@@ -36,17 +36,17 @@ export interface LoggedRequest {
   /** Had a signature, right or wrong. */
   readonly signed: boolean;
   readonly atMs: number;
-  /** Of the response. 0 if the connection was broken off, and `undefined` while there is no response. */
+  /** The status of the response. 0 if the connection was broken off, and `undefined` while there is no response. */
   readonly status: number | undefined;
 }
 
-/** What a server knows about a request and a web `Request` can't hold. */
+/** Facts about a request that a web `Request` can't hold. */
 export interface SandboxWire {
   /** The method, if `Request` refuses it, such as `TRACE`. */
   readonly method?: string;
   /** Path and query exactly as they were on the wire. URL objects rewrite some paths. */
   readonly target?: string;
-  /** Where the request came from. Throttles count by it. */
+  /** The client's address. Throttles count by it. */
   readonly address?: string;
   /** Scheme and host as which the sandbox was addressed, with which the issuer of ID tokens begins. Default: the request's. */
   readonly origin?: string;
@@ -103,7 +103,7 @@ export class Sandbox {
     this.authPath = settings.authPath;
   }
 
-  /** What a client must log in with. */
+  /** The credentials of a client. */
   get credentials(): SandboxCredentials {
     return this.#settings.credentials;
   }
@@ -113,7 +113,7 @@ export class Sandbox {
     return this.#identity.pathOf("token");
   }
 
-  /** Path where a session is ended. */
+  /** Path that ends a session. */
   get logoutPath(): string {
     return this.#identity.pathOf("logout");
   }

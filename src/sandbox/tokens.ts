@@ -4,7 +4,7 @@ import { jsonResponse, rememberAs, SandboxRefusal } from "./refusal.js";
 
 /** One request for a token, without secrets. */
 export interface TokenRequest {
-  /** `password`, `authorization_code`, `refresh_token`, or whatever else the form said. */
+  /** `password`, `authorization_code`, `refresh_token`, or another value of the form. */
   readonly grantType: string;
   readonly atMs: number;
   /** Names of the form's fields, in order. */

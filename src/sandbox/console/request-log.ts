@@ -85,7 +85,7 @@ function isOperation(route: Arrived["route"]): route is Route {
   return typeof route !== "string" && !(route instanceof SandboxRefusal);
 }
 
-/** Checks a signature by the keys that are registered now, whatever else may be wrong with the request. */
+/** Checks a signature by the keys that are registered now, also if the request has another mistake. */
 async function verdictOf(store: Store, { route, ...request }: Arrived): Promise<Exchange["signature"]> {
   if (!isOperation(route) || !mustSign(store.settings, route.operation)) return "";
   try {
@@ -153,7 +153,7 @@ export function shownOf({ arrived, operation, response }: Exchange) {
   };
 }
 
-/** What is in refusals and token responses, and isn't a secret. */
+/** Fields of refusals and token responses that aren't secrets. */
 const plainFields = {
   ...{ error: "text", code: "text", message: "text", error_description: "text", pagingToken: "text" },
   ...{ token_type: "text", expires_in: "text", scope: "text", grant_type: "text" },
@@ -179,7 +179,7 @@ function shownJson(text: string, fields: FieldTable): string {
   return `… ${text.length} characters that aren't a record`;
 }
 
-/** What the console does to a request, and how it is shown. */
+/** The faults, and how they are shown. */
 export const faultKinds = {
   lost: { order: "Lose the response", effect: "lose its response", shown: "response lost" },
   delay: { order: "Delay the response", effect: "wait for its response", shown: "response delayed" },
