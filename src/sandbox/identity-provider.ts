@@ -11,7 +11,7 @@ import {
 import { promisify } from "node:util";
 import type { SandboxRequest, SandboxSettings } from "./options.js";
 import { jsonResponse, rememberAs, SandboxRefusal, Throttle } from "./refusal.js";
-import { type CodeLogin, Tokens } from "./tokens.js";
+import { Tokens } from "./tokens.js";
 
 /** The last part of an address of the identity provider. Only `token` is described. Keycloak has the others. */
 export type IdentityEndpoint = keyof typeof methods;
@@ -19,10 +19,10 @@ export type IdentityEndpoint = keyof typeof methods;
 const methods = { token: ["POST"], auth: ["GET", "POST"], logout: ["GET", "POST"], certs: ["GET"] } as const;
 const endpoints = Object.keys(methods) as readonly IdentityEndpoint[];
 
-/** A request, and where it came from and went to. */
+/** A request with its addresses. */
 export interface IdentityRequest {
   readonly seen: SandboxRequest;
-  /** Where the request came from, or empty. */
+  /** The client's address, or empty. */
   readonly address: string;
   /** Scheme and host as which the sandbox is addressed. */
   readonly origin: string;
@@ -67,7 +67,8 @@ export class IdentityProvider {
       this.#throttle?.assertAdmits(address, "too_many_requests");
       const fields = fieldsOf(seen);
       if (endpoint === "logout") return this.tokens.logOut(fields);
-      return await this.tokens.grant(fields, (form) => this.#redeem(form, issuer));
+      if (fields.get("grant_type") !== "authorization_code") return this.tokens.grant(fields);
+      return await this.#redeem(fields, issuer);
     } catch (error) {
       if (!(error instanceof SandboxRefusal)) throw error;
       return jsonResponse({ error: error.code, error_description: error.message }, error.status, error.headers);
@@ -101,7 +102,8 @@ export class IdentityProvider {
     return redirect(back({ code }));
   }
 
-  async #redeem(fields: URLSearchParams, issuer: string): Promise<CodeLogin> {
+  async #redeem(fields: URLSearchParams, issuer: string): Promise<Response> {
+    this.tokens.assertClient(fields);
     const code = this.#codes.get(fields.get("code") ?? "");
     if (code === undefined || this.#settings.now() >= code.untilMs) throw invalidGrant("Code not valid");
     const { asked, session, isUsed } = code;
@@ -116,16 +118,17 @@ export class IdentityProvider {
       .update(fields.get("code_verifier") ?? "")
       .digest("base64url");
     if (challenge !== asked.get("code_challenge")) throw invalidGrant("PKCE verification failed: Code mismatch");
+    const scope = asked.get("scope") ?? "";
+    if (!scope.split(" ").includes("openid")) return this.tokens.logIn(session, { scope });
     const { credentials, now, tokenLifetimeSeconds } = this.#settings;
     const iat = Math.floor(now() / 1000);
     const nonce = asked.get("nonce");
-    const idToken = (sid: string) =>
-      this.#idTokens.issue({
-        ...{ iss: issuer, aud: credentials.clientId, azp: credentials.clientId, sub: credentials.username },
-        ...{ preferred_username: credentials.username, sid, iat, exp: iat + tokenLifetimeSeconds },
-        ...(nonce !== null && { nonce }),
-      });
-    return { session, scope: asked.get("scope") ?? "", idToken };
+    const idToken = await this.#idTokens.issue({
+      ...{ iss: issuer, aud: credentials.clientId, azp: credentials.clientId, sub: credentials.username },
+      ...{ preferred_username: credentials.username, sid: session, iat, exp: iat + tokenLifetimeSeconds },
+      ...(nonce !== null && { nonce }),
+    });
+    return this.tokens.logIn(session, { scope, id_token: idToken });
   }
 
   /** Ends a session as OpenID Connect RP-Initiated Logout 1.0 says. */
@@ -170,7 +173,7 @@ function invalidGrant(message: string): SandboxRefusal {
   return new SandboxRefusal("invalid_grant", message);
 }
 
-/** What the application is told if the login page isn't shown. */
+/** The error that the application gets instead of the login page. */
 function problemOf(asked: URLSearchParams): Readonly<Record<string, string>> | undefined {
   if (asked.get("response_type") !== "code") return { error: "unsupported_response_type" };
   const hasChallenge = /^[\w-]{43}$/.test(asked.get("code_challenge") ?? "");

@@ -63,7 +63,7 @@ export interface SandboxOptions {
   readonly rotateRefreshTokens?: boolean;
   /** `{ max, windowSeconds }`. More token requests from one address get 429 with `Retry-After`. Default: none. */
   readonly tokenThrottle?: SandboxThrottle;
-  /** Maximum records per page, whatever `_size` says. Default: 100. */
+  /** Maximum records per page, also if `_size` is larger. Default: 100. */
   readonly maxSize?: number;
   /** Records per page without `_size`. Default: 20. */
   readonly defaultSize?: number;
@@ -95,7 +95,7 @@ export interface SandboxOptions {
   ) => Response | undefined | Promise<Response | undefined>;
 }
 
-/** What an ordinary service may do that the description leaves open. Each can be written as JSON. */
+/** Behavior that the description leaves open, as an ordinary service may have it. It can be written as JSON. */
 export interface SandboxQuirks {
   /** Which bounds include the record they name: `after`, `before`, `both`, or `none`. Default: `none`. */
   readonly inclusiveBounds?: "none" | "after" | "before" | "both";

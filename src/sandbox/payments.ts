@@ -41,7 +41,7 @@ export const createIntent: Handler = (store, call) => {
 };
 
 /** The second step: stores the payment together with the request that created it. */
-export const createPayment: Handler = (store, { body: given, signature, signedPath, rawText }) => {
+export const createPayment: Handler = (store, { body: given, verified, signedPath, seen }) => {
   const body = given as unknown as PaymentRequest;
   checkPayment(store, body);
   const sender = requireGateway(store, "senderGatewayId", body.senderGatewayId);
@@ -59,12 +59,12 @@ export const createPayment: Handler = (store, { body: given, signature, signedPa
     receiverGatewayStatus: "pending",
     senderGatewayPublicKey: sender.rsaPublicKeyBase64,
     receiverGatewayPublicKey: receiver.rsaPublicKeyBase64,
-    senderGatewaySignature: signature?.signatureBase64 ?? "",
+    senderGatewaySignature: verified?.signatureBase64 ?? "",
     blockchainTransactionId: newTransactionId(),
     creationRequestUrl: signedPath,
-    creationRequestBody: rawText,
-    creationRequestPublicKeyBase64: signature?.publicKeyBase64 ?? "",
-    creationRequestSignatureBase64: signature?.signatureBase64 ?? "",
+    creationRequestBody: seen.body,
+    creationRequestPublicKeyBase64: verified?.publicKeyBase64 ?? "",
+    creationRequestSignatureBase64: verified?.signatureBase64 ?? "",
   };
   const row = store.records.payments.add(payment as Payment);
   const { pagingTokens, quirks } = store.settings;
@@ -134,10 +134,10 @@ export interface QuoteRequest {
 }
 
 /**
- * What the sender pays at the best exchange rate. `undefined` if there is no rate.
+ * Quotes the sender amount at the best exchange rate. `undefined` means that there is no rate.
  *
- * A rate whose base is the sender's end sells the sender's currency, at `sellPrice`. One whose base is the receiver's end buys
- * the receiver's currency, at `buyPrice`.
+ * A rate with its base at the sender sells the sender's currency, at `sellPrice`. With its base at the receiver, it buys the
+ * receiver's currency, at `buyPrice`.
  */
 export function quote(trades: readonly Trade[], request: QuoteRequest): string | undefined {
   const { from, to, isOneCurrency, amount, scale } = request;

@@ -5,22 +5,14 @@ import type { PaymentGateway } from "../resources/payment-gateways.js";
 import type { Withdrawal } from "../resources/withdrawals.js";
 import { assertQuery, listPage } from "./lists.js";
 import { SandboxRefusal } from "./refusal.js";
-import type { JsonObject, VerifiedSignature } from "./requests.js";
+import type { ParsedRequest, VerifiedSignature } from "./requests.js";
 import { blankRecord, type Collection, newTransactionId, type Row, type Store, type StoredRecords } from "./store.js";
 
 /** A request that has passed every check that all operations share. */
-export interface SandboxCall {
-  readonly operation: Operation;
-  /** Values of the path's parameters, in order. */
-  readonly params: readonly string[];
+export interface SandboxCall extends ParsedRequest {
   readonly query: URLSearchParams;
-  /** Has the fields of the operation, with their types. */
-  readonly body: JsonObject;
-  readonly rawText: string;
-  /** The path on the wire, as it is signed. */
-  readonly signedPath: string;
   /** Present if the operation must be signed. */
-  readonly signature: VerifiedSignature | undefined;
+  readonly verified: VerifiedSignature | undefined;
 }
 
 /** @returns the body of the response, or `undefined` for none. @throws {SandboxRefusal} */
@@ -28,23 +20,23 @@ export type Handler = (store: Store, call: SandboxCall) => unknown;
 
 /** Handles an operation on records that are stored as they are sent, but for the rules of their kind. */
 export const handleRecord: Handler = (store, call) => {
-  const { operation, params, query, body } = call;
+  const { operation, params } = call.route;
   const { collection, owner, rule } = placeOf(store, call);
   if (operation.verb === "list") {
     const own = collection.rows().filter((row) => row.owner === owner);
-    return listPage(store.settings, operation, query, own);
+    return listPage(store.settings, operation, call.query, own);
   }
   if (operation.verb === "create") {
-    const created = { ...blankRecord(operation.record), ...body, id: crypto.randomUUID() };
-    return collection.add(rule(store, created, owner, call), owner).record;
+    const created = { ...blankRecord(operation.record), ...call.body, id: crypto.randomUUID() };
+    return collection.add(rule(store, checked(store, operation, created), owner, call), owner).record;
   }
   const row = collection.find(params.at(-1) ?? "", owner);
   if (row === undefined) throw notFound("record");
   if (operation.verb === "update") {
-    row.record = rule(store, { ...row.record, ...body }, owner);
+    row.record = rule(store, checked(store, operation, { ...row.record, ...call.body }), owner);
     return undefined;
   }
-  assertQuery(query, operation);
+  assertQuery(call.query, operation);
   return row.record;
 };
 
@@ -52,7 +44,7 @@ type AnyRecord = { readonly id: string };
 /** Checks a record before it is stored, and sets what follows from its other fields. `call` is that of its creation. */
 type Rule<T> = (store: Store, record: T, owner: string, call?: SandboxCall) => T;
 
-function placeOf(store: Store, { operation, params }: SandboxCall) {
+function placeOf(store: Store, { route: { operation, params } }: SandboxCall) {
   const names = operation.name.split(".").slice(0, -1);
   const name = names.at(-1) as keyof StoredRecords;
   const owner = names.length > 1 ? (params[0] ?? "") : "";
@@ -72,42 +64,40 @@ const rules: { readonly [Name in keyof StoredRecords]?: Rule<StoredRecords[Name]
     if (named === undefined || named.id === gateway.id) return gateway;
     throw new SandboxRefusal("duplicate_institution_id", "another gateway has this institutionId");
   },
-  deposits(store, deposit, _, call) {
-    requireGateway(store, "paymentGatewayId", deposit.paymentGatewayId);
-    requireNotNegative("amount", deposit.amount);
+  deposits(_store, deposit, _owner, call) {
     if (call === undefined) return deposit;
     return {
       ...deposit,
       blockchainTransactionId: deposit.blockchainTransactionId || newTransactionId(),
       requestUri: call.signedPath,
-      requestBody: call.rawText,
-      paymentGatewayPublicKeyBase64: call.signature?.publicKeyBase64 ?? "",
-      requestSignatureBase64: call.signature?.signatureBase64 ?? "",
+      requestBody: call.seen.body,
+      paymentGatewayPublicKeyBase64: call.verified?.publicKeyBase64 ?? "",
+      requestSignatureBase64: call.verified?.signatureBase64 ?? "",
     };
   },
-  withdrawals(store, withdrawal) {
-    requireGateway(store, "paymentGatewayId", withdrawal.paymentGatewayId);
-    requireNotNegative("amount", withdrawal.amount);
-    requireNotNegative("fee", withdrawal.fee);
-    return { ...withdrawal, status: withdrawal.status || "pending" };
-  },
-  exchangeRates(store, rate) {
-    requireGateway(store, "baseGatewayId", rate.baseGatewayId);
-    requireGateway(store, "counterGatewayId", rate.counterGatewayId);
+  withdrawals: (_, withdrawal) => ({ ...withdrawal, status: withdrawal.status || "pending" }),
+  exchangeRates(_, rate) {
     const [buyPriceN, buyPriceD] = fractionOf("buyPrice", rate.buyPrice);
     const [sellPriceN, sellPriceD] = fractionOf("sellPrice", rate.sellPrice);
     return { ...rate, buyPriceN, buyPriceD, sellPriceN, sellPriceD };
   },
   transfers(store, transfer, liquidityProviderId) {
-    const { from, to, exchangeRateId, gatewayId } = transfer;
-    if (gatewayId !== "") requireGateway(store, "gatewayId", gatewayId);
-    requireNotNegative("amount", transfer.amount);
+    const { from, to, exchangeRateId } = transfer;
     const needsRate = exchangeRateId !== "" || from === "exchange-rate" || to === "exchange-rate";
     if (!needsRate || store.records.exchangeRates.find(exchangeRateId, liquidityProviderId) !== undefined)
       return transfer;
     throw new SandboxRefusal("unknown_exchange_rate", "exchangeRateId names none of the provider's exchange rates");
   },
 };
+
+/** No amount is negative, and every gateway that a field names is registered. @throws {SandboxRefusal} */
+function checked<T extends object>(store: Store, { record: fields }: Operation, record: T): T {
+  for (const [name, value] of Object.entries(record)) {
+    if (fields[name] === "decimal") requireNotNegative(name, value);
+    if (/gatewayId$/i.test(name) && value !== "") requireGateway(store, name, value);
+  }
+  return record;
+}
 
 export function requireGateway(store: Store, field: string, name: string): PaymentGateway {
   const gateway = store.gatewayNamed(name);
@@ -123,21 +113,13 @@ export function requireNotNegative(field: string, numeral: string): void {
   if (exact(numeral).units < 0n) throw new SandboxRefusal("invalid_value", `${field} must not be below zero`);
 }
 
-/** A price as a fraction in lowest terms. */
+/** A price as a fraction: `1.10` is 110 over 100. */
 function fractionOf(field: string, price: string): [numerator: number, denominator: number] {
   const { units, scale } = exact(price);
-  const whole = 10n ** BigInt(scale);
-  const divisor = greatestCommonDivisor(units, whole);
-  const [numerator, denominator] = [Number(units / divisor), Number(whole / divisor)];
-  if (units > 0n && Number.isSafeInteger(numerator) && Number.isSafeInteger(denominator))
+  const [numerator, denominator] = [Number(units), 10 ** scale];
+  if (numerator > 0 && Number.isSafeInteger(numerator) && Number.isSafeInteger(denominator))
     return [numerator, denominator];
-  throw new SandboxRefusal("invalid_value", `${field} must be above zero, and a fraction of integers within 2^53`);
-}
-
-function greatestCommonDivisor(one: bigint, other: bigint): bigint {
-  let [divisor, rest] = [one, other];
-  while (rest !== 0n) [divisor, rest] = [rest, divisor % rest];
-  return divisor;
+  throw new SandboxRefusal("invalid_value", `${field} must be above zero, with at most 15 digits`);
 }
 
 function notFound(what: string): SandboxRefusal {
@@ -145,7 +127,8 @@ function notFound(what: string): SandboxRefusal {
 }
 
 /** Reads and updates of withdrawals by the gateway that pays them out: the same records, as the gateway sees them. */
-export const handleGatewayWithdrawal: Handler = (store, { operation, params, query, body }) => {
+export const handleGatewayWithdrawal: Handler = (store, { route, query, body }) => {
+  const { operation, params } = route;
   const [gatewayId = "", id] = params;
   if (store.records.paymentGateways.find(gatewayId) === undefined) throw notFound("payment gateway");
   const rows = store.records.withdrawals
@@ -161,11 +144,10 @@ export const handleGatewayWithdrawal: Handler = (store, { operation, params, que
     assertQuery(query, operation);
     return seenFromGateway(row);
   }
-  const changed: Withdrawal = { ...row.record, ...body };
-  const checked = rules.withdrawals?.(store, changed, row.owner) ?? changed;
+  const changed: Withdrawal = checked(store, operation, { ...row.record, ...body });
   // No body has the gateway's transaction id. It appears when the gateway has paid.
-  const isPaid = checked.status === "processed" && checked.paymentGatewayTransactionId === "";
-  row.record = isPaid ? { ...checked, paymentGatewayTransactionId: newTransactionId() } : checked;
+  const isPaid = changed.status === "processed" && changed.paymentGatewayTransactionId === "";
+  row.record = isPaid ? { ...changed, paymentGatewayTransactionId: newTransactionId() } : changed;
   return undefined;
 };
 

@@ -144,7 +144,7 @@ export async function checkSignature(store: Store, request: ParsedRequest): Prom
   );
 }
 
-/** What a gateway registered need not be a key. */
+/** A gateway can register a text that isn't a key. */
 export async function isSignedWith(request: SignatureToVerify): Promise<boolean> {
   try {
     return await verifySignature(request);

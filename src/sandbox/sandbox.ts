@@ -13,7 +13,7 @@ import {
 } from "./options.js";
 import { createIntent, createPayment, setReceiverStatus } from "./payments.js";
 import { type Handler, handleGatewayWithdrawal, handleRecord } from "./records.js";
-import { jsonResponse, refusalResponse, remember, SandboxRefusal, Throttle } from "./refusal.js";
+import { refusalResponse, remember, SandboxRefusal, Throttle } from "./refusal.js";
 import {
   assertBody,
   checkSignature,
@@ -36,17 +36,17 @@ export interface LoggedRequest {
   /** Had a signature, right or wrong. */
   readonly signed: boolean;
   readonly atMs: number;
-  /** Of the response. 0 if the connection was broken off, and `undefined` while there is no response. */
+  /** The status of the response. 0 if the connection was broken off, and `undefined` while there is no response. */
   readonly status: number | undefined;
 }
 
-/** What a server knows about a request and a web `Request` can't hold. */
+/** Facts about a request that a web `Request` can't hold. */
 export interface SandboxWire {
   /** The method, if `Request` refuses it, such as `TRACE`. */
   readonly method?: string;
   /** Path and query exactly as they were on the wire. URL objects rewrite some paths. */
   readonly target?: string;
-  /** Where the request came from. Throttles count by it. */
+  /** The client's address. Throttles count by it. */
   readonly address?: string;
   /** Scheme and host as which the sandbox was addressed, with which the issuer of ID tokens begins. Default: the request's. */
   readonly origin?: string;
@@ -103,7 +103,7 @@ export class Sandbox {
     this.authPath = settings.authPath;
   }
 
-  /** What a client must log in with. */
+  /** The credentials of a client. */
   get credentials(): SandboxCredentials {
     return this.#settings.credentials;
   }
@@ -113,7 +113,7 @@ export class Sandbox {
     return this.#identity.pathOf("token");
   }
 
-  /** Path where a session is ended. */
+  /** Path that ends a session. */
   get logoutPath(): string {
     return this.#identity.pathOf("logout");
   }
@@ -273,7 +273,8 @@ export class Sandbox {
       if (!this.#identity.tokens.accepts(seen.headers.get("authorization"))) throw unauthorized;
       const output = await this.#operate({ seen, bytes, route });
       if (output === undefined) return new Response(null, { status: 200 });
-      return jsonResponse(shaped(output, operation.record, this.#settings.quirks));
+      const headers = { "content-type": "application/json" };
+      return new Response(shaped(output, operation.record, this.#settings.quirks), { headers });
     } catch (error) {
       if (error instanceof SandboxRefusal) return refusalResponse(error, operation.verb);
       throw error;
@@ -282,17 +283,15 @@ export class Sandbox {
 
   /** Does what is asked for, or nothing. */
   async #operate(request: OperationRequest): Promise<unknown> {
-    const { operation, params } = request.route;
+    const { operation } = request.route;
     const parsed = parseRequest(this.#settings, request);
-    const signature = mustSign(this.#settings, operation) ? await checkSignature(this.#store, parsed) : undefined;
-    const { seen, signedPath } = parsed;
+    const verified = mustSign(this.#settings, operation) ? await checkSignature(this.#store, parsed) : undefined;
     // A client sends an added field back.
     const { addedField: _, ...described } = parsed.body;
     const body = this.#settings.quirks.addsFields === true ? described : parsed.body;
     assertBody(operation, body);
-    const query = new URLSearchParams(seen.query);
     const handle = handlers[operation.name] ?? handleRecord;
-    return handle(this.#store, { operation, params, query, body, rawText: seen.body, signedPath, signature });
+    return handle(this.#store, { ...parsed, body, query: new URLSearchParams(parsed.seen.query), verified });
   }
 }
 
@@ -324,20 +323,10 @@ function operationOf(route: Arrived["route"]): SandboxRequest["operation"] {
 }
 
 /** A record, or a list of them, as the quirks show it. */
-function shaped(output: unknown, fields: FieldTable, quirks: SandboxQuirks): unknown {
-  const { normalizesAmounts = false, addsFields = false } = quirks;
-  if (!normalizesAmounts && !addsFields) return output;
-  if (Array.isArray(output)) return output.map((record) => shaped(record, fields, quirks));
-  const entries = Object.entries(output as object).map(([name, value]) => {
-    const isAmount = normalizesAmounts && fields[name] === "decimal";
-    return [
-      name,
-      isAmount
-        ? String(value)
-            .replace(/(\.\d*?)0+$/, "$1")
-            .replace(/\.$/, "")
-        : value,
-    ];
+function shaped(output: unknown, fields: FieldTable, { normalizesAmounts, addsFields }: SandboxQuirks): string {
+  return JSON.stringify(output, (name, value) => {
+    if (normalizesAmounts === true && fields[name] === "decimal")
+      return value.replace(/(\.\d*?)0*$/, "$1").replace(/\.$/, "");
+    return addsFields === true && Object(value).id !== undefined ? { ...value, addedField: "added" } : value;
   });
-  return { ...Object.fromEntries(entries), ...(addsFields && { addedField: "added" }) };
 }

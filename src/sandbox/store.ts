@@ -63,7 +63,7 @@ export class Collection<T extends { readonly id: string }> {
 
 type Collections = { readonly [Name in keyof StoredRecords]: Collection<StoredRecords[Name][number]> };
 
-/** What a sandbox stores and knows. */
+/** The memory of a sandbox. */
 export class Store {
   readonly settings: SandboxSettings;
   readonly accounts = new AccountDirectory();

@@ -4,7 +4,7 @@ import { jsonResponse, rememberAs, SandboxRefusal } from "./refusal.js";
 
 /** One request for a token, without secrets. */
 export interface TokenRequest {
-  /** `password`, `authorization_code`, `refresh_token`, or whatever else the form said. */
+  /** `password`, `authorization_code`, `refresh_token`, or another value of the form. */
   readonly grantType: string;
   readonly atMs: number;
   /** Names of the form's fields, in order. */
@@ -16,13 +16,6 @@ interface IssuedToken {
   /** Revoked tokens are forgotten. */
   readonly untilMs: number;
   readonly session: string;
-}
-
-/** A login of the authorization code grant, which its code is redeemed for. */
-export interface CodeLogin {
-  readonly session: string;
-  readonly scope: string;
-  idToken(session: string): Promise<string>;
 }
 
 /** Issues tokens and knows which are valid (Interface description 0.0.1, "Authentication"). */
@@ -56,32 +49,27 @@ export class Tokens {
 
   /** Ends the session of a refresh token. @throws {SandboxRefusal} */
   logOut(fields: URLSearchParams): Response {
-    this.#assertClient(fields, fields.get("client_secret") ?? "");
+    this.assertClient(fields);
     this.endSession(this.#find("refresh", fields.get("refresh_token") ?? "").session);
     return new Response(null, { status: 204 });
   }
 
-  /** @param redeem exchanges the code of a form for its login. @throws {SandboxRefusal} */
-  async grant(fields: URLSearchParams, redeem: (fields: URLSearchParams) => Promise<CodeLogin>): Promise<Response> {
-    const { username, password, clientSecret } = this.#settings.credentials;
+  /** @throws {SandboxRefusal} */
+  grant(fields: URLSearchParams): Response {
+    const { username, password } = this.#settings.credentials;
     const grantType = fields.get("grant_type");
+    if (grantType === "refresh_token") return this.#refresh(fields);
     if (grantType === null) throw new SandboxRefusal("invalid_request", "Missing form parameter: grant_type");
-    // The description's refresh form has no client_secret.
-    this.#assertClient(fields, fields.get("client_secret") ?? (grantType === "refresh_token" ? clientSecret : ""));
-    if (grantType === "refresh_token") return this.#refresh(fields.get("refresh_token") ?? "");
-    if (grantType === "authorization_code") {
-      const { session, scope, idToken } = await redeem(fields);
-      const isOpenId = scope.split(" ").includes("openid");
-      return this.#logIn(session, { ...(isOpenId && { id_token: await idToken(session) }), scope });
-    }
+    this.assertClient(fields);
     if (grantType !== "password") throw new SandboxRefusal("unsupported_grant_type", "Unsupported grant_type");
     if (fields.get("username") !== username || fields.get("password") !== password) {
       throw new SandboxRefusal("invalid_grant", "Invalid user credentials", 401);
     }
-    return this.#logIn(crypto.randomUUID(), { id_token: foreignIdToken });
+    return this.logIn(crypto.randomUUID(), { id_token: foreignIdToken });
   }
 
-  #assertClient(fields: URLSearchParams, secret: string): void {
+  /** @throws {SandboxRefusal} */
+  assertClient(fields: URLSearchParams, secret = fields.get("client_secret") ?? ""): void {
     const { clientId, clientSecret } = this.#settings.credentials;
     if (fields.get("client_id") !== clientId) {
       throw new SandboxRefusal("invalid_client", "Invalid client credentials", 401);
@@ -89,12 +77,15 @@ export class Tokens {
     if (secret !== clientSecret) throw new SandboxRefusal("unauthorized_client", "Invalid client credentials", 401);
   }
 
-  #logIn(session: string, more: object): Response {
+  logIn(session: string, more: object): Response {
     const access_token = this.#issue("access", session);
     return this.#tokenResponse({ access_token, refresh_token: this.#issue("refresh", session), ...more });
   }
 
-  #refresh(refreshToken: string): Response {
+  #refresh(fields: URLSearchParams): Response {
+    // The description's refresh form has no client_secret.
+    this.assertClient(fields, fields.get("client_secret") ?? this.#settings.credentials.clientSecret);
+    const refreshToken = fields.get("refresh_token") ?? "";
     const { session } = this.#find("refresh", refreshToken);
     const response = { access_token: this.#issue("access", session), scope: "openid email profile" };
     if (!this.#settings.rotateRefreshTokens) return this.#tokenResponse(response);

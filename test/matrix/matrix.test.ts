@@ -109,7 +109,7 @@ it.each(bundles)("runs as a bundle: $bundler, $format", async (bundle) => {
 
 it.each([
   ["journal.js", { sqlite: "created: true" }],
-  ["sandbox.js", { console: "Sandbox console" }],
+  ["sandbox.js", { console: "Requests – Sandbox console" }],
 ])("runs %s as a minified ES module for Node by bun", async (program, told) => {
   const folder = newFolder();
   const bundle = bundles.find(({ bundler, format }) => bundler === "bun" && format === "ES module for Node");

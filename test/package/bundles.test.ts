@@ -27,7 +27,7 @@ const program = `
     await server.close();
   });`;
 const told = "Lina true BadRequestError";
-const toldByProgram = `${told} Sandbox console`;
+const toldByProgram = `${told} Requests – Sandbox console`;
 
 /** A program for a page: it has no server of its own, and no Node. */
 const page = `

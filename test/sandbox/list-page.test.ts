@@ -1,6 +1,4 @@
-import fc from "fast-check";
 import { expect, it } from "vitest";
-import { operations } from "../../src/resources/catalogue.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { pageOf } from "../../src/sandbox/lists.js";
@@ -71,36 +69,21 @@ it.each([
   expect(() => names(query)).toThrowError(expect.objectContaining({ code: "invalid_query" }));
 });
 
-it("gives every record once and in order, whatever the page size, the maximum and the direction", () => {
-  const cases = fc.record({
-    names: fc.array(fc.constantFrom("a", "b"), { maxLength: 40 }),
-    firstToken: fc.integer({ min: 0, max: 1_000 }),
-    size: fc.option(fc.integer({ min: 1, max: 12 }), { nil: undefined }),
-    maxSize: fc.integer({ min: 1, max: 12 }),
-    filter: fc.constantFrom("", "&lastName=a"),
-    falling: fc.boolean(),
-  });
-  fc.assert(
-    fc.property(cases, ({ names: lastNames, firstToken, size, maxSize, filter, falling }) => {
-      const rows = providers(lastNames, firstToken);
-      const wanted = rows.filter(({ record }) => filter === "" || record.lastName === "a");
-      const seen: number[] = [];
-      for (let bound = ""; ; ) {
-        const query = `${falling ? "_sort=pagingToken.desc" : ""}${filter}${bound}${size ? `&_size=${size}` : ""}`;
-        const page = pageOf(rows, liquidityProviders.list, new URLSearchParams(query), {
-          ...{ maxSize, defaultSize: 5, quirks: {} },
-        });
-        const last = page.at(-1);
-        if (last === undefined) break;
-        expect(page.length).toBeLessThanOrEqual(Math.min(size ?? 5, maxSize));
-        seen.push(...page.map(({ token }) => token));
-        bound = `&${falling ? "_before" : "_after"}=${last.token}`;
-      }
-      const tokens = wanted.map(({ token }) => token);
-      expect(seen).toEqual(falling ? tokens.reverse() : tokens);
-    }),
-    { numRuns: 200 },
-  );
+it.each([1, 2, 3, 5, 9])("gives every record once and in order, in pages of %d", (maxSize) => {
+  const rows = providers(["b", "a", "b", "a", "a", "b", "a"], 5);
+  for (const [sort, bound] of [
+    ["asc", "_after"],
+    ["desc", "_before"],
+  ]) {
+    const seen: number[] = [];
+    for (let query = `_sort=pagingToken.${sort}&lastName=a`; ; ) {
+      const page = pageOf(rows, liquidityProviders.list, new URLSearchParams(query), { ...limits, maxSize });
+      seen.push(...page.map(({ token }) => token));
+      if (page.length === 0) break;
+      query = `_sort=pagingToken.${sort}&lastName=a&${bound}=${seen.at(-1)}`;
+    }
+    expect(seen).toEqual(sort === "asc" ? [6, 8, 9, 11] : [11, 9, 8, 6]);
+  }
 });
 
 it("gives paging tokens to other records than payments only where it is told to", async () => {
@@ -112,28 +95,3 @@ it("gives paging tokens to other records than payments only where it is told to"
   expect([await hasToken({}), await hasToken({ pagingTokens: "payments" })]).toEqual([false, false]);
   expect(await hasToken({ pagingTokens: "all" })).toBe(true);
 });
-
-it.each([...operations.values()].filter(({ verb }) => verb === "list"))(
-  "sorts $name by every field, and turns the order round exactly",
-  (operation) => {
-    const kinds = Object.entries(operation.record).filter(([, kind]) => kind !== "any");
-    const valuesOf = (kind: string) =>
-      kind === "decimal" || kind === "integer"
-        ? fc.constantFrom("1", "2", "10", "010")
-        : fc.constantFrom("", "2", "10", "a");
-    const row = fc.record(Object.fromEntries(kinds.map(([field, kind]) => [field, valuesOf(kind)])));
-    fc.assert(
-      fc.property(
-        fc.array(row, { maxLength: 8 }),
-        fc.constantFrom(...kinds.map(([field]) => field)),
-        (records, field) => {
-          const rows = records.map((record, token) => ({ token, record }));
-          const tokens = (sort: string) =>
-            pageOf(rows, operation, new URLSearchParams({ _sort: sort }), limits).map(({ token }) => token);
-          expect(tokens(`${field}.desc`)).toEqual(tokens(`${field}.asc`).reverse());
-        },
-      ),
-      { numRuns: 30 },
-    );
-  },
-);

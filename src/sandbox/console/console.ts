@@ -11,10 +11,9 @@ import type { SigningKey } from "../../signing/keys.js";
 import { SandboxRefusal } from "../refusal.js";
 import type { Sandbox } from "../sandbox.js";
 import { script, style } from "./assets.js";
-import { type Fault, faultKinds, takeFault, withFault } from "./faults.js";
 import * as pages from "./pages.js";
 import { PaymentDesk } from "./payment-desk.js";
-import { RequestLog, whyWrong } from "./request-log.js";
+import { type Fault, faultKinds, RequestLog, takeFault, whyWrong, withFault } from "./request-log.js";
 
 type Env = { Bindings: HttpBindings };
 type Fields = Readonly<Record<string, string>>;
@@ -36,7 +35,7 @@ export function consoleApp(sandbox: Sandbox, signingKeys: readonly SigningKey[])
   const show = (c: Context<Env>, title: string, content: pages.Html, problem?: string) => {
     const { origin } = new URL(c.req.url);
     const { baseUrl } = sandbox.clientOptions({ baseUrl: origin, authUrl: origin });
-    return c.html(pages.page({ title, baseUrl, faults, problem }, content), problem === undefined ? 200 : 400);
+    return c.html(pages.page(title, baseUrl, faults, content, problem), problem === undefined ? 200 : 400);
   };
   const app = new Hono<Env>({ strict: false });
   const get = (path: string, title: string, content: (asked: Fields, id: string) => pages.Html) =>
@@ -62,7 +61,7 @@ export function consoleApp(sandbox: Sandbox, signingKeys: readonly SigningKey[])
   app.get("/console.css", (c) => c.body(style, 200, { "content-type": "text/css; charset=utf-8" }));
   app.get("/console.js", (c) => c.body(script, 200, { "content-type": "text/javascript; charset=utf-8" }));
 
-  get("/", "Requests", ({ status = "", operation = "" }) => pages.requestsPage(log.exchanges, { status, operation }));
+  get("/", "Requests", ({ status = "", operation = "" }) => pages.requestsPage(log.exchanges, status, operation));
   get("/requests/:id", "Request", (_, id) => {
     const exchange = log.find(id);
     return pages.requestPage(exchange, whyWrong(store, exchange));

@@ -4,20 +4,11 @@ import { operationNames } from "../../resources/catalogue.js";
 import type { PaymentIntent } from "../../resources/payment-intents.js";
 import { paymentStatuses } from "../payments.js";
 import type { Row, Store, StoredRecords } from "../store.js";
-import { type Fault, faultKinds } from "./faults.js";
-import { type Exchange, shownOf } from "./request-log.js";
+import { type Exchange, type Fault, faultKinds, shownOf } from "./request-log.js";
 
 export type Html = ReturnType<typeof html>;
 type Cell = Html | string | false | undefined;
 type Choices = readonly (readonly [value: string, label: string])[];
-
-export interface Frame {
-  readonly title: string;
-  readonly baseUrl: string;
-  readonly faults: readonly Fault[];
-  /** Why a form did nothing. */
-  readonly problem?: string | undefined;
-}
 
 const tabs = [
   ["Requests", "/console/"],
@@ -27,7 +18,8 @@ const tabs = [
   ["Faults", "/console/faults"],
 ];
 
-export function page({ title, baseUrl, faults, problem }: Frame, content: Html): Html {
+/** @param problem is why a form did nothing. */
+export function page(title: string, baseUrl: string, faults: readonly Fault[], content: Html, problem?: string): Html {
   return html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -93,16 +85,11 @@ const operationChoices: Choices = ["token", ...operationNames].map((name) => [na
 
 // Requests
 
-export interface RequestFilter {
-  readonly status: string;
-  readonly operation: string;
-}
-
 const statusChoices: Choices = ["", "2", "3", "4", "5", "0"].map((digit) => {
   return [digit, digit === "" ? "any" : digit === "0" ? "lost" : `${digit}xx`];
 });
 
-export function requestsPage(exchanges: readonly Exchange[], { status, operation }: RequestFilter): Html {
+export function requestsPage(exchanges: readonly Exchange[], status: string, operation: string): Html {
   const rows = exchanges
     .filter((one) => String(one.status ?? "").startsWith(status))
     .filter(({ arrived }) => operation === "" || arrived.seen.operation === operation)

@@ -1,13 +1,13 @@
 import type { FieldTable } from "../../api/fields.js";
 import type { Operation } from "../../api/operation.js";
+import type { OperationName } from "../../resources/catalogue.js";
 import type { PaymentGateway } from "../../resources/payment-gateways.js";
 import { readPublicKey } from "../../signing/keys.js";
 import { explainSignature } from "../../verification/explain-signature.js";
-import { SandboxRefusal } from "../refusal.js";
+import { refusalResponse, SandboxRefusal } from "../refusal.js";
 import { checkSignature, isPlain, mustSign, parseRequest, type Route, shownQuery, signersOf } from "../requests.js";
 import type { Arrived } from "../sandbox.js";
 import type { Store } from "../store.js";
-import type { Fault } from "./faults.js";
 
 /** One request, and what became of it. It has secrets: pages show what `shownOf` returns. */
 export interface Exchange {
@@ -85,7 +85,7 @@ function isOperation(route: Arrived["route"]): route is Route {
   return typeof route !== "string" && !(route instanceof SandboxRefusal);
 }
 
-/** Checks a signature by the keys that are registered now, whatever else may be wrong with the request. */
+/** Checks a signature by the keys that are registered now, also if the request has another mistake. */
 async function verdictOf(store: Store, { route, ...request }: Arrived): Promise<Exchange["signature"]> {
   if (!isOperation(route) || !mustSign(store.settings, route.operation)) return "";
   try {
@@ -137,17 +137,7 @@ function isPublicKey({ rsaPublicKeyBase64 }: PaymentGateway): boolean {
 type Pairs = readonly (readonly [name: string, value: string])[];
 
 /** A request and its response without secrets. */
-export interface ShownExchange {
-  readonly target: string;
-  readonly headers: Pairs;
-  readonly body: string;
-  /** Without line breaks if nothing is hidden: a signature is only right with these bytes. */
-  readonly sentBody: string;
-  readonly responseHeaders: Pairs;
-  readonly responseBody: string;
-}
-
-export function shownOf({ arrived, operation, response }: Exchange): ShownExchange {
+export function shownOf({ arrived, operation, response }: Exchange) {
   const { path, query, headers, body: text, operation: name } = arrived.seen;
   const fields = { ...plainFields, ...operation?.body?.fields, ...operation?.record };
   // The query of a login names sessions and codes.
@@ -155,13 +145,15 @@ export function shownOf({ arrived, operation, response }: Exchange): ShownExchan
   const body = name === "token" ? shownQuery(text, plainFields).replaceAll("&", "\n") : shownJson(text, fields);
   return {
     target: asked === "" ? path : `${path}?${asked}`,
-    ...{ headers: shownHeaders(headers), body, sentBody: body.includes("…") || operation === undefined ? body : text },
+    ...{ headers: shownHeaders(headers), body },
+    // A signature is only right with the bytes that were sent.
+    sentBody: body.includes("…") || operation === undefined ? body : text,
     responseHeaders: shownHeaders(response?.headers ?? new Headers()),
     responseBody: shownJson(response?.text ?? "", fields),
   };
 }
 
-/** What is in refusals and token responses, and isn't a secret. */
+/** Fields of refusals and token responses that aren't secrets. */
 const plainFields = {
   ...{ error: "text", code: "text", message: "text", error_description: "text", pagingToken: "text" },
   ...{ token_type: "text", expires_in: "text", scope: "text", grant_type: "text" },
@@ -185,4 +177,36 @@ function shownJson(text: string, fields: FieldTable): string {
     // It isn't JSON.
   }
   return `… ${text.length} characters that aren't a record`;
+}
+
+/** The faults, and how they are shown. */
+export const faultKinds = {
+  lost: { order: "Lose the response", effect: "lose its response", shown: "response lost" },
+  delay: { order: "Delay the response", effect: "wait for its response", shown: "response delayed" },
+  unavailable: { order: "Respond with 503", effect: "get 503, and nothing is done", shown: "503" },
+} as const;
+
+export interface Fault {
+  readonly kind: keyof typeof faultKinds;
+  /** `any` is any operation. */
+  readonly of: OperationName | "token" | "any";
+  readonly delayMs: number;
+}
+
+/** Takes the armed fault that hits this request: the oldest that fits. */
+export function takeFault(armed: Fault[], operation: OperationName | "token" | undefined): Fault | undefined {
+  const isAny = operation !== undefined && operation !== "token";
+  const index = armed.findIndex(({ of }) => of === operation || (of === "any" && isAny));
+  return index < 0 ? undefined : armed.splice(index, 1)[0];
+}
+
+/** Responds as the fault says. If the response is lost or delayed, the work is done. */
+export async function withFault(fault: Fault | undefined, respond: () => Promise<Response>): Promise<Response> {
+  if (fault?.kind === "unavailable") {
+    return refusalResponse(new SandboxRefusal("unavailable", "a fault of the console", 503));
+  }
+  const response = await respond();
+  if (fault?.kind === "lost") return Response.error();
+  if (fault?.kind === "delay") await new Promise((resolve) => setTimeout(resolve, fault.delayMs).unref());
+  return response;
 }
