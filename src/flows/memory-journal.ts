@@ -38,8 +38,8 @@ export class MemoryJournal implements Journal {
   readonly #flows = new Map<string, Stored>();
   readonly #nowMs: () => number;
 
-  constructor({ nowMs = () => clock.wallMs() }: MemoryJournalOptions = {}) {
-    this.#nowMs = nowMs;
+  constructor(options: MemoryJournalOptions = {}) {
+    this.#nowMs = options.nowMs ?? (() => clock.wallMs());
   }
 
   async begin(key: string, scope: FlowScope, state: JournalState, lease: LeaseRequest) {

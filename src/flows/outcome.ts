@@ -160,13 +160,6 @@ export function toRefusal({ by, status, code, message }: Refusal): FlowRefusal {
   return { by, ...known({ status, serviceCode, serviceMessage: message || undefined }) };
 }
 
-interface PauseDetails {
-  readonly phase?: FlowPhase | undefined;
-  readonly cause?: unknown;
-  readonly retryAtMs?: number | undefined;
-  readonly request?: SentRequest | undefined;
-}
-
 /**
  * A flow stopped before it had an outcome. It is stored and still owns the payment. `work`, `recover`, or a later `run` continues
  * it, in this or another process. So `effect` is always `possible`. Don't pay another way, and don't refund.
@@ -183,7 +176,16 @@ export class FlowPausedError extends CrossBorderError {
   /** The signed payment that may have been sent, if there is one. */
   declare readonly request?: SentRequest;
 
-  constructor(key: string, { phase, cause, retryAtMs, request }: PauseDetails = {}) {
+  constructor(
+    key: string,
+    details: {
+      readonly phase?: FlowPhase | undefined;
+      readonly cause?: unknown;
+      readonly retryAtMs?: number | undefined;
+      readonly request?: SentRequest | undefined;
+    } = {},
+  ) {
+    const { phase, cause, retryAtMs, request } = details;
     super(describe(key, phase, cause), { code: "flow_paused", effect: "possible", cause });
     this.key = key;
     Object.assign(this, known({ phase, retryAtMs }));
