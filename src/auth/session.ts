@@ -232,7 +232,7 @@ export class Session {
       const spentBy = session.spentBy === undefined ? over : doubtful;
       await this.#replaceMark(owner, { refreshToken, spentBy });
     } else if (!mayBeSpent(failure)) {
-      await this.#replaceMark(owner, { ...session, retryNotBefore: this.#noteOf(failure) });
+      await this.#replaceMark(owner, { ...session, retryNotBefore: this.#isAlone ? undefined : noteOf(failure) });
     }
     return { failure: isDeadGrant(failure) ? { ...failure, class: "session-ended" } : failure, kind: "refresh" };
   }
@@ -246,9 +246,10 @@ export class Session {
       return this.#toResult(result.granted, "password", isShared);
     }
     const { failure } = result;
-    const mark = isRefusal(failure) ? await endpoint.credentialsMark() : undefined;
-    const retryNotBefore = failure.isNoted ? undefined : this.#noteOf(failure, mark);
-    if (retryNotBefore !== undefined) await this.#tryWrite({ ...found?.session, retryNotBefore }, found?.version);
+    if (!this.#isAlone && !failure.isNoted) {
+      const retryNotBefore = noteOf(failure, isRefusal(failure) ? await endpoint.credentialsMark() : undefined);
+      if (retryNotBefore !== undefined) await this.#tryWrite({ ...found?.session, retryNotBefore }, found?.version);
+    }
     return { failure, kind: "login" };
   }
 
@@ -281,18 +282,6 @@ export class Session {
   async #replaceMark(owner: string, session: SessionValue): Promise<boolean> {
     const found = await this.#read().catch(() => undefined);
     return found?.session.spentBy === owner && (await this.#tryWrite(session, found.version));
-  }
-
-  /**
-   * A note for the other processes. This one remembers it by the monotonic clock.
-   *
-   * @param mark of the credentials of a login that was refused.
-   */
-  #noteOf(failure: GrantFailure, mark?: string): SessionValue["retryNotBefore"] {
-    const { status = 0, retryAfterMs = 0 } = failure;
-    const askedMs = isThrottled(failure) ? Math.min(retryAfterMs, longestAskedMs) : 0;
-    const ms = mark === undefined ? askedMs : refusedHoldMs(1);
-    return ms === 0 || this.#isAlone ? undefined : { atMs: now().wallMs + ms, status, mark };
   }
 
   /** A token of another process that needs no renewal. */
@@ -333,7 +322,8 @@ export class Session {
 
   async #ask<T>(work: (key: string) => Promise<T>): Promise<T> {
     const deadline = new Deadline({ timeoutMs: storeTimeoutMs });
-    this.#key ??= keyOf(this.#options.auth);
+    // A page that was loaded over http can't hash.
+    this.#key ??= this.#isAlone ? Promise.resolve("") : keyOf(this.#options.auth);
     return deadline.race(this.#key.then(work)).finally(() => deadline.finish());
   }
 }
@@ -376,6 +366,18 @@ function toValue(granted: Granted, kept?: string): SessionValue {
   const endOf = (ms: number | undefined) => (ms === undefined ? undefined : sentAt.wallMs + ms);
   const expiresAtMs = endOf(lifetimeMs);
   return { accessToken, lifetimeMs, expiresAtMs, refreshToken, refreshExpiresAtMs: endOf(refreshLifetimeMs) };
+}
+
+/**
+ * A note for the other processes. This one remembers it by the monotonic clock.
+ *
+ * @param mark of the credentials of a login that was refused.
+ */
+function noteOf(failure: GrantFailure, mark?: string): SessionValue["retryNotBefore"] {
+  const { status = 0, retryAfterMs = 0 } = failure;
+  const askedMs = isThrottled(failure) ? Math.min(retryAfterMs, longestAskedMs) : 0;
+  const ms = mark === undefined ? askedMs : refusedHoldMs(1);
+  return ms === 0 ? undefined : { atMs: now().wallMs + ms, status, mark };
 }
 
 /** For how long it's too early to request a token. A note by a clock that is far ahead counts as none. */

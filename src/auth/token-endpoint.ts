@@ -91,7 +91,7 @@ export class TokenEndpoint {
     return this.#request("password", async (deadline, clientSecret) => {
       const password = await readSecret("password", auth.password, deadline);
       this.#used = JSON.stringify([password, clientSecret]);
-      if (refused?.mark === (await this.credentialsMark())) {
+      if (refused !== undefined && refused.mark === (await this.credentialsMark())) {
         throw new GrantError({ class: "refused", status: refused.status, isNoted: true });
       }
       return { username: auth.username, password };

@@ -107,7 +107,10 @@ it("does not take the client's refusal for the end of the user's session", async
   const session = await logIn(login);
   server.sandbox.revokeTokens();
   isRefused = true;
-  expect(await failureOf(client(session).payments.list().then())).toMatchObject({ serviceCode: "invalid_client" });
+  expect(await failureOf(client(session).payments.list().then())).toMatchObject({
+    code: "login_refused",
+    serviceCode: "invalid_client",
+  });
   await session.logout();
   expect(liveRefreshTokens(server)).toBe(0);
 });
