@@ -26,22 +26,18 @@ export interface Route {
   readonly params: readonly string[];
 }
 
-/**
- * The operation of a path on the wire.
- *
- * @throws {SandboxRefusal} 404 for an unknown path, 405 for another method.
- */
-export function routeOf(method: string, path: string, basePath: string): Route {
+/** The operation of a path on the wire, or a refusal: 404 for an unknown path, 405 for another method. */
+export function routeOf(method: string, path: string, basePath: string): Route | SandboxRefusal {
   const own = path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : "";
   const matches = routes.filter(({ pattern }) => pattern.test(own));
-  if (matches.length === 0) throw new SandboxRefusal("unknown_path", "there is no operation at this path", 404);
+  if (matches.length === 0) return new SandboxRefusal("unknown_path", "there is no operation at this path", 404);
   const match = matches.find(({ operation }) => operation.method === method);
   if (match !== undefined) {
     const params = match.pattern.exec(own)?.slice(1) ?? [];
     return { operation: match.operation, params: params.map(decodeURIComponent) };
   }
   const allow = matches.map(({ operation }) => operation.method).join(", ");
-  throw new SandboxRefusal("method_not_allowed", `this path takes ${allow}`, 405, { allow });
+  return new SandboxRefusal("method_not_allowed", `this path takes ${allow}`, 405, { allow });
 }
 
 /** A request for an operation, as it arrived. */

@@ -62,8 +62,10 @@ export interface SandboxClientOptions {
 export interface Arrived {
   readonly seen: SandboxRequest;
   readonly bytes: Uint8Array;
-  /** An operation, an endpoint of the identity provider, or why it is neither. */
-  readonly route: Route | IdentityEndpoint | SandboxRefusal;
+  /** Present if it is a request for an operation. */
+  readonly route: Route | undefined;
+  /** An endpoint of the identity provider, or why the request is neither. */
+  readonly otherwise: IdentityEndpoint | SandboxRefusal | undefined;
   readonly address: string;
   readonly origin: string;
 }
@@ -214,7 +216,11 @@ export class Sandbox {
     const response = await this.#watcher(arrived, async () => {
       const { delayMs } = this.#settings.quirks;
       if (delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, delayMs));
-      return (await this.#settings.onRequest?.(arrived.seen)) ?? (await this.#serve(arrived));
+      const { onRequest, onResponse } = this.#settings;
+      const instead = await onRequest?.(arrived.seen);
+      if (instead !== undefined) return instead;
+      const response = await this.#respond(arrived);
+      return (await onResponse?.(arrived.seen, response)) ?? response;
     });
     logged.status = response.status;
     return response;
@@ -226,28 +232,22 @@ export class Sandbox {
     const bytes = new Uint8Array(await request.arrayBuffer());
     const target = wire.target ?? request.url.slice(new URL(request.url).origin.length);
     const [, path = "", query = ""] = /^([^?]*)\??(.*)$/s.exec(target) ?? [];
-    const route = this.#routeOf(method, path);
+    const found = this.#identity.endpointOf(path) ?? routeOf(method, path, this.basePath);
+    const isOperation = typeof found === "object" && !(found instanceof SandboxRefusal);
+    const operation = isOperation ? (found.operation.name as OperationName) : undefined;
     const seen = {
-      operation: operationOf(route),
+      operation: found === "token" ? found : operation,
       ...{ method, path, query, headers, body: new TextDecoder().decode(bytes) },
       signed: headers.has(signatureHeader),
     };
-    return { seen, bytes, route, address, origin };
+    const where = isOperation ? { route: found, otherwise: undefined } : { route: undefined, otherwise: found };
+    return { seen, bytes, ...where, address, origin };
   }
 
-  #routeOf(method: string, path: string): Arrived["route"] {
-    try {
-      return this.#identity.endpointOf(path) ?? routeOf(method, path, this.basePath);
-    } catch (error) {
-      if (error instanceof SandboxRefusal) return error;
-      throw error;
-    }
-  }
-
-  #log({ seen, route }: Arrived) {
+  #log({ seen, otherwise }: Arrived) {
     const { operation, method, path, signed, body } = seen;
     // A logout names the session by its ID token.
-    const query = typeof route === "string" ? "" : seen.query;
+    const query = typeof otherwise === "string" ? "" : seen.query;
     const atMs = this.#settings.now();
     const logged = { operation, method, path, query, signed, atMs, status: undefined as number | undefined };
     remember(this.#requests, logged);
@@ -258,15 +258,10 @@ export class Sandbox {
     return logged;
   }
 
-  async #serve(arrived: Arrived): Promise<Response> {
-    const response = await this.#respond(arrived);
-    return (await this.#settings.onResponse?.(arrived.seen, response)) ?? response;
-  }
-
   async #respond(arrived: Arrived): Promise<Response> {
-    const { seen, bytes, route, address } = arrived;
-    if (typeof route === "string") return this.#identity.respond(route, arrived);
-    if (route instanceof SandboxRefusal) return refusalResponse(route);
+    const { seen, bytes, route, otherwise, address } = arrived;
+    if (typeof otherwise === "string") return this.#identity.respond(otherwise, arrived);
+    if (route === undefined) return refusalResponse(otherwise ?? unauthorized);
     const { operation } = route;
     try {
       this.#throttle?.assertAdmits(address, "too_many_requests");
@@ -316,11 +311,6 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 const unauthorized = new SandboxRefusal("unauthorized", "the access token is missing or invalid", 401, {
   "www-authenticate": "Bearer",
 });
-
-function operationOf(route: Arrived["route"]): SandboxRequest["operation"] {
-  if (typeof route === "string") return route === "token" ? "token" : undefined;
-  return route instanceof SandboxRefusal ? undefined : (route.operation.name as OperationName);
-}
 
 /** A record, or a list of them, as the quirks show it. */
 function shaped(output: unknown, fields: FieldTable, { normalizesAmounts, addsFields }: SandboxQuirks): string {

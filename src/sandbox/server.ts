@@ -80,12 +80,13 @@ export async function startSandbox(options: SandboxServerOptions = {}): Promise<
   const server = createServer(listener);
   const url = await listen(server, port, host);
   const clientOptions = sandbox.clientOptions({ baseUrl: url, authUrl: url });
-  const close = async () => {
-    if (!server.listening) return;
-    await new Promise((resolve) => {
-      server.close(resolve);
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= new Promise((resolve) => {
+      server.close(() => resolve());
       server.closeAllConnections();
     });
+    return closed;
   };
   return {
     sandbox,

@@ -71,8 +71,8 @@ export function consoleApp(sandbox: Sandbox, signingKeys: readonly SigningKey[])
     return "";
   });
   post("/requests/:id/replay", async (_, id) => {
-    const { arrived, operation } = log.find(id);
-    if (operation === undefined) throw new SandboxRefusal("not_found", "Only operations can be replayed.");
+    const { arrived } = log.find(id);
+    if (arrived.route === undefined) throw new SandboxRefusal("not_found", "Only operations can be replayed.");
     const { method, path, query, headers } = arrived.seen;
     const target = query === "" ? path : `${path}?${query}`;
     await desk.send(method, target, new Headers(headers), new Uint8Array(arrived.bytes));

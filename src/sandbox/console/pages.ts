@@ -121,7 +121,7 @@ function factsOf({ arrived, status, tookMs, signature }: Exchange): readonly (re
 }
 
 export function requestPage(exchange: Exchange, why: readonly string[]): Html {
-  const { id, atMs, arrived, operation, signature, fault } = exchange;
+  const { id, atMs, arrived, signature, fault } = exchange;
   const { target, headers, body, sentBody, responseHeaders, responseBody } = shownOf(exchange);
   const message = (title: string, pairs: typeof headers, text: string) => {
     const lines = pairs.map(([name, value]) => `${name}: ${value}`).join("\n");
@@ -151,8 +151,8 @@ ${section(
   html`<pre id="curl">${curl.join(" \\\n  ")}</pre>
 <p class="soft">Secrets aren't shown. Set <code>TOKEN</code> to an access token.</p>
 <div class="row"><button data-copies="curl" hidden>Copy as curl</button>
-${operation && button(`requests/${id}/replay`, "Replay")}
-${operation?.name === "payments.create" && "A replay pays again."}</div>`,
+${arrived.route && button(`requests/${id}/replay`, "Replay")}
+${arrived.seen.operation === "payments.create" && "A replay pays again."}</div>`,
 )}`;
 }
 

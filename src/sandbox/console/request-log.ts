@@ -1,11 +1,10 @@
 import type { FieldTable } from "../../api/fields.js";
-import type { Operation } from "../../api/operation.js";
 import type { OperationName } from "../../resources/catalogue.js";
 import type { PaymentGateway } from "../../resources/payment-gateways.js";
 import { readPublicKey } from "../../signing/keys.js";
 import { explainSignature } from "../../verification/explain-signature.js";
 import { refusalResponse, SandboxRefusal } from "../refusal.js";
-import { checkSignature, isPlain, mustSign, parseRequest, type Route, shownQuery, signersOf } from "../requests.js";
+import { checkSignature, isPlain, mustSign, parseRequest, shownQuery, signersOf } from "../requests.js";
 import type { Arrived } from "../sandbox.js";
 import type { Store } from "../store.js";
 
@@ -14,7 +13,6 @@ export interface Exchange {
   readonly id: string;
   readonly atMs: number;
   readonly arrived: Arrived;
-  readonly operation: Operation | undefined;
   readonly signature: "" | "valid" | "missing" | "wrong" | "not checked";
   readonly fault: Fault | undefined;
   /** 0 if the response was lost, and `undefined` while there is none. */
@@ -50,10 +48,8 @@ export class RequestLog {
     respond: () => Promise<Response>,
   ): Promise<Response> {
     this.#lastId += 1;
-    const { route } = arrived;
     const exchange: Exchange = {
       ...{ id: String(this.#lastId), atMs: store.settings.now(), arrived, fault },
-      operation: isOperation(route) ? route.operation : undefined,
       signature: await verdictOf(store, arrived),
     };
     this.exchanges = [exchange, ...this.exchanges].slice(0, mostExchanges);
@@ -81,13 +77,9 @@ export class RequestLog {
   }
 }
 
-function isOperation(route: Arrived["route"]): route is Route {
-  return typeof route !== "string" && !(route instanceof SandboxRefusal);
-}
-
 /** Checks a signature by the keys that are registered now, also if the request has another mistake. */
 async function verdictOf(store: Store, { route, ...request }: Arrived): Promise<Exchange["signature"]> {
-  if (!isOperation(route) || !mustSign(store.settings, route.operation)) return "";
+  if (route === undefined || !mustSign(store.settings, route.operation)) return "";
   try {
     await checkSignature(store, parseRequest(store.settings, { ...request, route }));
     return "valid";
@@ -101,7 +93,7 @@ async function verdictOf(store: Store, { route, ...request }: Arrived): Promise<
 /** Why a signature is wrong or could not be checked, in sentences. It takes up to a second. */
 export function whyWrong(store: Store, { arrived, signature }: Exchange): readonly string[] {
   const { route, ...request } = arrived;
-  if (!isOperation(route) || (signature !== "wrong" && signature !== "not checked")) return [];
+  if (route === undefined || (signature !== "wrong" && signature !== "not checked")) return [];
   try {
     const parsed = parseRequest(store.settings, { ...request, route });
     const [gateway] = signersOf(store, parsed);
@@ -137,7 +129,8 @@ function isPublicKey({ rsaPublicKeyBase64 }: PaymentGateway): boolean {
 type Pairs = readonly (readonly [name: string, value: string])[];
 
 /** A request and its response without secrets. */
-export function shownOf({ arrived, operation, response }: Exchange) {
+export function shownOf({ arrived, response }: Exchange) {
+  const operation = arrived.route?.operation;
   const { path, query, headers, body: text, operation: name } = arrived.seen;
   const fields = { ...plainFields, ...operation?.body?.fields, ...operation?.record };
   // The query of a login names sessions and codes.
@@ -162,7 +155,10 @@ const plainFields = {
 function shownHeaders(headers: Headers): Pairs {
   return [...headers].map(([name, value]) => {
     const scheme = /^(?:Bearer|Basic) /i.exec(value)?.[0] ?? "";
-    return [name, /authorization|cookie|token|secret|password|api-key/i.test(name) ? `${scheme}…` : value];
+    return [
+      name,
+      /authorization|cookie|token|secret|password|api-key|location|referer/i.test(name) ? `${scheme}…` : value,
+    ];
   });
 }
 

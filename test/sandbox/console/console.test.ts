@@ -75,11 +75,21 @@ it("shows no secret", async () => {
       await fetch(server.baseUrl + path + query, { method: "POST", body, headers });
     }
   }
+  const login = {
+    response_type: "code",
+    client_id: "sandbox",
+    redirect_uri: "https://bank.test/",
+    code_challenge: "c".repeat(43),
+  };
+  const asked = new URLSearchParams({ ...login, code_challenge_method: "S256" });
+  const page = `${server.url}${server.sandbox.authorizationPath}?${asked}`;
+  const { headers: given } = await fetch(page, { method: "POST", redirect: "manual" });
+  const code = new URL(given.get("location") ?? "").searchParams.get("code") ?? "";
   await press("pay", intentRequest);
   const paths = ["", "records", "faults", ...(await requestPages())];
   const shown = (await Promise.all(paths.map((path) => read(path)))).join("\n");
   expect(paths.length).toBeGreaterThan(25);
-  for (const secret of [token, refreshToken, ...Object.values(credentials), bearerSecret, "PRIVATE KEY"]) {
+  for (const secret of [code, token, refreshToken, ...Object.values(credentials), bearerSecret, "PRIVATE KEY"]) {
     expect(shown).not.toContain(secret);
   }
   for (const plain of ["institutionId=alfa", "access_token=…&_size=3", "grant_type=password"])
