@@ -5,36 +5,6 @@ import { describeName } from "../core/describe.js";
 import { ConfigError } from "../core/errors.js";
 import { parseObject } from "../wire/response.js";
 
-/** What the CLI and a program need to call the service. */
-export interface Settings {
-  readonly baseUrl: string;
-  readonly authUrl: string;
-  readonly realm: string;
-  readonly clientId: string;
-  readonly clientSecret?: string;
-  readonly username: string;
-  readonly password: string;
-  /** The `institutionId` of the gateway. */
-  readonly gatewayId?: string;
-  /** The file of the private key. */
-  readonly signingKey?: string;
-  /** The file of the authorities to trust. */
-  readonly ca?: string;
-  /** The files of this side's certificate and its private key, for mutual TLS. */
-  readonly cert?: string;
-  readonly key?: string;
-  /** `http://` or `https://` of the proxy that leads to the service, which may hold a user and a password. */
-  readonly proxy?: string;
-  /** Hosts that are reached without it, with commas between them. */
-  readonly noProxy?: string;
-  /** How many people a decision about a flow takes: `1` or `2`. */
-  readonly people?: string;
-  /** The journal of flows: a file, or a `postgresql:` URL, which may hold a password. */
-  readonly journal?: string;
-}
-
-export type SettingName = keyof Settings;
-
 /** The option `auth` of a client. */
 export function authOf({ authUrl, realm, clientId, clientSecret, username, password }: Settings) {
   return { authUrl, realm, clientId, username, password, ...(clientSecret !== undefined && { clientSecret }) };
@@ -50,7 +20,7 @@ export interface Setting {
 }
 
 /** Every setting, in the order of the help and of docs/command.md. */
-export const settingTable: Readonly<Record<SettingName, Setting>> = {
+const table = {
   baseUrl: { help: "address of the service, with its base path", isRequired: true },
   authUrl: { help: "address of the identity provider, without /auth/realms", isRequired: true },
   realm: { help: "realm at the identity provider", isRequired: true },
@@ -67,7 +37,15 @@ export const settingTable: Readonly<Record<SettingName, Setting>> = {
   noProxy: { help: "hosts to reach without the proxy, separated by commas" },
   people: { help: "people that a decision about a flow takes, 1 or 2", isSecret: true },
   journal: { help: "journal of flows, a SQLite file or a postgresql:// URL", isSecret: true },
-};
+} as const satisfies Readonly<Record<string, Setting>>;
+
+export type SettingName = keyof typeof table;
+type Required = { [N in SettingName]: (typeof table)[N] extends { isRequired: true } ? N : never }[SettingName];
+
+/** What the CLI and a program need to call the service. */
+export type Settings = Readonly<Record<Required, string> & Partial<Record<SettingName, string>>>;
+
+export const settingTable: Readonly<Record<SettingName, Setting>> = table;
 
 export const settingNames = Object.keys(settingTable) as SettingName[];
 
