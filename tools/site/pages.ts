@@ -259,17 +259,9 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
     {
       name: "command",
       title: "CLI",
-      about: "every command, exit codes, and settings",
-      alsoFoundBy: "cli command line terminal doctor",
+      about: "every command, exit codes, settings, lists, flows, and the sandbox",
+      alsoFoundBy: "cli command line terminal doctor export csv operator",
     },
-    {
-      name: "command-lists",
-      title: "CLI: lists",
-      about: "records as a table, JSON, or CSV",
-      alsoFoundBy: "cli export csv",
-    },
-    { name: "command-flows", title: "CLI: flows", about: "review and decide held flows", alsoFoundBy: "cli operator" },
-    { name: "command-sandbox", title: "CLI: sandbox", about: "a service to try things out with", alsoFoundBy: "cli" },
     {
       name: "runtimes",
       title: "Runtimes",
