@@ -128,16 +128,16 @@ export function exchange(
       settle();
       reject(failure);
     };
-    const respond = ({ text, broken }: DecodedText) => {
+    const respond = ({ text, broken: undecoded }: DecodedText, broken = undecoded) => {
       if (isSettled) return;
       settle();
-      resolve({ status, headers, text, ...(broken !== undefined && { broken }) });
+      resolve(broken === undefined ? { status, headers, text } : { status, headers, text, broken });
     };
     const finish = (broken?: BrokenBody) => {
       const coding = headers["content-encoding"] ?? "identity";
-      if (coding === "identity") respond({ ...body.text(), ...(broken !== undefined && { broken }) });
+      if (coding === "identity") respond(body.text(), broken);
       else if (broken !== undefined) respond({ text: "", broken });
-      else void decode(body, coding.toLowerCase()).then(respond);
+      else void decode(body, coding.toLowerCase()).then((decoded) => respond(decoded));
     };
     /** Whether a byte may have left. */
     const isSent = () => started !== undefined || !showsStart;
@@ -187,16 +187,11 @@ export function exchange(
       onResponseError: (_, error) => breakOff(error),
     };
 
-    const { origin, path, method } = request;
-    const message = {
-      origin,
-      path,
-      method,
-      headers: request.headers as Record<string, string>,
-      body: request.body ?? null,
-    };
     try {
-      dispatcher.dispatch({ ...message, ...(firstByteMs > 0 && { headersTimeout: firstByteMs }) }, handler);
+      const { origin, path, method, body = null } = request;
+      const headers = request.headers as Record<string, string>;
+      const headersTimeout = firstByteMs > 0 ? firstByteMs : null;
+      dispatcher.dispatch({ origin, path, method, headers, body, headersTimeout }, handler);
     } catch (error) {
       if (own !== undefined) breakOff(error);
       else if (!isSettled) fail(unusableDispatcher(error));

@@ -3,7 +3,6 @@ import dns from "node:dns";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
-import { openSocket } from "../../src/cli/doctor/checks.js";
 import { openProxyDispatcher } from "../../src/settings/connection.js";
 import { undiciTransport } from "../../src/wire/undici.js";
 import { failureOf, get, within } from "./exchange-fixture.js";
@@ -58,13 +57,6 @@ const clients: readonly (readonly [string, (origin: string) => Promise<void>])[]
       const transport = undiciTransport({ connections: 1, connectTimeoutMs: 10_000, dispatcher });
       const failure = await failureOf(transport.send(get("https://service.invalid"), within(15_000)));
       expect(failure).toMatchObject({ reason: "PROXY_REFUSED" });
-    },
-  ],
-  [
-    "the doctor",
-    async (origin) => {
-      const way = { proxyFor: () => undefined, tls: undefined };
-      (await openSocket(new URL(origin), way)).destroy();
     },
   ],
 ];

@@ -133,20 +133,6 @@ describe("mutual TLS", () => {
     await expect(call).rejects.toMatchObject({ code: "connection_failed", effect: "none" });
     expect(server.seen).toEqual([]);
   });
-
-  it("uses what was given when the client was built", async () => {
-    const server = await startServer(mutual);
-    const key = bytes(good.key);
-    const cert = bytes(good.cert);
-    const ca = [bytes(authority)];
-    const tls: Record<string, unknown> = { ca, cert, key };
-    const client = clientOf(server.origin, tls);
-    for (const given of [key, cert, ...ca]) given.fill(0);
-    ca.length = 0;
-    delete tls.key;
-    await client.paymentIntents.get("1");
-    expect(server.seen).toHaveLength(2);
-  });
 });
 
 describe("tls that can't be used", () => {
