@@ -8,7 +8,7 @@ import {
   writePem,
 } from "../signing/keys.js";
 import { fingerprintOf } from "../verification/explain-signature.js";
-import { examples } from "./options.js";
+import { action, examples } from "./options.js";
 import { readBytes, withPassphrase } from "./settings.js";
 import { print, printJson, styled, type Terminal } from "./terminal.js";
 
@@ -26,7 +26,7 @@ export function addKeys(program: Command, terminal: Terminal): void {
     )
     .option("--out <name>", "writes NAME.pem and NAME.public.pem", "signing-key")
     .option("--json", "print JSON")
-    .action(generateKeys.bind(undefined, terminal));
+    .action(action(terminal, generateKeys));
   examples(generate, "keys generate", "keys generate --out /etc/gateway/signing-2027");
   const show = keys
     .command("show <file>")
@@ -35,13 +35,13 @@ export function addKeys(program: Command, terminal: Terminal): void {
       "FILE is a private key (PEM) or a public key (PEM, or Base64 of it). A private key itself is never shown. The passphrase of an encrypted key comes from CROSS_BORDER_KEY_PASSPHRASE or the terminal.",
     )
     .option("--json", "print JSON")
-    .action(showKey.bind(undefined, terminal));
+    .action(action(terminal, showKey));
   examples(show, "keys show signing-key.pem", "keys show registered.pem --json");
 }
 
 async function generateKeys(
-  terminal: Terminal,
   { out, json }: { readonly out: string; readonly json?: true },
+  terminal: Terminal,
 ): Promise<void> {
   const [privateFile, publicFile] = [`${out}.pem`, `${out}.public.pem`];
   const { privateKey, publicKey, publicKeyBase64: rsaPublicKeyBase64 } = await generateSigningKeyPair();
@@ -58,7 +58,7 @@ async function generateKeys(
   else show(`private key  ${privateFile} (mode 0600). Never send it.\npublic key   ${publicFile}`, facts, terminal);
 }
 
-async function showKey(terminal: Terminal, file: string, { json }: { readonly json?: true }): Promise<void> {
+async function showKey({ json }: { readonly json?: true }, terminal: Terminal, file = ""): Promise<void> {
   const text = Buffer.from(await readBytes(file, terminal)).toString("utf8");
   const isPrivate = text.includes("PRIVATE KEY-----");
   const key = isPrivate

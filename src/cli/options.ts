@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError as InvalidValue } from "commander";
 import ms, { type StringValue } from "ms";
 import { clock } from "../core/clock.js";
 import { parseTime } from "../reconcile/options.js";
+import type { Terminal } from "./terminal.js";
 
 /** Adds examples to the help of a command, and a hint about connection options. */
 export function examples(command: Command, ...lines: readonly string[]): Command {
@@ -12,11 +13,14 @@ export function examples(command: Command, ...lines: readonly string[]): Command
 
 const connectionHint = "Connection options: cross-border help connection";
 
-/** An action that gets the options, those of the program included, and then the operands. */
-export function action<Options extends object>(run: (options: Options, ...operands: string[]) => Promise<void> | void) {
+/** An action that gets the options, those of the program included, and the operands. */
+export function action<Options extends object>(
+  terminal: Terminal,
+  run: (options: Options, terminal: Terminal, ...operands: string[]) => Promise<void> | void,
+) {
   return (...given: readonly unknown[]): Promise<void> | void => {
     const command = given.at(-1) as Command;
-    return run(command.optsWithGlobals<Options>(), ...(given.slice(0, -2) as string[]));
+    return run(command.optsWithGlobals<Options>(), terminal, ...(given.slice(0, -2) as string[]));
   };
 }
 

@@ -93,7 +93,7 @@ export const importTable: ImportTable = {
     "node:fs": ["journals/sqlite-store.ts", "settings", "cli"],
     "node:diagnostics_channel": ["platform/node.ts"],
     "node:dns": ["cli/doctor"],
-    "node:events": ["sandbox/server.ts", "cli/lists"],
+    "node:events": ["sandbox/server.ts", "cli"],
     "node:http": ["sandbox/server.ts", "cli/flows"],
     "node:module": ["journals/sqlite-store.ts", "cli/cli.ts"],
     "node:net": ["sandbox/server.ts", "cli/doctor", "cli/flows"],

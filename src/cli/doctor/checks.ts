@@ -1,4 +1,5 @@
 import { lookup } from "node:dns/promises";
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectByTls, TLSSocket } from "node:tls";
@@ -121,12 +122,8 @@ export async function openSocket(origin: URL, connection: Way): Promise<Socket> 
   const name = isIP(host) === 0 ? { servername: host } : {};
   const socket = isPlain ? connect(place) : connectByTls({ ...tls, ...name });
   try {
-    await new Promise<void>((resolve, reject) => {
-      socket.setTimeout(5000, () => reject(Object.assign(new Error("timeout"), { code: "ETIMEDOUT" })));
-      socket.once("error", reject);
-      socket.once(isPlain ? "connect" : "secureConnect", resolve);
-    });
-    return socket.setTimeout(0);
+    await once(socket, isPlain ? "connect" : "secureConnect", { signal: AbortSignal.timeout(5000) });
+    return socket;
   } catch (error) {
     socket.destroy();
     throw error;
@@ -154,7 +151,8 @@ const remedies: Readonly<Record<string, string>> = {
 };
 
 function codeOf(error: unknown): string {
-  return String(Object(error).code ?? error);
+  const { name, code = error } = Object(error);
+  return name === "AbortError" ? "ETIMEDOUT" : String(code);
 }
 
 /** Every check, after those that it needs. They log in and out, and read a list. */

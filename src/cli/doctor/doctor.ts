@@ -32,7 +32,7 @@ export function addDoctor(program: Command, terminal: Terminal): void {
     .option("--baseline <file>", "with --service: compare with an earlier --json; exit code 1 if an answer changed")
     .option("--json", "print JSON")
     .action(
-      action<DoctorOptions>(async (options) => {
+      action<DoctorOptions>(terminal, async (options) => {
         const settings = await readSettings(options, terminal);
         const isWell = await (options.service ? askService : check)(settings, options, terminal);
         if (!isWell) throw new Exit(exitCodes.checkFailed);

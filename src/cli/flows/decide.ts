@@ -38,7 +38,7 @@ export function addDecisions(flows: Command, terminal: Terminal): void {
       .option("--revision <number>", "of the flow that you saw; if it has changed, nothing is stored", parseCount)
       .option("--json", "print JSON")
       .action(
-        action<DecisionOptions>((options, key = "", word = "") =>
+        action<DecisionOptions>(terminal, (options, _, key = "", word = "") =>
           decide(name, { key, word: word as ResolveAction }, options, terminal),
         ),
       );

@@ -1,4 +1,5 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { userInfo } from "node:os";
@@ -25,7 +26,7 @@ export function addDesk(flows: Command, terminal: Terminal): void {
     .option("--user <name>", "who uses the desk; by default the login name")
     .option("--port <port>", "by default a free one", parsePort, 0)
     .option("--json", "print the address as JSON, when it listens")
-    .action(action<DeskOptions>((options) => serveDesk(options, terminal)));
+    .action(action(terminal, serveDesk));
   examples(addJournalOptions(command), "flows desk --journal payments.db --config gateway.json --user olga");
 }
 
@@ -35,10 +36,7 @@ async function serveDesk(options: DeskOptions, terminal: Terminal): Promise<void
   const stopped = terminal.untilStopped();
   await using flows = await openFlows(options, terminal, neededToDecide);
   const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(options.port, "127.0.0.1", resolve);
-  });
+  await once(server.listen(options.port, "127.0.0.1"), "listening");
   try {
     const { port } = server.address() as AddressInfo;
     const session = openSession(port);

@@ -28,7 +28,7 @@ function addPrune(flows: Command, terminal: Terminal): void {
     .option("--quoted-before <age>", "quotes that expired longer ago than this, such as 7d", parseDuration)
     .option("--yes", "do it")
     .option("--json", "print JSON")
-    .action(action<PruneOptions>((options) => prune(options, terminal)));
+    .action(action(terminal, prune));
   examples(
     addJournalOptions(command),
     "flows prune --journal payments.db --config gateway.json --quoted-before 7d",

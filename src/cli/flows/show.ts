@@ -27,7 +27,7 @@ export function addShow(flows: Command, terminal: Terminal): void {
     )
     .option("--json", "print JSON")
     .action(
-      action<JournalOptions & { readonly json?: true }>(async (options, key = "") => {
+      action<JournalOptions & { readonly json?: true }>(terminal, async (options, _, key = "") => {
         await using opened = await openFlows(options, terminal);
         const flow = await readFlow(opened, key);
         if (options.json) printJson(terminal, flow);
@@ -110,7 +110,6 @@ interface ListOptions extends JournalOptions {
   readonly phase?: FlowPhase;
   readonly after?: string;
   readonly limit?: number;
-  readonly counts?: true;
   readonly json?: true;
 }
 
@@ -125,27 +124,22 @@ export function addList(flows: Command, terminal: Terminal): void {
     .addOption(new Option("--phase <phase>", "only flows in this phase").choices(allPhases))
     .option("--after <key>", "only flows after this key")
     .option("--limit <count>", "stop after so many flows", parseCount)
-    .option("--counts", "how many flows are in each phase, and no flow")
     .option("--json", "print one JSON text per line")
-    .action(action<ListOptions>((options) => list(options, terminal)));
+    .action(action(terminal, list));
   examples(
     addJournalOptions(command),
     "flows list --journal payments.db --config gateway.json --held",
-    "flows list --journal postgresql://payments@db.internal/bank --config gateway.json --counts",
+    "flows list --journal postgresql://payments@db.internal/bank --config gateway.json --phase paid",
   );
 }
 
 type Listed = FlowListItem | (HeldFlow & WaitingSince);
 
 async function list(options: ListOptions, terminal: Terminal): Promise<void> {
-  const { held, phase, after, counts, json, limit = Number.POSITIVE_INFINITY } = options;
+  const { held, phase, after, json, limit = Number.POSITIVE_INFINITY } = options;
   await using flows = await openFlows(options, terminal);
   const { context, operator } = flows;
   const isTable = terminal.width !== undefined && !json;
-  if (counts) {
-    const found = await operator.counts();
-    return isTable ? showLines(Object.entries(found), terminal) : printJson(terminal, found);
-  }
   const found: AsyncIterable<Listed> = held ? operator.held() : listFlows(context, { phase, after });
   const output = new ListOutput(isTable ? table(held ? heldColumns : columns, terminal.width) : ndjson, terminal, {
     limit,

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { apiClientKey } from "../../api/api-client.js";
 import type { ListQuery } from "../../api/list-query.js";
 import type { Operation } from "../../api/operation.js";
-import { didYouMean, nearest } from "../../core/describe.js";
+import { didYouMean } from "../../core/describe.js";
 import { equalAmounts } from "../../money.js";
 import { listRecords } from "../../paging/listing.js";
 import type { Page } from "../../paging/page.js";
@@ -180,24 +180,24 @@ function tokenAfter(page: Page<ListedRecord>): string | undefined {
   }
 }
 
-/** A service may know other filters than the description, but those of a period are compared here. */
 function readFilter(source: RecordSource, { filter, from }: ListOptions): Filter | undefined {
-  const pairs = filter?.map((pair): [string, string] => {
+  if (filter === undefined) return undefined;
+  const found: Record<string, string> = {};
+  for (const pair of filter) {
     const [, name = "", value = ""] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
     if (name === "") throw new UsageError(`--filter ${pair} is not FIELD=VALUE`);
-    const isKnown = from !== undefined || nearest(name, Object.keys(source.fields)) !== undefined;
-    return [isKnown ? knownField("--filter", source, name) : name, value];
-  });
-  if (pairs === undefined) return undefined;
-  const found = Object.fromEntries(pairs);
-  if (Object.keys(found).length === pairs.length) return found;
-  throw new UsageError("--filter: the service knows one value per field, and a field is there twice");
+    if (name in found)
+      throw new UsageError(`--filter: the service knows one value per field, and ${name} is there twice`);
+    // A service may know other filters than the description, but those of a period are compared here.
+    found[knownField("--filter", source, name, from === undefined)] = value;
+  }
+  return found;
 }
 
 /** The description shows a paging token on payments alone, but other lists may have one. */
-function knownField(option: string, { name: list, fields }: RecordSource, name: string): string {
-  if (name === "pagingToken" || Object.hasOwn(fields, name)) return name;
+function knownField(option: string, { name: list, fields }: RecordSource, name: string, mayBeOther = false): string {
   const names = Object.keys(fields);
-  const hint = didYouMean(name, names) || `; they have ${names.join(", ")}`;
-  throw new UsageError(`${option}: ${list} have no field ${name}${hint}`);
+  const hint = didYouMean(name, names);
+  if (["pagingToken", ...names].includes(name) || (mayBeOther && hint === "")) return name;
+  throw new UsageError(`${option}: ${list} have no field ${name}${hint || `; they have ${names.join(", ")}`}`);
 }

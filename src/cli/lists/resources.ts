@@ -48,7 +48,11 @@ function addList(group: Command, source: RecordSource, operation: Operation, ter
     .description(
       `Lists ${title}, to the last one. If the list can't be read completely, that is an error, and never a shorter list. An interrupted list says how to continue it.`,
     )
-    .action(action<ListOptions>((options) => list(source, operation, parentIds(source, options), options, terminal)));
+    .action(
+      action<ListOptions>(terminal, (options) =>
+        list(source, operation, parentIds(source, options), options, terminal),
+      ),
+    );
   addParents(command, source);
   addListOptions(command, source);
   const line = `${name} list --config gateway.json${parents.map((parent) => ` --${parent} 42`).join("")}`;
@@ -84,7 +88,7 @@ function addShow(group: Command, source: RecordSource, operation: Operation, ter
     .option("--json", "print JSON")
     .option("--with-credentials", "show credentials, too")
     .action(
-      action<ShowOptions>((options, id = "") =>
+      action<ShowOptions>(terminal, (options, _, id = "") =>
         show(operation, [...parentIds(source, options), id], options, terminal),
       ),
     );

@@ -7,7 +7,7 @@ import { counted } from "../../core/describe.js";
 import { InvalidArgumentError } from "../../core/errors.js";
 import { type SandboxServer, startSandbox } from "../../sandbox/index.js";
 import { parseObject } from "../../wire/response.js";
-import { examples, parsePort } from "../options.js";
+import { action, examples, parsePort } from "../options.js";
 import { readText, type Settings } from "../settings.js";
 import { asWord, print, rows, styled, type Terminal, toJson } from "../terminal.js";
 import { type Gateways, makeGateways, seed } from "./seed.js";
@@ -31,7 +31,7 @@ export function addSandbox(program: Command, terminal: Terminal): void {
     .option("--folder <folder>", "for settings and keys; by default a temporary one")
     .option("--options <file>", "options of the sandbox as a JSON object, such as quirks (docs/sandbox.md)")
     .option("--json", "print addresses and files as JSON on one line, when it listens")
-    .action((options: Options) => runSandbox(options, terminal));
+    .action(action(terminal, runSandbox));
   examples(command, "sandbox", "sandbox --port 4400 --folder my-sandbox", "sandbox --options like-staging.json");
 }
 

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import type { Command } from "commander";
 import { explainSignature, hashTitle, type SignatureExplanation } from "../../verification/explain-signature.js";
-import { collect, examples } from "../options.js";
+import { action, collect, examples } from "../options.js";
 import { readBytes, readText } from "../settings.js";
 import { Exit, exitCodes, print, printJson, rows, styled, type Terminal, UsageError, wrapped } from "../terminal.js";
 
@@ -34,7 +34,7 @@ export function addExplainSignature(program: Command, terminal: Terminal): void 
     .option("--base-path <path>", "the service's base path, part of --path")
     .option("--origin <url>", "scheme and host of the service, which some sign, too")
     .option("--json", "print JSON")
-    .action((options: ExplainOptions) => explain(options, terminal));
+    .action(action(terminal, explain));
   examples(
     command,
     "explain-signature --path /gateway/v1/payments --body body.json --signature-file signature.txt --public-key registered.pem",

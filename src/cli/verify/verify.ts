@@ -13,7 +13,7 @@ import {
   verifyPaymentRecord,
 } from "../../verification/verify-record.js";
 import { parseObject } from "../../wire/response.js";
-import { examples } from "../options.js";
+import { action, examples } from "../options.js";
 import { readLines, readText } from "../settings.js";
 import { Exit, exitCodes, print, printable, printJson, styled, type Terminal, wrapped } from "../terminal.js";
 
@@ -35,7 +35,7 @@ export function addVerify(program: Command, terminal: Terminal): void {
       "a JSON object: public keys by gateway id, from elsewhere than the records",
     )
     .option("--json", "print JSON")
-    .action((file: string, options: VerifyOptions) => verify(file, options, terminal));
+    .action(action(terminal, verify));
   examples(
     command,
     "verify payments.ndjson --trusted-keys keys.json",
@@ -43,7 +43,7 @@ export function addVerify(program: Command, terminal: Terminal): void {
   );
 }
 
-async function verify(file: string, { trustedKeys, json }: VerifyOptions, terminal: Terminal): Promise<void> {
+async function verify({ trustedKeys, json }: VerifyOptions, terminal: Terminal, file = ""): Promise<void> {
   const keys = await readTrustedKeys(trustedKeys, terminal);
   const failures: { readonly line: number; readonly id: unknown; readonly problem: string }[] = [];
   const report = { payments: 0, deposits: 0, failed: 0 };
@@ -131,14 +131,14 @@ export function addEvidence(program: Command, terminal: Terminal): void {
     .requiredOption("--from <file>", "records, one per line, as JSON; - for stdin")
     .requiredOption("--trusted-key <file>", "the sending gateway's public key, from elsewhere than the record")
     .option("--json", "print JSON, as always")
-    .action((id: string, options: EvidenceOptions) => writeEvidence(id, options, terminal));
+    .action(action(terminal, writeEvidence));
   examples(
     command,
     "evidence ALPHA-TX-1 --from payments.ndjson --trusted-key alpha-bank.pem > ALPHA-TX-1.evidence.json",
   );
 }
 
-async function writeEvidence(id: string, options: EvidenceOptions, terminal: Terminal): Promise<void> {
+async function writeEvidence(options: EvidenceOptions, terminal: Terminal, id = ""): Promise<void> {
   const publicKey = await readText(options.trustedKey, terminal);
   parsePublicKey(publicKey);
   const payment = await find(id, readLines(options.from, terminal));
