@@ -68,7 +68,7 @@ export class WaitTooLong extends CrossBorderError {
   readonly retryAtMs: number;
 
   constructor(retryAtMs: number) {
-    const at = new Date(Math.min(retryAtMs, 8.64e15)).toISOString();
+    const at = new Date(retryAtMs).toISOString();
     super(`The flow waits for the service until ${at}.`, { code: "flow_throttled", effect: "possible" });
     this.retryAtMs = retryAtMs;
   }

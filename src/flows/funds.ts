@@ -83,17 +83,14 @@ export function readFlowFunds(returned: unknown, latestMs: number): FlowFunds | 
     );
   }
   const takenAtMs: unknown = Reflect.get(Object(returned), "takenAtMs");
-  if (isTime(takenAtMs) && takenAtMs <= latestMs) return { ...taken, replayed, takenAtMs };
-  const found = isTime(takenAtMs)
+  const isTime = typeof takenAtMs === "number" && Number.isSafeInteger(takenAtMs) && takenAtMs > 0;
+  if (isTime && takenAtMs <= latestMs) return { ...taken, replayed, takenAtMs };
+  const found = isTime
     ? `${takenAtMs}, which is ahead of this process's clock by more than bankSkewMs`
     : describeValue(takenAtMs);
   throw new InvalidArgumentError(
     `takeFunds must return takenAtMs with replayed: true, which is when the bank took this key's money, in milliseconds since 1970; takenAtMs is ${found}. No payment was made; ${advice}`,
   );
-}
-
-function isTime(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) > 0;
 }
 
 /** Fields that an intent must repeat from its request. A memo moves no money, so a service may shorten it. */

@@ -1,6 +1,5 @@
 import { clock } from "../core/clock.js";
 import { CrossBorderError, InvalidArgumentError } from "../core/errors.js";
-import type { JournalEvent } from "../events/events.js";
 import type { Reporter } from "../events/reporter.js";
 
 /** The service and gateway of a flow. Flows of another service or gateway are neither run nor recovered, even in the same journal. */
@@ -242,7 +241,7 @@ export function timedJournal(journal: Journal, reporter: Reporter): Journal {
     (operation: keyof Journal) =>
     async (...given: readonly unknown[]) => {
       const startedAtMs = clock.monotonicMs();
-      let failed: Pick<JournalEvent, "code"> = {};
+      let failed = {};
       try {
         return await Reflect.apply(Reflect.get(journal, operation), journal, given);
       } catch (error) {

@@ -338,7 +338,7 @@ export class FlowSteps {
     const nowMs = clock.monotonicMs();
     const durationMs = nowMs - this.#sinceMs;
     this.#sinceMs = nowMs;
-    if (this.#reporter.wants("flow")) this.#reporter.emit("flow", { key: this.#key, ...event, durationMs });
+    this.#reporter.emit("flow", { key: this.#key, ...event, durationMs });
   }
 }
 

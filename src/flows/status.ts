@@ -145,8 +145,7 @@ export async function* listFlows(
 
 /** @throws {AggregateError} if there are failures. */
 export function assertNone(failures: readonly unknown[]): void {
-  const messages = failures.map((error) => (error instanceof Error ? error.message : String(error)));
-  if (failures.length > 0) throw new AggregateError(failures, messages.join("\n"));
+  if (failures.length > 0) throw new AggregateError(failures, failures.map(String).join("\n"));
 }
 
 /** See `PaymentFlow.held`. */
