@@ -51,9 +51,8 @@ export class FlowCall {
   async #untilStopped<T>(work: (deadline: Deadline) => Promise<T>, lendMs: number): Promise<T> {
     const { stop, slots } = this.#options;
     const deadline = new Deadline({ signal: stop });
-    const done = () => work(deadline);
     try {
-      return await (slots ? slots.lend(done, lendMs) : done());
+      return await (slots ? slots.lend(() => work(deadline), lendMs) : work(deadline));
     } catch (error) {
       if (!(error instanceof Ended)) throw error;
       throw new AbortedError("the caller's signal, or the end of the PaymentFlow, ended the wait");

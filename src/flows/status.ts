@@ -222,9 +222,8 @@ export async function readGauges(context: FlowContext, work: WorkGauges): Promis
     (error: unknown) => ({ error: toError(error) }),
   );
   deadline.finish();
-  const { circuitBreaker, client } = context;
-  const isCircuitOpen = circuitBreaker?.isOpen === true;
-  return { ...read, work, isCircuitOpen, ...known({ tokenHold: client.tokenHold }) };
+  const isCircuitOpen = context.circuitBreaker?.isOpen === true;
+  return { ...read, work, isCircuitOpen, ...known({ tokenHold: context.client.tokenHold }) };
 }
 
 async function readStored({ journal, scope }: StoredFlows): Promise<StoredGauges> {

@@ -75,8 +75,7 @@ export class Work {
 
   /** See `PaymentFlow.work`. */
   async work(concurrency: number, everyMs: number, signal: AbortSignal | undefined): Promise<void> {
-    const { openWork } = this.#context;
-    await openWork.run(async (stop) => {
+    await this.#context.openWork.run(async (stop) => {
       await Promise.all([this.#recoverAlways(concurrency, everyMs, stop), this.#recheckAlways(stop)]);
     }, signal);
   }
