@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { excessIn, patterns, proseOf } from "../tools/prose/patterns.js";
+import { commentsOf, excessIn, patterns, proseOf } from "../tools/prose/patterns.js";
 
 /** A page that keeps every limit. */
 const plain = "If the store is unavailable, you must wait. For example, the client tries again for you.\n".repeat(20);
@@ -22,15 +22,20 @@ it.each([
   ["semicolons", "You must wait; then try again."],
   ["colons within a sentence", "You must do this: wait."],
 ])("finds %s", (name, sentence) => {
-  expect(excessIn([plain, `${sentence}\n`.repeat(20)]).map((excess) => excess.name)).toContain(name);
+  expect(excessIn([plain, `${sentence}\n`.repeat(20)]).map(({ pattern }) => pattern.name)).toContain(name);
   expect(patterns.map((pattern) => pattern.name)).toContain(name);
 });
 
 it("asks for requirements, readers, conditions, and examples", () => {
-  const dry = excessIn(["The client sends a request. ".repeat(100)]).map(({ name }) => name);
+  const dry = excessIn(["The client sends a request. ".repeat(100)]).map(({ pattern }) => pattern.name);
   expect(dry).toEqual(["if", "you, your", "must, should", "for example"]);
 });
 
 it("reads neither code nor comments nor the targets of links", () => {
   expect(proseOf("A `b; c` [d](e;f) <!-- ; -->\n```ts\ng;\n```\n")).not.toContain(";");
+});
+
+it("reads the comments of a source, without code and examples", () => {
+  const text = commentsOf("/**\n * A `b; c`.\n *\n * @example\n * d;\n */\nconst e = 1; // f;\n  // G\n");
+  expect(text.trim().split(/\s+/)).toEqual(["A", "CODE.", "G"]);
 });

@@ -40,19 +40,20 @@ export const patterns: readonly Pattern[] = [
 ];
 
 export interface Excess {
-  readonly name: string;
+  readonly pattern: Pattern;
   readonly rate: number;
   readonly limit: string;
 }
 
 /** The patterns whose limit the texts exceed, all of them taken together. */
-export function excessIn(markdown: readonly string[]): readonly Excess[] {
-  const prose = markdown.map(proseOf).join("\n");
+export function excessIn(texts: readonly string[], applied = patterns): readonly Excess[] {
+  const prose = texts.join("\n");
   const words = prose.split(/\s+/).filter((word) => word !== "").length;
-  return patterns.flatMap(({ name, matches, atMost, atLeast }) => {
+  return applied.flatMap((pattern) => {
+    const { matches, atMost, atLeast } = pattern;
     const rate = ((prose.match(matches) ?? []).length * 10_000) / words;
-    if (atMost !== undefined && rate > atMost) return [{ name, rate, limit: `at most ${atMost}` }];
-    if (atLeast !== undefined && rate < atLeast) return [{ name, rate, limit: `at least ${atLeast}` }];
+    if (atMost !== undefined && rate > atMost) return [{ pattern, rate, limit: `at most ${atMost}` }];
+    if (atLeast !== undefined && rate < atLeast) return [{ pattern, rate, limit: `at least ${atLeast}` }];
     return [];
   });
 }
@@ -63,4 +64,12 @@ export function proseOf(markdown: string): string {
     .replaceAll(/```[\s\S]*?```|<!--[\s\S]*?-->/g, "")
     .replaceAll(/`[^`\n]*`/g, "CODE")
     .replaceAll(/\]\([^)]*\)/g, "]");
+}
+
+/** The comments of a source, without examples and code. */
+export function commentsOf(source: string): string {
+  return [...source.matchAll(/\/\*\*([\s\S]*?)\*\/|^\s*\/\/ (.*)$/gm)]
+    .map(([, block, line]) => (block ?? line ?? "").replaceAll(/^\s*\* ?/gm, "").replace(/@example[\s\S]*/, ""))
+    .join("\n")
+    .replaceAll(/`[^`\n]*`/g, "CODE");
 }
