@@ -25,9 +25,8 @@ export type FlowFunds = Funds;
  * Takes the sender's money, or returns `null` if the sender declines. The flow calls it with the key before every claim of the
  * payment.
  *
- * It must be idempotent by `key`, and its first answer is final. If you are called again, take nothing, and return the same id
- * with `replayed: true` and `takenAtMs`, or `null` again. After a release return `null`. Concurrent calls with one key count as
- * one.
+ * It must be idempotent by `key`. If it's called again, take nothing, and return the same id with `replayed: true` and
+ * `takenAtMs`, or `null` again. After a release return `null`. Concurrent calls count as one.
  */
 export type TakeFundsByKey = (context: {
   readonly key: string;

@@ -198,11 +198,10 @@ export class PaymentFlow {
    * Settles a held flow by an operator's decision.
    *
    * - `found` if the payment was made. Without `payment` it must be listed.
-   * - `release` if the payment wasn't made and never will be. The money is returned.
-   * - `resend` if the payment wasn't made. The same signed bytes are sent again.
+   * - `release` if it wasn't made and never will be. The money is returned.
+   * - `resend` if it wasn't made. The same signed bytes are sent again.
    *
-   * Before `release` and `resend` the flow searches for the payment. With `decisions: { people: 2 }`, use {@link
-   * PaymentFlow.propose}.
+   * `release` and `resend` search for the payment first. If decisions take two people, use {@link PaymentFlow.propose}.
    *
    * @throws {InvalidArgumentError} `flow_not_held`, `flow_busy` if another process works on it, `flow_changed` if it changed since you
    *   saw it, `flow_payment_not_found` if the payment isn't listed or belongs to another flow, `flow_payment_found` if a payment to

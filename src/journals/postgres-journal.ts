@@ -41,11 +41,10 @@ const journalOptions: CheckTable<PostgresJournalOptions> = {
 /**
  * A journal in a PostgreSQL table, for many machines. Leases run on the database's clock.
  *
- * Writes that are pending at the same time share a statement and a commit. Each promise resolves after the flush. The operator of
- * the server is responsible for its `fsync` and its standbys.
+ * Pending writes share a commit, and each promise resolves after it. The operator of the server is responsible for its `fsync`
+ * and its standbys. `close` waits for pending writes, and leaves your own pool open.
  *
- * `close` waits for pending writes and ends the connections, but leaves your own pool open. A flow's data is stored as is, with
- * account numbers and names.
+ * A flow's data is stored as is, with account numbers and names.
  */
 export class PostgresJournal extends SqlJournal {
   private constructor(pool: OpenedPool, flows: string) {

@@ -16,11 +16,10 @@ const sqliteOptions: CheckTable<SqliteJournalOptions> = {
 /**
  * A journal in its own SQLite file on a local disk, for the processes of one machine.
  *
- * Every write is flushed to the disk (write-ahead log, `synchronous=FULL`) before its promise resolves. Pending writes share a
- * commit. `close` waits for them and closes the file, but leaves your own handle open.
+ * Every write is flushed (`synchronous=FULL`) before its promise resolves. `close` waits for pending writes, and leaves your own
+ * handle open.
  *
- * A flow's data is stored as is, with account numbers and names. Only the service's user may read the file and its `-wal` and
- * `-shm` files.
+ * A flow's data is stored as is, with account numbers and names. Only the service's user may read the file.
  */
 export class SqliteJournal extends SqlJournal {
   private constructor(place: SqlitePlace) {

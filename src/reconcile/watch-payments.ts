@@ -19,8 +19,8 @@ export interface PaymentEvent {
 /**
  * Hands out every payment once it is listed, and again when one of its statuses changes, for as long as the loop runs.
  *
- * The service has no events, so the client reads the list. It reads new payments every `everyMs` and the last 500 every `rereadEveryMs`. It
- * misses later changes of older payments (docs/reconcile.md#guarantees). If the service is away, the watch waits.
+ * The service has no events, so the client reads the list, with new payments every `everyMs` and the last 500 every `rereadEveryMs`. It
+ * misses later changes of older payments (docs/reconcile.md#guarantees). It waits for a service that is away.
  *
  * @example
  * for await (const event of watchPayments(client, { after: await readCursor() })) { … }

@@ -196,7 +196,7 @@ export interface SignatureToVerify {
  * Await it, since a promise is always true in a condition.
  *
  * Nothing separates path and body, so `"/a"` with `"bc"` and `"/ab"` with `"c"` have the same signature. Take the path from the
- * request, never from the party that signed.
+ * request, never from the signer.
  *
  * @throws {InvalidArgumentError} if an argument has the wrong type, `path` does not start with `/`, or `publicKey` is not a
  * public RSA key of at least 2048 bits.

@@ -48,8 +48,8 @@ export interface JournalReport {
 /**
  * Checks every law of the interface `Journal` on your own journal, with any test runner or none.
  *
- * You must give it a separate store, never one with real flows, since it takes over abandoned flows and leaves its own behind. You can
- * run it again on the same store. It doesn't kill processes or make disks fail. To find rare failures, raise `flows`.
+ * You must give it a separate store, never one with real flows, since it takes over abandoned flows and leaves its own. You can run
+ * it again. It doesn't kill processes or make disks fail. To find rare failures, raise `flows`.
  *
  * @param open Opens the journal to check, which is closed at the end.
  * @throws {BrokenLawError} The first law that is broken. `cause` shows what was expected.

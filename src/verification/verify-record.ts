@@ -52,7 +52,7 @@ const recordOptions: CheckTable<VerifyRecordOptions> = {
  * Tells, without any call, whether a stored payment is what was signed. Await it, since a promise is always true in a condition.
  *
  * The stored signature must fit the stored path, body, and key, and the body's fields must be the record's. **Without `publicKey`
- * this shows only that the record agrees with itself**, since anyone who can write records can put in a key.
+ * this shows only that the record agrees with itself**, since a forger can put in a key.
  *
  * @throws {InvalidArgumentError} if one of the four `creationRequest*` fields isn't a string, or `publicKey` isn't a public RSA key.
  */
