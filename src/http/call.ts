@@ -53,12 +53,13 @@ export class Call {
     this.#kind = operationKind(operation, this.#isSigned);
     const { headers, maxRetries = client.maxRetries, timeoutMs = client.timeoutMs, signal } = options;
     this.#headers = headers === undefined ? client.headers : { ...client.headers, ...checkHeaders(headers) };
-    if ("presigned" in source) this.#request = presignedRequest(client, source.presigned);
-    else {
+    if ("presigned" in source) {
+      this.#request = presignedRequest(client, source.presigned);
+      this.#signature = source.presigned.signature;
+    } else {
       this.#request = prepareRequest(client, operation, source.ids, source.input);
       if (source.signed) assertSigner(operation, client.signer);
     }
-    this.#signature = this.#request.signature;
     this.report = new CallReport(client, operation, this.#headers, this.#request.values);
     this.#maxRetries = maxRetries;
     this.#deadline = new Deadline({ timeoutMs, signal, sendBy: "sendBy" in source ? source.sendBy : undefined });

@@ -72,7 +72,7 @@ export class HttpClient implements ApiClient {
   checkHealth(list: Operation, given?: RequestOptions): Promise<HealthReport> {
     return checkHealth(async (response) => {
       const { timeoutMs = Math.min(checkTimeoutMs, this.#context.timeoutMs), ...options } = this.#parse(list, given);
-      // A record that differs from the description comes from the service, too.
+      // A record that differs from the description shows that the service responds, too.
       const reporter = this.#context.reporter.with({ response });
       const context: CallContext = { ...this.#context, reporter, validation: "off" };
       const source = { ids: [], input: { paging: { _size: 1 } }, signed: this.#isSigned(list) };

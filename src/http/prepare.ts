@@ -66,8 +66,6 @@ export interface PreparedRequest {
   /** The raw body, as text and as the bytes that are signed and sent. */
   readonly text: string;
   readonly body: Uint8Array | undefined;
-  /** Present if the request was signed earlier. */
-  readonly signature?: string;
   /** Body and query, by field. For a raw request, all that it was given. */
   readonly values: Readonly<Record<string, unknown>>;
 }
@@ -104,9 +102,9 @@ function checkContent(operation: AnyOperation, ids: readonly string[], input: Ca
 
 /** A request that was signed earlier, maybe in another process. It has the same bytes and the same signature. */
 export function presignedRequest({ signQuery }: RequestSettings, request: SignedRequest): PreparedRequest {
-  const { path, body: text, signature } = request;
+  const { path, body: text } = request;
   const signedPath = signQuery ? path : (path.split("?")[0] ?? path);
-  return { path, signedPath, text, body: encodeUtf8(text), signature, values: JSON.parse(text) };
+  return { path, signedPath, text, body: encodeUtf8(text), values: JSON.parse(text) };
 }
 
 /** Texts and numbers. */
@@ -119,7 +117,7 @@ export type QueryValues = Readonly<Record<string, string | number | undefined>>;
  * payment keeps the unknown fields and nulls of its intent. In both, amounts and ids may be exact JSON numbers. An unknown field that is
  * nearly a known one is an error.
  *
- * @param isFromService the unknown fields came from the service, so none is a misspelling.
+ * @param isFromService the service sent the unknown fields, so none is a misspelling.
  * @throws {InvalidArgumentError} that names the fields at fault, with no value that may be confidential.
  */
 export function checkBody(
