@@ -110,7 +110,8 @@ export function exchange(
   if (deadline.ended !== undefined) return Promise.reject(deadline.failure(false));
   return new Promise((resolve, reject) => {
     const body = new Body(request.maxResponseBytes);
-    let started: Dispatcher.DispatchController | undefined;
+    let hasStarted = false;
+    let controller: Dispatcher.DispatchController | undefined;
     let isSettled = false;
     let status = 0;
     let headers: Record<string, string> = {};
@@ -118,7 +119,7 @@ export function exchange(
     const stopListening = deadline.onEnd((kind) => {
       if (status === 0) fail(deadline.failure(isSent()));
       else finish(kind);
-      started?.abort(refusal("the call has ended"));
+      controller?.abort(refusal("the call has ended"));
     });
     const settle = () => {
       isSettled = true;
@@ -140,7 +141,7 @@ export function exchange(
       else void decode(body, coding.toLowerCase()).then((decoded) => respond(decoded));
     };
     /** Whether a byte may have left. */
-    const isSent = () => started !== undefined || !showsStart;
+    const isSent = () => hasStarted || !showsStart;
     const breakOff = (error: unknown) => {
       if (isSettled) return;
       if (status !== 0) return finish("cut-short");
@@ -154,12 +155,12 @@ export function exchange(
     };
 
     const handler: Dispatcher.DispatchHandler = {
-      onRequestStart(controller) {
-        if (started !== undefined) {
+      onRequestStart(given) {
+        if (hasStarted) {
           breakOff(refusal("a request is sent once", "REPEATED_BY_DISPATCHER"));
           const error = refusal("a request is sent once");
           // Some wrappers swallow what a handler throws, and some controllers don't end a socket, so it does both.
-          controller.abort(error);
+          given.abort(error);
           throw error;
         }
         try {
@@ -169,7 +170,8 @@ export function exchange(
         }
         // Throwing here leaves the socket as it is and writes nothing.
         if (isSettled) throw refusal("the call has ended");
-        started = controller;
+        hasStarted = true;
+        controller = given;
       },
       onResponseStart(_, code, fields) {
         if (isSettled || code < 200) return;
@@ -179,7 +181,7 @@ export function exchange(
       onResponseData(_, chunk) {
         if (isSettled || body.push(chunk)) return;
         respond({ text: "", broken: "too-large" });
-        started?.abort(refusal("the response is too large"));
+        controller?.abort(refusal("the response is too large"));
       },
       onResponseEnd() {
         if (!isSettled) finish();
