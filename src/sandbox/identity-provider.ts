@@ -10,7 +10,7 @@ import {
 } from "node:crypto";
 import { promisify } from "node:util";
 import type { SandboxRequest, SandboxSettings } from "./options.js";
-import { jsonResponse, rememberAs, SandboxRefusal, Throttle } from "./refusal.js";
+import { type Admit, jsonResponse, rememberAs, SandboxRefusal, throttle } from "./refusal.js";
 import { Tokens } from "./tokens.js";
 
 /** The last part of an address of the identity provider. Only `token` is described. Keycloak has the others. */
@@ -33,7 +33,7 @@ export class IdentityProvider {
   readonly tokens: Tokens;
   readonly #settings: SandboxSettings;
   readonly #realmPath: string;
-  readonly #throttle: Throttle | undefined;
+  readonly #admit: Admit;
   readonly #idTokens = new IdTokens();
   readonly #codes = new Map<string, Code>();
 
@@ -41,7 +41,7 @@ export class IdentityProvider {
     const { authPath, credentials, tokenThrottle, now } = settings;
     this.#settings = settings;
     this.#realmPath = `${authPath}/auth/realms/${encodeURIComponent(credentials.realm)}`;
-    this.#throttle = tokenThrottle && new Throttle(tokenThrottle, now);
+    this.#admit = throttle(tokenThrottle, now);
     this.tokens = new Tokens(settings);
   }
 
@@ -64,7 +64,7 @@ export class IdentityProvider {
     if (endpoint === "certs") return jsonResponse(await this.#idTokens.keySet());
     if (endpoint === "logout" && method === "GET") return this.#logOut(new URLSearchParams(query));
     try {
-      this.#throttle?.assertAdmits(address, "too_many_requests");
+      this.#admit(address);
       const fields = fieldsOf(seen);
       if (endpoint === "logout") return this.tokens.logOut(fields);
       if (fields.get("grant_type") !== "authorization_code") return this.tokens.grant(fields);

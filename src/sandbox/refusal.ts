@@ -43,27 +43,24 @@ export function rememberAs<T>(entries: Map<string, T>, name: string, entry: T, m
   }
 }
 
-/** Refuses more requests of one address than a window allows. */
-export class Throttle {
-  readonly #max: number;
-  readonly #windowMs: number;
-  readonly #now: () => number;
-  readonly #times = new Map<string, readonly number[]>();
+/**
+ * Counts a request of an address. Without a limit, it admits every request.
+ *
+ * @throws {SandboxRefusal} 429 with the time to wait.
+ */
+export type Admit = (address: string) => void;
 
-  constructor({ max, windowSeconds }: SandboxThrottle, now: () => number) {
-    this.#max = max;
-    this.#windowMs = 1000 * windowSeconds;
-    this.#now = now;
-  }
-
-  /** Counts a request. @throws {SandboxRefusal} 429 with the time to wait. */
-  assertAdmits(address: string, code: string): void {
-    const nowMs = this.#now();
-    const recent = (this.#times.get(address) ?? []).filter((atMs) => atMs > nowMs - this.#windowMs);
-    if (recent.length >= this.#max) {
-      const waitMs = (recent[0] ?? nowMs) + this.#windowMs - nowMs;
-      throw new SandboxRefusal(code, "Too many requests", 429, { "retry-after": String(Math.ceil(waitMs / 1000)) });
+export function throttle(limit: SandboxThrottle | undefined, now: () => number): Admit {
+  if (limit === undefined) return () => {};
+  const windowMs = 1000 * limit.windowSeconds;
+  const times = new Map<string, readonly number[]>();
+  return (address) => {
+    const nowMs = now();
+    const recent = (times.get(address) ?? []).filter((atMs) => atMs > nowMs - windowMs);
+    if (recent.length >= limit.max) {
+      const seconds = Math.ceil(((recent[0] ?? nowMs) + windowMs - nowMs) / 1000);
+      throw new SandboxRefusal("too_many_requests", "Too many requests", 429, { "retry-after": String(seconds) });
     }
-    rememberAs(this.#times, address, [...recent, nowMs]);
-  }
+    rememberAs(times, address, [...recent, nowMs]);
+  };
 }

@@ -13,7 +13,7 @@ import {
 } from "./options.js";
 import { createIntent, createPayment, setReceiverStatus } from "./payments.js";
 import { type Handler, handleGatewayWithdrawal, handleRecord } from "./records.js";
-import { refusalResponse, remember, SandboxRefusal, Throttle } from "./refusal.js";
+import { type Admit, refusalResponse, remember, SandboxRefusal, throttle } from "./refusal.js";
 import {
   assertBody,
   checkSignature,
@@ -88,18 +88,17 @@ export class Sandbox {
   readonly #settings: SandboxSettings;
   readonly #store: Store;
   readonly #identity: IdentityProvider;
-  readonly #throttle: Throttle | undefined;
+  readonly #admit: Admit;
   readonly #requests: { -readonly [Name in keyof LoggedRequest]: LoggedRequest[Name] }[] = [];
   readonly #tokenRequests: TokenRequest[] = [];
   #watcher: SandboxWatcher = (_, respond) => respond();
 
   constructor(options: SandboxOptions) {
     const settings = toSettings(options);
-    const { throttle } = settings.quirks;
     this.#settings = settings;
     this.#store = new Store(settings);
     this.#identity = new IdentityProvider(settings);
-    this.#throttle = throttle && new Throttle(throttle, settings.now);
+    this.#admit = throttle(settings.quirks.throttle, settings.now);
     this.accounts = this.#store.accounts;
     this.basePath = settings.basePath;
     this.authPath = settings.authPath;
@@ -264,7 +263,7 @@ export class Sandbox {
     if (route === undefined) return refusalResponse(otherwise ?? unauthorized);
     const { operation } = route;
     try {
-      this.#throttle?.assertAdmits(address, "too_many_requests");
+      this.#admit(address);
       if (!this.#identity.tokens.accepts(seen.headers.get("authorization"))) throw unauthorized;
       const output = await this.#operate({ seen, bytes, route });
       if (output === undefined) return new Response(null, { status: 200 });
