@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { counted } from "../../core/describe.js";
 import { decisionsOf, decisionText, instant, moneyText, proposalOf, stepText } from "../../desk/history-texts.js";
 import { allPhases } from "../../flows/codec.js";
 import type { FlowDetails, FlowListItem, FlowPhase, HeldFlow, WaitingSince } from "../../flows/index.js";
@@ -147,6 +148,11 @@ async function list(options: ListOptions, terminal: Terminal): Promise<void> {
   try {
     for await (const page of inPages(found, Math.min(100, limit))) {
       if (!(await output.write(page.map(isTable ? rowOf : (flow) => ({ ...flow }))))) break;
+    }
+    const { elsewhere } = await operator.counts();
+    if (elsewhere > 0) {
+      const others = `${counted(elsewhere, "flow")} of other services or gateways, open or held`;
+      terminal.stderr.write(`cross-border: not listed: ${others}. Check baseUrl, gatewayId, and --service.\n`);
     }
   } catch (error) {
     if (!(error instanceof AggregateError)) throw error;

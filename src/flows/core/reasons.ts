@@ -111,7 +111,7 @@ export const decisionEffects: Readonly<Record<Action, DecisionEffect>> = {
 /** Why a call or a decision was refused, and what to do. By the error's code. */
 export const refusals = {
   flow_key_reused: "The key belongs to a payment with another request. Use a new key for a new payment.",
-  flow_confirmed: "The quote has been confirmed. Call status or confirm.",
+  flow_confirmed: "The quote was confirmed or cancelled. Call status or confirm.",
   quote_changed: "The quote of this key is another one now. Show it, and confirm its intentId.",
   quote_expired: "The quote has expired. Call quote again.",
   flow_unknown: "There is no flow with this key.",

@@ -95,9 +95,10 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     await fixture.hold("held-1");
     expect(keysIn((await fixture.run(["list"])).stdout)).toEqual(["held-1"]);
     const other = ["--service", "payments-eu"];
-    expect(keysIn((await fixture.run(["list", ...other], { env: { CROSS_BORDER_CONFIG: "" } })).stdout)).toEqual([
-      "paid-1",
-    ]);
+    const { stdout, stderr } = await fixture.run(["list", ...other], { env: { CROSS_BORDER_CONFIG: "" } });
+    expect(keysIn(stdout)).toEqual(["paid-1"]);
+    // Otherwise a wrong base URL would hide the flows that wait for an operator.
+    expect(stderr).toContain("not listed: 1 flow of other services or gateways");
     expect((await fixture.run(["show", "held-1", ...other])).code).toBe(3);
   });
 
