@@ -157,7 +157,7 @@ it("logs a user in from a bundle for browsers, without anything of Node's (esbui
       removeItem: (key) => stored.delete(key),
     };
     const history = { state: null, replaceState: (state, unused, url) => (page.href = url) };
-    for (const [name, value] of Object.entries({ location: page, history, sessionStorage }))
+    for (const [name, value] of Object.entries({ location: page, history, sessionStorage, addEventListener() {} }))
       Object.defineProperty(globalThis, name, { value, configurable: true });
     const options = { authUrl: server.authUrl, realm, clientId, redirectUri: page.href };
     await show(server.baseUrl, options);
