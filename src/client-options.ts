@@ -98,9 +98,9 @@ export interface ClientOptions {
 }
 
 /** A function of its own checks the option, with a message for each mistake. */
-const checkedLater = { accepts: () => true, wanted: "what its function takes" };
-const aBoolean = { accepts: isBoolean, wanted: "true or false", default: false };
-const aCount = { accepts: isPositiveInteger, wanted: "a whole number above 0" };
+const checkedLater = { accepts: () => true, expected: "what its function takes" };
+const aBoolean = { accepts: isBoolean, expected: "true or false", default: false };
+const aCount = { accepts: isPositiveInteger, expected: "a whole number above 0" };
 
 /** Every option, with its check, its default, and its line in docs/client.md. One that is missing here doesn't compile. */
 export const clientOptions = {
@@ -121,7 +121,7 @@ export const clientOptions = {
   },
   signedOperations: {
     accepts: (value) => Array.isArray(value),
-    wanted: "an array of operations",
+    expected: "an array of operations",
     default: [] as readonly OperationName[],
     documentedDefault: "`[]`",
     documentation: "Operations to sign besides [payments and deposits](api-calls.md#resources)",
@@ -142,7 +142,7 @@ export const clientOptions = {
   },
   validation: {
     accepts: (value) => value === "report" || value === "strict" || value === "off",
-    wanted: '"report", "strict" or "off"',
+    expected: '"report", "strict" or "off"',
     default: "report",
     documentation:
       '`"report"`, `"strict"`, or `"off"`: what happens if [a record differs from the description](api-calls.md#unexpected-responses)',
@@ -170,7 +170,7 @@ export const clientOptions = {
   },
   tokenStore: {
     accepts: isTokenStore,
-    wanted: "a token store: an object with the methods read, lock, unlock and write",
+    expected: "a token store: an object with the methods read, lock, unlock and write",
     documentedDefault: "none",
     documentation: "Shares one session among [many processes](fleet.md)",
   },
@@ -191,21 +191,21 @@ export const clientOptions = {
   },
   fetch: {
     accepts: isFunction,
-    wanted: "a function",
+    expected: "a function",
     documentedDefault: "undici",
     documentation:
       "A custom `fetch`, for MSW and tests. It must send each request once, as [browsers and Deno](runtimes.md#pages) don't. More outcomes are `possible`",
   },
   dispatcher: {
     accepts: isDispatcher,
-    wanted: "an undici dispatcher: an object with a dispatch method",
+    expected: "an undici dispatcher: an object with a dispatch method",
     documentedDefault: "an agent of its own",
     documentation:
       "An undici 7 or 8 dispatcher, for a [proxy](production.md#proxies). It must send each request once. More outcomes are `possible`",
   },
   on: {
     accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-    wanted: "an object of hooks",
+    expected: "an object of hooks",
     default: {} as ClientEvents,
     documentedDefault: "none",
     documentation:
@@ -213,13 +213,13 @@ export const clientOptions = {
   },
   logger: {
     accepts: isLogger,
-    wanted: "a logger: an object with the methods debug, warn and error",
+    expected: "a logger: an object with the methods debug, warn and error",
     documentedDefault: "none",
     documentation: "pino, `console`, or a similar [logger](observability.md#logs)",
   },
   telemetry: {
     accepts: (value) => telemetryParts(value) !== undefined,
-    wanted: "what openTelemetry of cross-border-payments/opentelemetry makes",
+    expected: "what openTelemetry of cross-border-payments/opentelemetry makes",
     documentedDefault: "none",
     documentation: "`openTelemetry(api)` for [metrics and traces](opentelemetry.md)",
   },

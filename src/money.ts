@@ -144,11 +144,11 @@ const refuse = (message: string) => new InvalidArgumentError(message);
 const rateOptions: CheckTable<RateOptions> = {
   scale: {
     accepts: isWholeFrom(0, 1000),
-    wanted: "a whole number from 0 to 1000",
+    expected: "a whole number from 0 to 1000",
   },
   rounding: {
     accepts: (value) => roundings.includes(value),
-    wanted: `one of ${roundings.join(", ")}`,
+    expected: `one of ${roundings.join(", ")}`,
   },
 };
 

@@ -13,7 +13,7 @@ export type FieldKind =
 
 interface FieldKindFacts {
   /** What a value must be, for messages. */
-  readonly wanted: string;
+  readonly expected: string;
   /** Its value never appears in a message, an event, or a log. */
   readonly isConfidential?: true;
 }
@@ -21,22 +21,22 @@ interface FieldKindFacts {
 const aString = "a string";
 
 export const fieldKinds: Readonly<Record<FieldKind, FieldKindFacts>> = {
-  text: { wanted: aString },
+  text: { expected: aString },
   /** A numeral carried in a string, so that no digit is lost. */
-  decimal: { wanted: 'a decimal string such as "1500.00"' },
+  decimal: { expected: 'a decimal string such as "1500.00"' },
   /** ISO 8601 in UTC, kept as a string so that no sub-second digit is lost. */
-  timestamp: { wanted: "an ISO 8601 timestamp in UTC" },
+  timestamp: { expected: "an ISO 8601 timestamp in UTC" },
   /** A string with values that the description doesn't show. */
-  status: { wanted: aString },
+  status: { expected: aString },
   /** A string of known values. Others are accepted and reported. */
-  paymentStatus: { wanted: "pending, processed, error or reverted" },
-  integer: { wanted: "a whole number that JavaScript holds exactly" },
+  paymentStatus: { expected: "pending, processed, error or reverted" },
+  integer: { expected: "a whole number that JavaScript holds exactly" },
   /** A public key as the service accepts it. A private key in its place is never sent. */
-  publicKey: { wanted: "Base64 of the PEM public key, as publicKeyToBase64 makes it" },
-  secret: { wanted: aString, isConfidential: true },
+  publicKey: { expected: "Base64 of the PEM public key, as publicKeyToBase64 makes it" },
+  secret: { expected: aString, isConfidential: true },
   /** An account number, or the name of an account's holder. */
-  account: { wanted: aString, isConfidential: true },
-  any: { wanted: "any value, null included" },
+  account: { expected: aString, isConfidential: true },
+  any: { expected: "any value, null included" },
 };
 
 /** The kinds that a TypeScript type may have. With it the compiler checks a table of fields against its interface. */

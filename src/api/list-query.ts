@@ -64,31 +64,31 @@ function copyFilter(filter: unknown, { query }: Operation, refuse: (message: str
   const copy: object = isOpen ? { ...fields, ...other } : { ...(filter as object) };
   const paging = Object.keys(copy).find((field) => field.startsWith("_"));
   if (paging === undefined) return copy;
-  throw refuse(`filter must be ${listQueryOptions.filter.wanted}; got ${JSON.stringify(paging.slice(0, 64))}`);
+  throw refuse(`filter must be ${listQueryOptions.filter.expected}; got ${JSON.stringify(paging.slice(0, 64))}`);
 }
 
 function parseSort(sort: unknown, refuse: (message: string) => Error): readonly unknown[] {
   const terms: readonly unknown[] = typeof sort === "string" ? sort.split(",") : [...(sort as readonly unknown[])];
   if (terms.length > 0 && terms.every(isTerm)) return terms;
-  throw refuse(`sort must be ${listQueryOptions.sort.wanted}`);
+  throw refuse(`sort must be ${listQueryOptions.sort.expected}`);
 }
 
 const isTerm = (value: unknown): boolean => typeof value === "string" && /^[^.,\s]{1,64}\.(?:asc|desc)$/.test(value);
-const token = { accepts: isText, wanted: "a paging token: a string that is not empty" };
+const token = { accepts: isText, expected: "a paging token: a string that is not empty" };
 
 const listQueryOptions: CheckTable<ListQuery<unknown, object>> = {
-  size: { accepts: isPositiveInteger, wanted: "a whole number above 0" },
+  size: { accepts: isPositiveInteger, expected: "a whole number above 0" },
   after: token,
   before: token,
   sort: {
     accepts: (value) => typeof value === "string" || Array.isArray(value),
-    wanted: 'a term such as "createdAt.desc", several with commas (and no spaces) between them, or an array of terms',
+    expected: 'a term such as "createdAt.desc", several with commas (and no spaces) between them, or an array of terms',
   },
   filter: {
     accepts: isPlainObject,
-    wanted: "an object of the record's fields (size, after, before and sort stand beside it)",
+    expected: "an object of the record's fields (size, after, before and sort stand beside it)",
   },
-  cursor: { accepts: isFunction, wanted: "a function of a record" },
-  prefetch: { accepts: isBoolean, wanted: "true or false" },
-  trustCursor: { accepts: isBoolean, wanted: "true or false" },
+  cursor: { accepts: isFunction, expected: "a function of a record" },
+  prefetch: { accepts: isBoolean, expected: "true or false" },
+  trustCursor: { accepts: isBoolean, expected: "true or false" },
 };

@@ -36,12 +36,12 @@ export interface ApiPromise<T> extends Promise<T> {
 
 export const timeoutMsOption: Check = {
   accepts: (value) => typeof value === "number" && value > 0 && value <= 2 ** 31 - 1,
-  wanted: "a number of milliseconds above 0 and up to 2147483647",
+  expected: "a number of milliseconds above 0 and up to 2147483647",
 };
 
 export const maxRetriesOption: Check = {
   accepts: isWholeFrom(0),
-  wanted: "a whole number, 0 or more",
+  expected: "a whole number, 0 or more",
 };
 
 /** A call needs only these of a signal. */
@@ -53,11 +53,11 @@ function isSignal(value: unknown): boolean {
 }
 
 export const requestOptions: CheckTable<RequestOptions> = {
-  signal: { accepts: isSignal, wanted: "an AbortSignal" },
+  signal: { accepts: isSignal, expected: "an AbortSignal" },
   timeoutMs: timeoutMsOption,
   maxRetries: maxRetriesOption,
   // `checkHeaders` checks names and values.
-  headers: { accepts: isPlainObject, wanted: 'an object such as { "x-name": "value" }' },
+  headers: { accepts: isPlainObject, expected: 'an object such as { "x-name": "value" }' },
 };
 
 export interface ParsedOptions extends RequestOptions {
@@ -69,7 +69,7 @@ const getOptions: CheckTable<ParsedOptions> = {
   ...requestOptions,
   query: {
     accepts: isPlainObject,
-    wanted: "an object of the record's fields",
+    expected: "an object of the record's fields",
   },
 };
 

@@ -147,39 +147,39 @@ function textProblem(value: unknown): string | undefined {
 
 const isSecret = (value: unknown) => isFunction(value) || isFormText(value);
 
-export const formText: Check = { accepts: isFormText, wanted: "a string that is not empty", problemOf: textProblem };
+export const formText: Check = { accepts: isFormText, expected: "a string that is not empty", problemOf: textProblem };
 const requiredText = { ...formText, isRequired: true } as const;
 const requiredSecret = { ...requiredText, isSecret: true } as const;
 
 /** An option of the client and of a `ServerLogin`. */
 export const tokenLeewayOption = {
   accepts: (value: unknown) => typeof value === "number" && value >= 0,
-  wanted: "a number of milliseconds, 0 or more",
+  expected: "a number of milliseconds, 0 or more",
 } satisfies Check;
 
 /** The options of every kind of login. */
 export const identityProviderOptions: CheckTable<IdentityProviderAuth> = {
   // `parseAuthUrl` checks it, with a message for each mistake.
-  authUrl: { accepts: () => true, wanted: "an address such as https://host", isRequired: true },
+  authUrl: { accepts: () => true, expected: "an address such as https://host", isRequired: true },
   realm: {
     ...requiredText,
     accepts: (value) => isFormText(value) && value !== "." && value !== "..",
-    wanted: `the realm's name: ${formText.wanted}, and is not "." or ".."`,
+    expected: `the realm's name: ${formText.expected}, and is not "." or ".."`,
   },
   clientId: requiredText,
   clientSecret: {
     accepts: (value) => value === "" || isSecret(value),
-    wanted: "a string, or a function that returns one",
+    expected: "a string, or a function that returns one",
     problemOf: textProblem,
     isSecret: true,
   },
   clientAuthentication: {
     accepts: (value) => value === "post" || value === "basic",
-    wanted: '"post" or "basic"',
+    expected: '"post" or "basic"',
   },
   timeoutMs: {
     accepts: (value) => typeof value === "number" && value > 0 && value <= 2 ** 31 - 1,
-    wanted: "a number of milliseconds above 0 and up to 2147483647",
+    expected: "a number of milliseconds above 0 and up to 2147483647",
   },
 };
 
@@ -189,16 +189,16 @@ const passwordOptions: CheckTable<PasswordAuth> = {
   password: {
     ...requiredSecret,
     accepts: isSecret,
-    wanted: `${formText.wanted}, or a function that returns one`,
+    expected: `${formText.expected}, or a function that returns one`,
   },
-  endSessionOnClose: { accepts: isBoolean, wanted: "true or false" },
+  endSessionOnClose: { accepts: isBoolean, expected: "true or false" },
 };
 const sessionOptions: CheckTable<SessionAuth> = {
   ...identityProviderOptions,
   refreshToken: requiredSecret,
 };
 const accessTokenOptions: CheckTable<AccessTokenAuth> = {
-  accessToken: { accepts: isFunction, wanted: "a function that returns a token", isRequired: true, isSecret: true },
+  accessToken: { accepts: isFunction, expected: "a function that returns a token", isRequired: true, isSecret: true },
 };
 
 /**

@@ -4,7 +4,7 @@ import { describeName, describeValue, nearest } from "./describe.js";
 export interface Check {
   readonly accepts: (value: unknown) => boolean;
   /** Follows "must be" in the message about another value. */
-  readonly wanted: string;
+  readonly expected: string;
   /** Follows the name in the message about a value that isn't accepted, if there is more to say. */
   readonly problemOf?: (value: unknown) => string | undefined;
   readonly isRequired?: true;
@@ -66,11 +66,11 @@ export function parseOptions(
   const values: Record<string, unknown> = {};
   for (const name of names) {
     const value: unknown = Reflect.get(given, name);
-    const { accepts, wanted, problemOf, isRequired, isSecret } = table[name] as Check;
+    const { accepts, expected, problemOf, isRequired, isSecret } = table[name] as Check;
     if (value === undefined ? isRequired === true : !accepts(value)) {
       const problem = problemOf?.(value);
       const got = isSecret ? describeValue(value) : showValue(value);
-      throw refuse(problem === undefined ? `${name} must be ${wanted}; got ${got}` : `${name} ${problem}`);
+      throw refuse(problem === undefined ? `${name} must be ${expected}; got ${got}` : `${name} ${problem}`);
     }
     if (value !== undefined) values[name] = value;
   }

@@ -65,23 +65,23 @@ export interface OperatorDeskOptions {
 const options: CheckTable<OperatorDeskOptions> = {
   flow: {
     accepts: (value) => isFunction(Reflect.get(Object(value), "propose")),
-    wanted: "a PaymentFlow",
+    expected: "a PaymentFlow",
     isRequired: true,
   },
-  authenticate: { accepts: isFunction, wanted: "a function", isRequired: true },
+  authenticate: { accepts: isFunction, expected: "a function", isRequired: true },
   origin: {
     accepts: (value) => {
       const all: unknown[] = Array.isArray(value) ? value : [value];
       return all.length > 0 && all.every(isOrigin);
     },
-    wanted: 'an origin such as "https://payments.bank.example", or several',
+    expected: 'an origin such as "https://payments.bank.example", or several',
   },
   csrfSecret: {
     accepts: (value) => isText(value) && String(value).length >= 32,
-    wanted: "a string of 32 characters or more",
+    expected: "a string of 32 characters or more",
     isSecret: true,
   },
-  on: { accepts: (value) => typeof value === "object" && value !== null, wanted: "an object of functions" },
+  on: { accepts: (value) => typeof value === "object" && value !== null, expected: "an object of functions" },
 };
 
 function isOrigin(value: unknown): boolean {

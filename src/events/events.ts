@@ -198,7 +198,7 @@ export interface JournalEvent {
  * @throws {ConfigError} if one isn't a function, or has a name that no hook has.
  */
 export function readHooks<Hooks extends object>(on: Hooks, names: readonly (keyof Hooks & string)[]): Hooks {
-  const table = Object.fromEntries(names.map((name) => [name, { accepts: isFunction, wanted: "a function" }]));
+  const table = Object.fromEntries(names.map((name) => [name, { accepts: isFunction, expected: "a function" }]));
   const hooks = parseOptions(table, on, "on", (message) => new ConfigError(`hooks: ${message}`));
   const bound = Object.entries(hooks).map(([name, hook]) => [
     name,

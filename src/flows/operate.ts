@@ -36,12 +36,12 @@ const isTextOf = (max: number) => (value: unknown) =>
 const by = {
   accepts: isTextOf(maxBy),
   isRequired: true,
-  wanted: `who decides, in ${maxBy} characters or fewer`,
+  expected: `who decides, in ${maxBy} characters or fewer`,
 } as const;
 
 const revision = {
   accepts: isPositiveInteger,
-  wanted: "the revision that status, details, or held gave",
+  expected: "the revision that status, details, or held gave",
 } as const;
 
 export const resolutionOptions: CheckTable<FlowResolution> = {
@@ -49,16 +49,16 @@ export const resolutionOptions: CheckTable<FlowResolution> = {
   why: {
     accepts: isTextOf(maxWhy),
     isRequired: true,
-    wanted: `why it is decided, in ${maxWhy} characters or fewer`,
+    expected: `why it is decided, in ${maxWhy} characters or fewer`,
   },
   revision,
   payment: {
     accepts: isPlainObject,
-    wanted: "the service's record of the payment",
+    expected: "the service's record of the payment",
   },
   withoutProof: {
     accepts: isBoolean,
-    wanted: "true or false",
+    expected: "true or false",
   },
 };
 
@@ -88,7 +88,7 @@ export function readProposal(
   given: FlowResolution,
 ): Extract<Resolution, { readonly step: "propose" }> {
   const { decision, revision } = readResolution("propose", action, given);
-  if (revision === undefined) throw refusing("propose")(`revision must be ${approvalOptions.revision.wanted}`);
+  if (revision === undefined) throw refusing("propose")(`revision must be ${approvalOptions.revision.expected}`);
   return { step: "propose", decision, revision };
 }
 

@@ -128,7 +128,7 @@ export interface FlowQuery {
 
 const maxMs = 2 ** 31 - 1;
 const maxListedWithinMs = 7 * 86_400_000;
-const milliseconds = { accepts: isWholeFrom(0, maxMs), wanted: "a whole number of milliseconds, 0 or more" };
+const milliseconds = { accepts: isWholeFrom(0, maxMs), expected: "a whole number of milliseconds, 0 or more" };
 const hasMethods = (value: unknown, ...names: readonly string[]) =>
   names.every((name) => typeof Reflect.get(Object(value), name) === "function");
 
@@ -145,50 +145,50 @@ const isBreaker = objectOf<CircuitBreakerOptions>({ opensAfter: isPositiveIntege
 export const flowOptions = {
   client: {
     accepts: (value) => apiClientOf(value) !== undefined,
-    wanted: "a CrossBorderClient",
+    expected: "a CrossBorderClient",
     isRequired: true,
     documentation: "a `CrossBorderClient` with a `signingKey`",
   },
   journal: {
     accepts: (value) => hasMethods(value, ...journalMethods),
-    wanted: "a Journal, such as a SqliteJournal",
+    expected: "a Journal, such as a SqliteJournal",
     isRequired: true,
     documentation: "where flows are kept; see [Journals](journals.md)",
   },
   takeFunds: {
     accepts: isFunction,
-    wanted: "a function",
+    expected: "a function",
     isRequired: true,
     documentation: "takes the sender's money; see [Your two functions](funds-functions.md)",
   },
   releaseFunds: {
     accepts: isFunction,
-    wanted: "a function",
+    expected: "a function",
     isRequired: true,
     documentation: "gives it back after a definite refusal",
   },
   service: {
     accepts: isText,
-    wanted: "the name of the service, such as its host",
+    expected: "the name of the service, such as its host",
     documentedDefault: "the host of `baseUrl`",
     documentation:
       "name of the service that the journal's entries belong to; if the host changes, set it to the old one",
   },
   gatewayId: {
     accepts: isText,
-    wanted: "a string that is not empty",
+    expected: "a string that is not empty",
     documentedDefault: "the request's `senderGatewayId`",
     documentation: "whose flows these are, if several gateways share a journal",
   },
   leaseMs: {
     accepts: isWholeFrom(100, maxMs),
-    wanted: "a whole number of milliseconds, 100 or more",
+    expected: "a whole number of milliseconds, 100 or more",
     default: 30_000,
     documentation: "how long a flow stays with an owner that gives no sign of life",
   },
   readBacks: {
     accepts: isWholeFrom(0, 1000),
-    wanted: "a whole number from 0 to 1000",
+    expected: "a whole number from 0 to 1000",
     default: 2,
     documentation:
       "how often a payment whose response was lost is searched for after the first search, before it is held",
@@ -200,7 +200,7 @@ export const flowOptions = {
   },
   quoteTtlMs: {
     accepts: isWholeFrom(1000, 365 * 86_400_000),
-    wanted: "a whole number of milliseconds, 1000 or more",
+    expected: "a whole number of milliseconds, 1000 or more",
     default: 900_000,
     documentation: "how long a quote can be confirmed",
   },
@@ -221,21 +221,21 @@ export const flowOptions = {
       tokensFollowTime: isBoolean,
       listedWithinMs: isWholeFrom(1, maxListedWithinMs),
     }),
-    wanted: "an object such as { singleUseIntents: true, listedWithinMs: 60_000 }; listedWithinMs is at most 7 days",
+    expected: "an object such as { singleUseIntents: true, listedWithinMs: 60_000 }; listedWithinMs is at most 7 days",
     default: {},
     documentedDefault: "nothing",
     documentation: "what the service's operators promise in writing",
   },
   circuitBreaker: {
     accepts: (value) => value === false || isBreaker(value),
-    wanted: "false, or an object such as { opensAfter: 5, pauseMs: 30_000 }",
+    expected: "false, or an object such as { opensAfter: 5, pauseMs: 30_000 }",
     default: {},
     documentedDefault: "`{ opensAfter: 5, pauseMs: 30_000 }`",
     documentation: "stops `takeFunds` while one payment after the other ends unknown",
   },
   decisions: {
     accepts: (value) => isWholeFrom(1, 2)(Reflect.get(Object(value), "people")),
-    wanted: "{ people: 1 } or { people: 2 }",
+    expected: "{ people: 1 } or { people: 2 }",
     default: { people: 1 },
     documentedDefault: "`{ people: 1 }`",
     documentation:
@@ -243,27 +243,27 @@ export const flowOptions = {
   },
   on: {
     accepts: (value) => typeof value === "object" && value !== null,
-    wanted: "an object of functions",
+    expected: "an object of functions",
     documentedDefault: "none",
     documentation: "called with each step of a flow, with each decision, and with each failure of `work`",
   },
   cipher: {
     accepts: (value) => hasMethods(value, "encrypt", "decrypt"),
-    wanted: "an object with the functions encrypt and decrypt",
+    expected: "an object with the functions encrypt and decrypt",
     documentedDefault: "none",
     documentation: "encrypts [what the journal stores](journals.md#what-it-holds)",
   },
   owner: {
     accepts: (value) => typeof value === "string",
-    wanted: "a string",
+    expected: "a string",
     documentedDefault: "a random one",
     documentation: "name of this process, for operators",
   },
 } satisfies OptionTable<PaymentFlowOptions>;
 
-const signal = { accepts: (value: unknown) => hasMethods(value, "addEventListener"), wanted: "an AbortSignal" };
-const headers = { accepts: isPlainObject, wanted: 'an object such as { "x-name": "value" }' };
-const concurrency = { accepts: isPositiveInteger, wanted: "a whole number above 0" };
+const signal = { accepts: (value: unknown) => hasMethods(value, "addEventListener"), expected: "an AbortSignal" };
+const headers = { accepts: isPlainObject, expected: 'an object such as { "x-name": "value" }' };
+const concurrency = { accepts: isPositiveInteger, expected: "a whole number above 0" };
 
 export const runOptions: CheckTable<RunOptions> = { signal, headers };
 export const patientOptions: CheckTable<PatientOptions> = { signal, headers, patienceMs: milliseconds };
@@ -271,12 +271,12 @@ export const recoverOptions: CheckTable<RecoverOptions> = { signal, concurrency 
 export const workOptions: CheckTable<WorkOptions> = {
   signal,
   concurrency,
-  everyMs: { accepts: isWholeFrom(1, maxMs), wanted: "a whole number of milliseconds, 1 or more" },
+  everyMs: { accepts: isWholeFrom(1, maxMs), expected: "a whole number of milliseconds, 1 or more" },
 };
 export const closeOptions: CheckTable<CloseOptions> = { timeoutMs: milliseconds };
 export const queryOptions: CheckTable<FlowQuery> = {
-  phase: { accepts: (value) => allPhases.includes(value as FlowPhase), wanted: `one of ${allPhases.join(", ")}` },
-  after: { accepts: (value) => typeof value === "string", wanted: "a string" },
+  phase: { accepts: (value) => allPhases.includes(value as FlowPhase), expected: `one of ${allPhases.join(", ")}` },
+  after: { accepts: (value) => typeof value === "string", expected: "a string" },
 };
 
 /** A copy, headers included. @throws {InvalidArgumentError} that names the option. */

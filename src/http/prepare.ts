@@ -218,7 +218,7 @@ function isAsCame(kind: FieldKind, value: unknown): boolean {
 
 function fieldFault(field: string, kind: FieldKind, value: unknown, allowed?: readonly string[]): string | undefined {
   if (isFit(kind, value, allowed)) return undefined;
-  const expected = allowed?.map((choice) => JSON.stringify(choice)).join(" or ") ?? fieldKinds[kind].wanted;
+  const expected = allowed?.map((choice) => JSON.stringify(choice)).join(" or ") ?? fieldKinds[kind].expected;
   return `${field} must be ${expected}; got ${describeGiven(field, kind, value)}`;
 }
 

@@ -65,17 +65,18 @@ const methods: readonly unknown[] = ["GET", "POST", "PUT", "PATCH", "DELETE"] sa
 const template = /^(?:\/(?:[a-z][\w.~-]*|\{[a-z]\w*\}))+$/i;
 
 const requestParts: CheckTable<RawRequest> = {
-  method: { accepts: (value) => methods.includes(value), isRequired: true, wanted: `one of ${methods.join(", ")}` },
+  method: { accepts: (value) => methods.includes(value), isRequired: true, expected: `one of ${methods.join(", ")}` },
   path: {
     accepts: (value) => typeof value === "string" && template.test(value),
     isRequired: true,
-    wanted: "words and {parameters} after slashes, such as /refunds/{refundId}, with ids in ids and the query in query",
+    expected:
+      "words and {parameters} after slashes, such as /refunds/{refundId}, with ids in ids and the query in query",
   },
-  ids: { accepts: Array.isArray, wanted: "an array of ids" },
-  query: { accepts: isPlainObject, wanted: "an object of query parameters" },
-  body: { accepts: () => true, wanted: "a JSON value" },
-  signed: { accepts: isBoolean, wanted: "true or false" },
-  idempotent: { accepts: isBoolean, wanted: "true or false" },
+  ids: { accepts: Array.isArray, expected: "an array of ids" },
+  query: { accepts: isPlainObject, expected: "an object of query parameters" },
+  body: { accepts: () => true, expected: "a JSON value" },
+  signed: { accepts: isBoolean, expected: "true or false" },
+  idempotent: { accepts: isBoolean, expected: "true or false" },
 };
 
 /** Every text, number, and unusual name in a value, at any depth. Each of them may be an account. */

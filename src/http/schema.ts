@@ -66,7 +66,7 @@ export class Schemas {
         schema.fields ??= Object.entries(schema.shape).map(([name, field]) => [name, this.#compiled(zod, field)]);
         for (const [name, field] of schema.fields) {
           const isAsDescribed = Object.hasOwn(item, name) && zod.validate(field, Reflect.get(item, name));
-          if (!isAsDescribed) add(item, name, fieldKinds[record[name] ?? "text"].wanted);
+          if (!isAsDescribed) add(item, name, fieldKinds[record[name] ?? "text"].expected);
         }
       }
       // If no described field is missing, each further one is unknown.

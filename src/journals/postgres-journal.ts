@@ -33,9 +33,9 @@ const journalOptions: CheckTable<PostgresJournalOptions> = {
   table: postgresName,
   timeoutMs: {
     accepts: isWholeFrom(1, 2 ** 31 - 1),
-    wanted: "a whole number of milliseconds above 0",
+    expected: "a whole number of milliseconds above 0",
   },
-  migrate: { accepts: isBoolean, wanted: "true or false" },
+  migrate: { accepts: isBoolean, expected: "true or false" },
 };
 
 /**

@@ -27,7 +27,7 @@ export interface Migration {
 /** A name that can stand in SQL between double quotes as it is, with room for what is appended to it. */
 export const postgresName: Check = {
   accepts: (value) => typeof value === "string" && /^[A-Za-z_][A-Za-z0-9_]{0,39}$/.test(value),
-  wanted: "1 to 40 letters, digits and underscores, the first of them no digit",
+  expected: "1 to 40 letters, digits and underscores, the first of them no digit",
 };
 
 /** Selects a row if a table is there. `to_regclass` may read the connection's cache, as it was before this process waited for a lock. */

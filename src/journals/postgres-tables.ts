@@ -99,7 +99,7 @@ const schemaOptions: CheckTable<PostgresSchemaOptions> = {
   role: postgresName,
   from: {
     accepts: (value) => value === 0 || value === earlier || value === newest,
-    wanted: `0, ${earlier}, or ${newest}`,
+    expected: `0, ${earlier}, or ${newest}`,
   },
 };
 

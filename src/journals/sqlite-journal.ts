@@ -8,9 +8,9 @@ export type { SqlJournal } from "./sql-journal.js";
 export type { SqliteDatabase, SqliteJournalOptions, SqliteStatement } from "./sqlite-worker.js";
 
 const sqliteOptions: CheckTable<SqliteJournalOptions> = {
-  processes: { accepts: (value) => value === "many" || value === "one", wanted: '"many" or "one"' },
-  busyTimeoutMs: { accepts: isWholeFrom(0, 2 ** 31 - 1), wanted: "a whole number of milliseconds" },
-  migrate: { accepts: isBoolean, wanted: "true or false" },
+  processes: { accepts: (value) => value === "many" || value === "one", expected: '"many" or "one"' },
+  busyTimeoutMs: { accepts: isWholeFrom(0, 2 ** 31 - 1), expected: "a whole number of milliseconds" },
+  migrate: { accepts: isBoolean, expected: "true or false" },
 };
 
 /**

@@ -199,7 +199,7 @@ function migrateTables(database: SqliteDatabase, mayMigrate: boolean): void {
 }
 
 function assertBuild(version: string, processes: "many" | "one"): void {
-  const isAtLeast = (wanted: string) => version.localeCompare(wanted, "en", { numeric: true }) >= 0;
+  const isAtLeast = (expected: string) => version.localeCompare(expected, "en", { numeric: true }) >= 0;
   if (!isAtLeast("3.37")) throw refusal(`SQLite ${version} is too old, 3.37 is needed.`);
   if (processes === "one" || isAtLeast("3.51.3")) return;
   throw refusal(

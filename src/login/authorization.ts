@@ -46,19 +46,19 @@ export interface LoginSettings {
 export const loginOptions = {
   ...identityProviderOptions,
   // `parseBaseUrl` checks it, with a message for each mistake.
-  redirectUri: { accepts: () => true, wanted: "an address such as https://host/callback", isRequired: true },
+  redirectUri: { accepts: () => true, expected: "an address such as https://host/callback", isRequired: true },
   scope: {
     accepts: (value) => formText.accepts(value) && String(value).split(" ").includes("openid"),
-    wanted:
+    expected:
       'scopes separated by spaces, with "openid" among them, without which there is no ID token to check the login by',
   },
   issuer: formText,
-  allowInsecureHttp: { accepts: isBoolean, wanted: "true or false" },
+  allowInsecureHttp: { accepts: isBoolean, expected: "true or false" },
 } satisfies CheckTable<LoginOptions & IdentityProviderAuth>;
 
 /**
  * @param owner the class that the options belong to.
- * @throws {ConfigError} that names the option, what was found (of a secret: only its type) and what is wanted.
+ * @throws {ConfigError} that names the option, what was found (of a secret: only its type) and the expected value.
  */
 export function resolveLogin<Options extends LoginOptions>(
   owner: string,

@@ -185,7 +185,7 @@ export class BrowserLogin implements UserAuth {
 
 const noSecret = {
   accepts: () => false,
-  wanted: "left out in a page, which can't keep a secret: register a public client",
+  expected: "left out in a page, which can't keep a secret: register a public client",
 };
 
 export const browserLoginOptions = { ...loginOptions, clientSecret: noSecret, clientAuthentication: noSecret };

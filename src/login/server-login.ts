@@ -89,7 +89,7 @@ export class ServerLogin {
   readonly #authorization: Authorization;
   #closing: Promise<void> | undefined;
 
-  /** @throws {ConfigError} that names the option, what was found and what is wanted. */
+  /** @throws {ConfigError} that names the option, what was found and the expected value. */
   constructor(given: ServerLoginOptions) {
     const { settings, options } = resolveLogin("ServerLogin", serverLoginOptions, given);
     this.#options = options;
@@ -173,7 +173,7 @@ export class ServerLogin {
     const { redirectUri } = this.#settings;
     if (typeof text === "string" && URL.canParse(text, redirectUri)) return new URL(text, redirectUri).searchParams;
     throw new InvalidArgumentError(
-      `ServerLogin: callbackUrl is ${describeValue(callbackUrl)}; wanted: the address of the callback, or its path and query`,
+      `ServerLogin: callbackUrl is ${describeValue(callbackUrl)}; expected: the address of the callback, or its path and query`,
     );
   }
 
@@ -194,14 +194,14 @@ export const serverLoginOptions: CheckTable<ServerLoginOptions> = {
   ...loginOptions,
   tokenStore: {
     accepts: isTokenStore,
-    wanted: "a token store: an object with the methods read, lock, unlock and write",
+    expected: "a token store: an object with the methods read, lock, unlock and write",
   },
   tokenLeewayMs: tokenLeewayOption,
   // `parseTlsOptions` checks it, and `parseAppInfo` the program.
-  tls: { accepts: () => true, wanted: "certificates" },
-  fetch: { accepts: isFunction, wanted: "a function" },
-  dispatcher: { accepts: isDispatcher, wanted: "an undici dispatcher: an object with a dispatch method" },
-  appInfo: { accepts: () => true, wanted: "the program" },
+  tls: { accepts: () => true, expected: "certificates" },
+  fetch: { accepts: isFunction, expected: "a function" },
+  dispatcher: { accepts: isDispatcher, expected: "an undici dispatcher: an object with a dispatch method" },
+  appInfo: { accepts: () => true, expected: "the program" },
 };
 
 function toTransport({ tls, fetch, dispatcher, appInfo }: ServerLoginOptions): Transport {
@@ -217,6 +217,6 @@ function toTransport({ tls, fetch, dispatcher, appInfo }: ServerLoginOptions): T
 function assertText(name: string, value: unknown): string {
   if (isText(value)) return String(value);
   throw new InvalidArgumentError(
-    `ServerLogin: ${name} is ${describeValue(value)}; wanted: the text as it was given out`,
+    `ServerLogin: ${name} is ${describeValue(value)}; expected: the text as it was given out`,
   );
 }

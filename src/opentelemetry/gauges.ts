@@ -72,7 +72,7 @@ const gaugeOptions: CheckTable<GaugeOptions> = {
   meter: withMethods("createObservableGauge", "addBatchObservableCallback", "removeBatchObservableCallback"),
   attributes: {
     accepts: (value) => isPlainObject(value) && Object.values(value).every((each) => typeof each === "string"),
-    wanted: "an object of strings",
+    expected: "an object of strings",
   },
 };
 

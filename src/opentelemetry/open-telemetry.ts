@@ -61,7 +61,7 @@ export function meterOf(api: OpenTelemetryApi, given: object | undefined, refuse
 export function withMethods(...names: readonly string[]): Check {
   return {
     accepts: (value) => names.every((method) => isFunction(Reflect.get(Object(value), method))),
-    wanted: `an object with the methods ${names.join(", ")}`,
+    expected: `an object with the methods ${names.join(", ")}`,
   };
 }
 

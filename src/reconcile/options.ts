@@ -72,12 +72,12 @@ const day = 86_400_000;
 
 const timeOption = {
   accepts: (value: unknown) => typeof value === "string" || isDate(value),
-  wanted: "a Date, or ISO 8601 with a time zone",
+  expected: "a Date, or ISO 8601 with a time zone",
 } as const;
 
 const milliseconds = {
   accepts: isWholeFrom(1, 2 ** 31 - 1),
-  wanted: "a whole number of milliseconds, from 1 to 2147483647",
+  expected: "a whole number of milliseconds, from 1 to 2147483647",
 };
 
 const from = {
@@ -89,13 +89,13 @@ const from = {
 const readingOptions = {
   size: {
     accepts: isPositiveInteger,
-    wanted: "a whole number above 0",
+    expected: "a whole number above 0",
     default: 100,
     documentation: "Page size",
   },
   tokensFollowTime: {
     accepts: isBoolean,
-    wanted: "true or false",
+    expected: "true or false",
     default: false,
     documentedDefault: "`false`",
     documentation: "Declares that [later payments have higher paging tokens](statement.md#how-the-payments-are-read)",
@@ -127,13 +127,13 @@ export const reconcileOptions = {
   },
   slackMs: {
     accepts: isWholeFrom(0, 366 * day),
-    wanted: "a whole number of milliseconds, from 0 to those of a year",
+    expected: "a whole number of milliseconds, from 0 to those of a year",
     default: 3_600_000,
     documentation: "Maximum time between a booking and the creation of its payment, in milliseconds",
   },
   senderGatewayId: {
     accepts: (value) => isText(value) || (Array.isArray(value) && value.length > 0 && value.every(isText)),
-    wanted: "the id of a gateway, or an array of its names",
+    expected: "the id of a gateway, or an array of its names",
     documentedDefault: "every listed payment",
     documentation: "Your gateway's id in payments, or an array of its ids",
   },
@@ -145,7 +145,7 @@ export const reconcileOptions = {
 export const watchOptions = {
   after: {
     accepts: isText,
-    wanted: "the cursor of an event: a string that is not empty",
+    expected: "the cursor of an event: a string that is not empty",
     documentedDefault: "none",
     documentation: "The `cursor` of the last event that you processed. Without it, all payments are returned",
   },
@@ -166,7 +166,7 @@ export const watchOptions = {
   },
   remember: {
     accepts: isWholeFrom(1, 500),
-    wanted: "a whole number from 1 to 500",
+    expected: "a whole number from 1 to 500",
     default: 500,
     documentation: "Number of payments to remember, with their statuses, at most 500",
   },

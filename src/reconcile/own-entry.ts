@@ -94,11 +94,11 @@ function parseField(name: string, value: unknown, refuse: (problem: string) => E
       `there is no field ${describeName(name)}, and what is not known is not compared; there are ${fieldNames.join(", ")}`,
     );
   }
-  const wanted = isDecimal
+  const expected = isDecimal
     ? 'a decimal numeral in a string, such as "12.50"'
     : "a string; leave out what you do not know";
   if (typeof value !== "string" || (isDecimal && !decimalNumeral.test(value))) {
-    throw refuse(`${name} must be ${wanted}; got ${describeValue(value)}`);
+    throw refuse(`${name} must be ${expected}; got ${describeValue(value)}`);
   }
   return value;
 }

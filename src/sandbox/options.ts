@@ -146,15 +146,15 @@ export function toSettings(given: SandboxOptions): SandboxSettings {
 }
 
 const refuse = (message: string) => new ConfigError(message);
-const flag = { accepts: isBoolean, wanted: "true or false" };
-const text = { accepts: (value: unknown) => typeof value === "string", wanted: "a string" };
+const flag = { accepts: isBoolean, expected: "true or false" };
+const text = { accepts: (value: unknown) => typeof value === "string", expected: "a string" };
 const secretText = { ...text, isSecret: true } as const;
-const object = { accepts: isPlainObject, wanted: "an object" };
-const aFunction = { accepts: isFunction, wanted: "a function" };
-const atLeast = (least: number) => ({ accepts: isWholeFrom(least), wanted: `a whole number of at least ${least}` });
+const object = { accepts: isPlainObject, expected: "an object" };
+const aFunction = { accepts: isFunction, expected: "a function" };
+const atLeast = (least: number) => ({ accepts: isWholeFrom(least), expected: `a whole number of at least ${least}` });
 const oneOf = (...values: readonly unknown[]) => ({
   accepts: (value: unknown) => values.includes(value),
-  wanted: values.map((value) => JSON.stringify(value)).join(" or "),
+  expected: values.map((value) => JSON.stringify(value)).join(" or "),
 });
 
 export const sandboxOptions: CheckTable<SandboxOptions> = {
@@ -167,10 +167,10 @@ export const sandboxOptions: CheckTable<SandboxOptions> = {
   tokenThrottle: object,
   maxSize: atLeast(1),
   defaultSize: atLeast(1),
-  fee: { accepts: (value) => text.accepts(value) || isFunction(value), wanted: "a decimal numeral or a function" },
+  fee: { accepts: (value) => text.accepts(value) || isFunction(value), expected: "a decimal numeral or a function" },
   senderAmountScale: atLeast(0),
   requireAccounts: flag,
-  signedOperations: { accepts: Array.isArray, wanted: "an array of operations" },
+  signedOperations: { accepts: Array.isArray, expected: "an array of operations" },
   signQuery: flag,
   pagingTokens: oneOf("payments", "all", "none"),
   quirks: object,

@@ -102,16 +102,16 @@ export async function startSandbox(options: SandboxServerOptions = {}): Promise<
 
 const serverOptions: CheckTable<SandboxServerOptions> = {
   ...sandboxOptions,
-  port: { accepts: isWholeFrom(0, 65_535), wanted: "a port, or 0 for any that is free" },
-  host: { accepts: isText, wanted: "an address" },
-  maxBodyBytes: { accepts: isPositiveInteger, wanted: "a whole number above 0" },
+  port: { accepts: isWholeFrom(0, 65_535), expected: "a port, or 0 for any that is free" },
+  host: { accepts: isText, expected: "an address" },
+  maxBodyBytes: { accepts: isPositiveInteger, expected: "a whole number above 0" },
   console: {
     accepts: (value) => isBoolean(value) || isPlainObject(value),
-    wanted: "true, false or an object of options",
+    expected: "true, false or an object of options",
   },
 };
 const consoleOptions: CheckTable<SandboxConsoleOptions> = {
-  signingKeys: { accepts: Array.isArray, wanted: "an array of signing keys" },
+  signingKeys: { accepts: Array.isArray, expected: "an array of signing keys" },
 };
 
 type Env = { Bindings: HttpBindings };

@@ -17,11 +17,11 @@ import {
 
 export type { SettingsSource };
 
-const path = { accepts: isText, wanted: "a string that is not empty" };
+const path = { accepts: isText, expected: "a string that is not empty" };
 const sourceOptions: CheckTable<SettingsSource> = {
   config: path,
   profile: path,
-  env: { accepts: (value) => typeof value === "object" && value !== null, wanted: "an object of variables" },
+  env: { accepts: (value) => typeof value === "object" && value !== null, expected: "an object of variables" },
 };
 
 /**

@@ -52,8 +52,8 @@ export function notChecked(options: object, needs: Readonly<Record<string, strin
   return [...missing.map(([name, what]) => `${what}: needs ${name}`), ...rest];
 }
 
-export const aFunction = { accepts: isFunction, wanted: "a function" };
-export const aCount = { accepts: isPositiveInteger, wanted: "a whole number above 0" };
+export const aFunction = { accepts: isFunction, expected: "a function" };
+export const aCount = { accepts: isPositiveInteger, expected: "a whole number above 0" };
 
 export function assertGiven<Given>(verify: string, table: CheckTable<Given>, given: Given, what = "the options"): void {
   assertOptions(table, given, what, (message) => new InvalidArgumentError(`${verify}: ${message}`));

@@ -24,7 +24,7 @@ export interface FundsFunctions {
 /** By how much a flow lets the bank's clock be off, by default. */
 const skewMs = 3_600_000;
 
-const anObject = { accepts: isPlainObject, wanted: "an object" };
+const anObject = { accepts: isPlainObject, expected: "an object" };
 const fundsFunctions: CheckTable<FundsFunctions> = {
   takeFunds: { ...aFunction, isRequired: true },
   releaseFunds: { ...aFunction, isRequired: true },

@@ -34,7 +34,7 @@ export interface VerifyTokenStoreOptions {
 }
 
 const storeOptions: CheckTable<VerifyTokenStoreOptions> = {
-  second: { accepts: isTokenStore, wanted: "a token store: an object with the methods read, lock, unlock and write" },
+  second: { accepts: isTokenStore, expected: "a token store: an object with the methods read, lock, unlock and write" },
   shortMs: aCount,
   wait: aFunction,
   workers: aCount,

@@ -48,11 +48,11 @@ const schemaOptions: CheckTable<TokenSchemaOptions> = { schema: postgresName, ta
 const storeOptions: CheckTable<PostgresTokenStoreOptions> = {
   pool: {
     accepts: (value) => isFunction(Reflect.get(Object(value), "query")) && !isSingleClient(value),
-    wanted: "a Pool of pg (not a Client), or one like it with a method query",
+    expected: "a Pool of pg (not a Client), or one like it with a method query",
     isRequired: true,
   },
   // `EncryptedTexts` checks it.
-  encryptionKey: { accepts: () => true, wanted: "a key" },
+  encryptionKey: { accepts: () => true, expected: "a key" },
   schema: postgresName,
   table: postgresName,
 };

@@ -100,10 +100,10 @@ const scripts = {
 const redisOptions: CheckTable<RedisTokenStoreOptions> = {
   redis: {
     accepts: (value) => typeof value === "object" && value !== null && isFunction(Reflect.get(value, "eval")),
-    wanted: "a client of node-redis or ioredis",
+    expected: "a client of node-redis or ioredis",
     isRequired: true,
   },
   // `EncryptedTexts` checks it.
-  encryptionKey: { accepts: () => true, wanted: "a key" },
-  prefix: { accepts: (value) => typeof value === "string", wanted: "a string" },
+  encryptionKey: { accepts: () => true, expected: "a key" },
+  prefix: { accepts: (value) => typeof value === "string", expected: "a string" },
 };

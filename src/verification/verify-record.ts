@@ -44,8 +44,8 @@ export interface VerifyRecordOptions {
 
 const recordOptions: CheckTable<VerifyRecordOptions> = {
   // `parsePublicKey` checks it, with a message for each mistake.
-  publicKey: { accepts: () => true, wanted: "a public key" },
-  compareFields: { accepts: isBoolean, wanted: "true or false" },
+  publicKey: { accepts: () => true, expected: "a public key" },
+  compareFields: { accepts: isBoolean, expected: "true or false" },
 };
 
 /**

@@ -43,7 +43,7 @@ export interface AppInfo {
 const token = {
   // RFC 9110, section 5.6.2.
   accepts: (value: unknown) => typeof value === "string" && /^[\w!#$%&'*+.^`|~-]{1,100}$/.test(value),
-  wanted: "up to 100 letters, digits and characters such as - and .",
+  expected: "up to 100 letters, digits and characters such as - and .",
   isRequired: true,
 } as const;
 

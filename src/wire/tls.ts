@@ -9,17 +9,17 @@ const isPem = (value: unknown) => typeof value === "string" || value instanceof 
 const certificate = "a certificate in PEM (BEGIN CERTIFICATE)";
 
 const tlsOptions: CheckTable<TlsOptions> = {
-  ca: { accepts: (value) => [value].flat().every(isPem), wanted: `${certificate}, or an array of them` },
-  cert: { accepts: isPem, wanted: certificate },
-  key: { accepts: isPem, wanted: "a private key in PEM (BEGIN PRIVATE KEY)", isSecret: true },
-  passphrase: { accepts: isText, wanted: "a string that is not empty", isSecret: true },
-  servername: { accepts: isText, wanted: "a host name" },
+  ca: { accepts: (value) => [value].flat().every(isPem), expected: `${certificate}, or an array of them` },
+  cert: { accepts: isPem, expected: certificate },
+  key: { accepts: isPem, expected: "a private key in PEM (BEGIN PRIVATE KEY)", isSecret: true },
+  passphrase: { accepts: isText, expected: "a string that is not empty", isSecret: true },
+  servername: { accepts: isText, expected: "a host name" },
 };
 
 /**
  * Reads the `tls` option into strings of its own.
  *
- * @throws {ConfigError} that names the field, what was found (never its text), and what is wanted.
+ * @throws {ConfigError} that names the field, what was found (never its text), and the expected value.
  */
 export function parseTlsOptions(given: unknown): TlsMaterial {
   const refuse = (message: string) => new ConfigError(`tls: ${message}`);

@@ -33,15 +33,15 @@ interface Options {
 const table = {
   name: {
     accepts: (value) => typeof value === "string" && value !== "",
-    wanted: "a name",
+    expected: "a name",
     isRequired: true,
     documentation: "the name",
   },
-  size: { accepts: isPositiveInteger, wanted: "a whole number above 0", default: 10, documentation: "the size" },
-  fast: { accepts: isBoolean, wanted: "true or false", default: true, documentation: "no waiting" },
+  size: { accepts: isPositiveInteger, expected: "a whole number above 0", default: 10, documentation: "the size" },
+  fast: { accepts: isBoolean, expected: "true or false", default: true, documentation: "no waiting" },
   password: {
     accepts: (value) => typeof value === "string" && value.length >= 12,
-    wanted: "a password of 12 characters or more",
+    expected: "a password of 12 characters or more",
     documentation: "the password",
   },
 } satisfies OptionTable<Options>;
@@ -73,7 +73,7 @@ describe("options against their table", () => {
     ["retries", "maxRetries"],
     ["colour", undefined],
   ])("that do not exist are told with the one that was probably meant: %s", (name, meant) => {
-    const any = { accepts: () => true, wanted: "" };
+    const any = { accepts: () => true, expected: "" };
     const suggested = () =>
       parseOptions({ timeoutMs: any, maxRetries: any }, { [name]: 1 }, "it", (message) => new Error(message));
     const advice = meant === undefined ? "; the options are " : `. Did you mean "${meant}"?`;

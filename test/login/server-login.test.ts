@@ -164,7 +164,7 @@ it("saves nothing without a store, and resumes nothing that was not saved", asyn
     );
   }
   expect(() => storing.resume("nothing")).toThrow(InvalidArgumentError);
-  expect(() => storing.resume("")).toThrow("ServerLogin: saved is an empty string; wanted: the text as it was given");
+  expect(() => storing.resume("")).toThrow("ServerLogin: saved is an empty string; expected: the text as it was given");
 });
 
 // What goes wrong

@@ -211,7 +211,7 @@ const kindSchemas: Readonly<Record<FieldKind, Json>> = {
   decimal: { type: "string", format: "decimal", examples: ["12.50"] },
   timestamp: { type: "string", format: "date-time", examples: ["2026-01-31T12:00:00.123456Z"] },
   status: { type: "string" },
-  paymentStatus: { type: "string", enum: fieldKinds.paymentStatus.wanted.split(/, | or /) },
+  paymentStatus: { type: "string", enum: fieldKinds.paymentStatus.expected.split(/, | or /) },
   integer: { type: "integer" },
   publicKey: { type: "string", contentEncoding: "base64" },
   secret: { type: "string", format: "password" },
