@@ -124,13 +124,11 @@ it("shows every guide whole, can be read in light and dark colours, and asks no 
 });
 
 describe("a page", () => {
-  it("can be edited, and says when it was changed and which version it is of", async () => {
+  it("can be edited, and its code copied", async () => {
     const profile = await browser.newProfile();
     const page = await profile.newPage();
     await visit(page, "/errors");
-    const shown = await page.evaluate<string>("document.body.innerText");
-    expect(shown).toContain("Edit this page");
-    expect(shown).toContain("Last updated");
+    expect(await page.evaluate<string>("document.body.innerText")).toContain("Edit this page");
     expect(await page.evaluate("document.querySelector('.edit-link-button').href")).toMatch(
       /\/edit\/main\/docs\/errors\.md$/,
     );
