@@ -270,15 +270,6 @@ describe("a password that is refused to a fleet", () => {
 });
 
 describe("a store", () => {
-  it("that is away costs a process with a live token nothing", async () => {
-    const fleet = fleetOf(3, { random: () => 0.9 });
-    const [old] = await callAll(fleet.members);
-    fleet.store.fault = "refuses";
-    await pass(296_000);
-    expect(new Set(await callAll(fleet.members, 100))).toEqual(new Set([old]));
-    expect(grantsOf(fleet)).toEqual(["password"]);
-  });
-
   it.each<StoreFault>(["refuses", "hangs", "loses-responses"])(
     "that is away lets processes log in on their own, spread over 30 s: %s",
     async (fault) => {

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { Deadline } from "../../src/core/deadline.js";
 import { answers } from "./answers.js";
 import {
-  FakeTokenEndpoint,
+  type FakeTokenEndpoint,
   granted,
   maybeSent,
   notSent,
@@ -22,7 +22,6 @@ import {
   session,
   settle,
   withFakeTimeAndNothingUnhandled,
-  within,
 } from "./manager-fixture.js";
 
 withFakeTimeAndNothingUnhandled();
@@ -73,25 +72,6 @@ describe("one request for all", () => {
     expect(await call()).toBe("a");
     expect(fake.requests).toHaveLength(1);
   });
-});
-
-it("needs no hash for a client alone, since a page that was loaded over http has none", async () => {
-  vi.resetModules();
-  vi.doMock("#platform", async (original) => ({
-    ...(await original<typeof import("../../src/platform/platform.js")>()),
-    sha256: () => Promise.reject(new Error("there is no crypto.subtle")),
-  }));
-  const { TokenManager } = await import("../../src/auth/token-manager.js");
-  vi.doUnmock("#platform");
-  const fake = new FakeTokenEndpoint(refusal(401), granted("a"), granted("b"));
-  const manager = new TokenManager({ auth, transport: fake });
-  const call = () => within({}, (deadline) => manager.current(deadline, 0));
-  await expect(call()).rejects.toMatchObject({ code: "login_refused" });
-  await pass(60_000);
-  expect(await call()).toBe("a");
-  await pass(300_000);
-  expect(await call()).toBe("b");
-  expect(fake.grants).toEqual(["password", "password", "refresh_token"]);
 });
 
 describe("a renewal", () => {

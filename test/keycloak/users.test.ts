@@ -105,14 +105,4 @@ describe.runIf(isKeycloakRunning).concurrent("users", () => {
     expect(await fixture.realm.sessions()).toBe(0);
     expect(await codeOf(callOnce(fixture.client({ auth: elsewhere.resume(saved) })))).toBe("session_ended");
   });
-
-  it("tells of a refused consent", async () => {
-    await using users = await openUsers({}, { consentRequired: true });
-    const { login, person } = users;
-    const agent = new UserAgent();
-    const { url, pending } = await login.begin();
-    const consent = await agent.open((await agent.logIn(url, person)).href);
-    const callback = await agent.send(consent.html, { cancel: "No" });
-    expect(await codeOf(login.finish(callback, pending))).toBe("login_denied");
-  });
 });
