@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { MemoryTokenStore, ServerLogin, type ServerLoginOptions, type TokenEvent } from "cross-border-payments";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callOnce, callSteadily, type GatewayFixture, livesByItsClaims, openGateway } from "./gateway-fixture.js";
-import { createRealm, isKeycloakRunning, keycloakOrigin, type Realm, type RealmOptions } from "./keycloak.js";
+import { createRealm, isKeycloakRunning, keycloakOrigin, type Realm } from "./keycloak.js";
 import { UserAgent } from "./user-agent.js";
 
 const redirectUri = "https://bank.test/callback";
@@ -23,11 +23,8 @@ interface UsersFixture extends AsyncDisposable {
   readonly person: { readonly username: string; readonly password: string };
 }
 
-async function openUsers(
-  more: Partial<ServerLoginOptions> = {},
-  client: RealmOptions["client"] = {},
-): Promise<UsersFixture> {
-  const fixture = await openGateway({ within: shared, client: { ...forUsers, ...client } });
+async function openUsers(more: Partial<ServerLoginOptions> = {}): Promise<UsersFixture> {
+  const fixture = await openGateway({ within: shared, client: forUsers });
   const { clientId, clientSecret, username, password } = fixture.realm.credentials;
   // Not by way of the proxy: Keycloak names itself by the address of the request.
   const options = { authUrl: keycloakOrigin, realm: fixture.realm.name, clientId, clientSecret, redirectUri, ...more };
