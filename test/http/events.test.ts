@@ -5,17 +5,7 @@ import type { FailureEvent } from "../../src/events/events.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
 import { Schemas } from "../../src/http/schema.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
-import {
-  broken,
-  calls,
-  errorOf,
-  json,
-  ownError,
-  payment,
-  type Step,
-  scriptedClient,
-  unsent,
-} from "./scripted-transport.js";
+import { broken, calls, errorOf, json, ownError, payment, type Step, scriptedClient } from "./scripted-transport.js";
 
 const withId = { "x-request-id": "r-7" };
 const tokenRefused = () => Promise.reject(new TokenError("no token", { code: "login_refused", status: 401 }));
@@ -48,11 +38,8 @@ it.each<
     { code: "http_400", status: 400, requestId: "r-7" },
   ],
   ["a 503 on a read", [{ status: 503 }], "read", { code: "http_503", attempts: 3, status: 503 }],
-  ["a 503 on a payment", [{ status: 503 }], "signed", { code: "http_503", effect: "possible", status: 503 }],
   ["a lost response", [broken], "signed", { code: "outcome_unknown", effect: "possible" }],
-  ["a refused connection", [unsent], "signed", { code: "connection_failed", attempts: 3 }],
   ["a deadline", [new Ended("timeout", true)], "read", { code: "timeout" }],
-  ["an abort", [new Ended("abort", true)], "create", { code: "outcome_unknown", effect: "possible" }],
   [
     "a response that is not readable",
     [{ text: "<html>", headers: withId }],
