@@ -80,8 +80,7 @@ export async function playCell(fixture: Fixture, fault: Fault, kind: Kind, mode:
     }
     const { observation, blockedMs, idleMs } = played;
     const isQuick = blockedMs < timeoutMs / (meetsDeadline ? 4 : 8);
-    const isReached = isQuick && (fault.idleMs !== undefined || idleMs < longestIdleMs);
-    if (isReached || round >= lastRound) return observation;
+    if ((isQuick && idleMs < longestIdleMs) || round >= lastRound) return observation;
   }
 }
 
@@ -226,7 +225,7 @@ async function outcomeOf(call: PromiseLike<unknown>): Promise<{ value?: unknown;
 
 function timeoutOf(fault: Fault, kind: Kind, times: number): number {
   if (String(fault.is).startsWith("deadline")) return shortDeadlineMs * times;
-  if (!isTokenRequest(kind)) return fault.timeoutMs ?? longDeadlineMs;
+  if (!isTokenRequest(kind)) return longDeadlineMs;
   // Where a call waits for the identity server until its deadline, there is time for a few tries.
   const isAway = [fault.is].flat().every((name) => (expectations[name][kind] as Expected).untilDeadline === true);
   return isAway ? 2500 * times : longDeadlineMs;
@@ -272,7 +271,7 @@ async function goBefore(
     idleFromMs = performance.now();
     if (fault.afterWell === "hurt") await failing.stalled;
     // Long enough for what was sent to the idle connection to be read, and for the token to expire.
-    await sleep(Math.max(fault.idleMs ?? 0, isTokenRequest(kind) ? firstTokenMs + 70 : 60));
+    await sleep(isTokenRequest(kind) ? firstTokenMs + 70 : 60);
   }
   if (fault.phase === "queue") {
     dispatcher?.request({ origin: failing.origin, path: "/occupant", method: "GET" }).catch(() => {});

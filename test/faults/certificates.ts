@@ -34,61 +34,29 @@ function make(): Certificates {
   const folder = mkdtempSync(join(tmpdir(), "certificates-"));
   const at = (name: string) => join(folder, name);
   const openssl = (...args: string[]) => execFileSync("openssl", args, { cwd: folder, stdio: "ignore" });
-  const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-  const read = (name: string): Identity => ({
-    key: readFileSync(at(`${name}.key`), "utf8"),
-    cert: readFileSync(at(`${name}.crt`), "utf8"),
-  });
-  const selfSign = (name: string, ...more: string[]) =>
-    openssl("req", "-x509", ...newKey, "-keyout", `${name}.key`, "-out", `${name}.crt`, "-days", "2", ...more);
-  const issue = (name: string, host: string, ...dates: string[]): Identity => {
-    writeFileSync(at(`${name}.ext`), `subjectAltName=${host}\n`);
-    openssl("req", ...newKey, "-keyout", `${name}.key`, "-out", `${name}.csr`, "-subj", `/CN=${name}`);
-    const authority = ["-cert", "authority.crt", "-keyfile", "authority.key", "-config", "ca.cnf"];
-    openssl(
-      "ca",
-      "-batch",
-      "-notext",
-      ...authority,
-      "-in",
-      `${name}.csr`,
-      "-out",
-      `${name}.crt`,
-      "-extfile",
-      `${name}.ext`,
-      ...dates,
-    );
-    return read(name);
+  const signed = (name: string, extension: string, ...more: string[]): Identity => {
+    const files = ["-keyout", `${name}.key`, "-out", `${name}.crt`, "-days", "2", "-subj", `/CN=${name}`];
+    const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+    openssl("req", "-x509", ...key, ...files, "-addext", extension, ...more);
+    return { key: readFileSync(at(`${name}.key`), "utf8"), cert: readFileSync(at(`${name}.crt`), "utf8") };
   };
+  const issuer = ["-CA", "authority.crt", "-CAkey", "authority.key"];
+  const leaf = [...issuer, "-addext", "basicConstraints=CA:FALSE"];
+  const host = "subjectAltName=IP:127.0.0.1";
   try {
-    writeFileSync(at("ca.cnf"), authorityConfig);
-    writeFileSync(at("index.txt"), "");
-    selfSign("authority", "-subj", "/CN=authority", "-addext", "keyUsage=critical,keyCertSign");
-    selfSign("selfSigned", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1");
+    const authority = signed("authority", "keyUsage=critical,keyCertSign");
+    const selfSigned = signed("selfSigned", host);
+    writeFileSync(at("host.ext"), host);
+    const renewal = ["-days", "-1", "-clrext", "-extfile", "host.ext", "-out", "expired.crt"];
+    openssl("x509", "-in", "selfSigned.crt", ...renewal, ...issuer, "-CAcreateserial");
     return {
-      authority: readFileSync(at("authority.crt"), "utf8"),
-      good: issue("good", "IP:127.0.0.1", "-days", "2"),
-      wrongHost: issue("wrongHost", "DNS:elsewhere.test", "-days", "2"),
-      expired: issue("expired", "IP:127.0.0.1", "-startdate", "20200101000000Z", "-enddate", "20210101000000Z"),
-      selfSigned: read("selfSigned"),
+      authority: authority.cert,
+      good: signed("good", host, ...leaf),
+      wrongHost: signed("wrongHost", "subjectAltName=DNS:elsewhere.test", ...leaf),
+      expired: { ...selfSigned, cert: readFileSync(at("expired.crt"), "utf8") },
+      selfSigned,
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
-
-const authorityConfig = `[ca]
-default_ca = one
-[one]
-database = index.txt
-rand_serial = yes
-new_certs_dir = .
-default_md = sha256
-policy = any
-unique_subject = no
-[any]
-commonName = supplied
-[req]
-distinguished_name = dn
-[dn]
-`;

@@ -99,7 +99,6 @@ export const expectations = {
     payment: unknown,
     ...tokens({ ...well(2), apartMs: 100 }),
   },
-  "maybe sent where it is a read, then well": { ...all(well()), read: well(2), ...tokens(well()) },
   "deadline sent": { read: deadline, ...writes(unknown), ...tokens(deadline) },
   "abort sent": { read: abort, ...writes(unknown), ...tokens(abort) },
 
@@ -114,10 +113,8 @@ export const expectations = {
     update: well(),
     ...away("token_endpoint_unreachable"),
   },
-  "not the record, but all of a token": { ...passing("UnexpectedResponseError"), update: well(), ...tokens(well()) },
   "another payment": { ...all(well()), payment: unusable, ...tokens(well()) },
   "a page": { ...passing("UnexpectedResponseError"), ...away("token_endpoint_failing") },
-  "a page, broken off": { ...passing("UnexpectedResponseError"), ...away("token_endpoint_unreachable") },
   "body over the cap": {
     read: ends("UnexpectedResponseError", "none", 1),
     ...writes(unusable),
@@ -155,20 +152,7 @@ export const expectations = {
     refresh: token("login_refused", 2),
   },
   conflict: { read: refusedByStatus, ...writes(openByStatus), ...away("token_endpoint_failing") },
-  // Longer than the 3 s for which an endpoint that is away is left alone, and than these calls last.
-  "conflict, long wait": {
-    read: refusedByStatus,
-    ...writes(openByStatus),
-    ...tokens({ ...token("token_endpoint_failing", 1), untilDeadline: true }),
-  },
   failing: { ...passing("by status"), ...away("token_endpoint_failing") },
-  "failing, wait of 1 s": {
-    ...writes(openByStatus),
-    read: { ...ends("by status", "none", 2), apartMs: 1000 },
-    update: { ...ends("by status", "possible", 2), apartMs: 1000 },
-    intent: { ...ends("by status", "possible", 2), apartMs: 1000 },
-    ...tokens({ ...token("token_endpoint_failing", 2), apartMs: 1000, untilDeadline: true }),
-  },
   "failing, long wait": {
     read: refusedByStatus,
     ...writes(openByStatus),
@@ -179,10 +163,6 @@ export const expectations = {
     ...passing("by status"),
     create: ends("by status", "possible", most),
     ...away("token_throttled"),
-  },
-  "throttled, wait of 1 s": {
-    ...all({ ...ends("by status", "none", 2), apartMs: 1000 }),
-    ...tokens({ ...token("token_throttled", 2), apartMs: 1000, untilDeadline: true }),
   },
   "throttled, long wait": { ...all(refusedByStatus), ...tokens(token("token_throttled", 1)) },
   redirect: { read: refusedByStatus, ...writes(openByStatus), ...tokens(token("token_endpoint_redirected", 1)) },

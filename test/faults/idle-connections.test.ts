@@ -1,10 +1,11 @@
+import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClientOptions, CrossBorderClient, OutcomeUnknownError } from "cross-border-payments";
 import { Agent } from "undici";
 import { expect, it, onTestFinished } from "vitest";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { payment } from "./calls.js";
-import { startIdleServer } from "./idle-server.js";
+import { type SeenRequest, startWireFaultServer, type WireFaultServer, wireResponse } from "./wire-fault-server.js";
 
 /** Pays, waits for so long, and pays again. Returns how often the client knew of both, and how many payments were made. */
 async function payTwice(idleMs: number, pause: () => unknown, options: Partial<ClientOptions> = {}) {
@@ -55,3 +56,31 @@ it("makes every payment over an agent of the caller's with the documented option
   const { second, made } = await payTwice(500, waits(900), { dispatcher: agentOf(documented) });
   expect([second?.status, made]).toEqual(["fulfilled", 2]);
 });
+
+/**
+ * A server that closes connections that have been idle for so long, at the moment in which the next request comes. It doesn't do that one. It
+ * promises to keep connections for a minute, as a server does that knows nothing of the proxy before it.
+ */
+function startIdleServer(idleMs: number): Promise<WireFaultServer> {
+  const usedAtMs = new Map<Socket, number>();
+  const lost = new Set<SeenRequest>();
+  return startWireFaultServer({
+    response: responseTo,
+    play: {
+      commits: (request) => !lost.has(request),
+      atRequest({ socket, request, rightBody }) {
+        const idleForMs = request.atMs - (usedAtMs.get(socket) ?? request.atMs);
+        if (idleForMs >= idleMs) {
+          lost.add(request);
+          return socket.resetAndDestroy();
+        }
+        usedAtMs.set(socket, request.atMs);
+        return socket.write(wireResponse(201, rightBody, "keep-alive: timeout=60\r\n"));
+      },
+    },
+  });
+}
+
+function responseTo({ body }: SeenRequest): string {
+  return JSON.stringify({ ...JSON.parse(body === "" ? "{}" : body), id: "made" });
+}

@@ -1,6 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { nextDelayMs } from "../../src/core/retry.js";
-import { createReporter } from "../../src/events/reporter.js";
 import { RetryBudget } from "../../src/http/context.js";
 import { Schemas } from "../../src/http/schema.js";
 import { calls, errorOf, json, paymentRecord, type Step, scriptedClient } from "./scripted-transport.js";
@@ -15,12 +14,6 @@ it("begins to load its libraries when it is made, once, and sends nothing", asyn
   await calls.read(client);
   client.derive({ timeoutMs: 1000, maxRetries: 0, headers: {}, validation: "off", reporter: client.reporter });
   expect(preload).toHaveBeenCalledOnce();
-});
-
-it("has the reporter and the base URL that it was made with", () => {
-  const reporter = createReporter([]);
-  const { client } = scriptedClient([], { reporter, origin: "https://service.example", basePath: "/base" });
-  expect([client.reporter, client.baseUrl]).toEqual([reporter, "https://service.example/base"]);
 });
 
 it("needs a source of tokens that is told of nothing", async () => {

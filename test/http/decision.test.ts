@@ -1,30 +1,18 @@
 import { describe, expect, it } from "vitest";
-import type { CallMethod, Operation } from "../../src/api/operation.js";
-import { Ended, type EndKind } from "../../src/core/deadline.js";
-import type { Effect } from "../../src/core/errors.js";
+import type { Operation } from "../../src/api/operation.js";
 import {
-  classifyBroken,
-  classifyFailure,
   classifyResponse,
   decisions,
   errorMessageOf,
   type FailureClass,
   operationKind,
-  worseEffect,
 } from "../../src/http/decision.js";
 import { catalogue } from "../../src/resources/catalogue.js";
-import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
-import { paymentIntents } from "../../src/resources/payment-intents.js";
-import { WireFailure } from "../../src/wire/transport.js";
 import { passingRefusals, provingNothing } from "./statuses.js";
 
-const wire = (sent: boolean, permanent = false, reason = "X") =>
-  classifyFailure(new WireFailure({ sent, permanent, reason }));
-const ended = (kind: EndKind, sent: boolean) => classifyFailure(new Ended(kind, sent));
 const ownError = JSON.stringify({ error: "limit", message: "Too much" });
 const classOf = (status: number, text: string, type = "application/json; charset=utf-8") =>
   classifyResponse({ status, headers: { "content-type": type }, text });
-const own = (status: number) => classOf(status, ownError);
 
 describe("decisions", () => {
   it.each<[login: string, refresh: string, FailureClass[]]>([
@@ -37,19 +25,6 @@ describe("decisions", () => {
     for (const failure of classes) {
       const cells = (["login", "refresh"] as const).map((grant) => decisions[failure][grant]);
       expect(cells.map(({ reaction, effect }) => `${reaction} ${effect}`)).toEqual([login, refresh]);
-    }
-  });
-
-  it("knows why a request was not sent, and if it may have been", () => {
-    expect([wire(false), wire(true), wire(false, true), wire(true, true)]).toEqual([
-      "unsent",
-      "maybe-sent",
-      "unsent-for-good",
-      "maybe-sent",
-    ]);
-    expect([wire(false, false, "ENOTFOUND"), wire(true, false, "ENOTFOUND")]).toEqual(["unknown-host", "maybe-sent"]);
-    for (const kind of ["timeout", "abort"] as const) {
-      expect([ended(kind, false), ended(kind, true)]).toEqual(["ended-unsent", "ended"]);
     }
   });
 
@@ -66,14 +41,10 @@ describe("decisions", () => {
     }
   });
 
-  it("says the same of a create, whether it is signed or not", () => {
-    for (const { create, signed, repeatable } of Object.values(decisions)) {
-      expect([signed.effect, repeatable.effect]).toEqual([create.effect, create.effect]);
+  it("says the same of every create, and never that a read did anything", () => {
+    for (const { create, signed, repeatable, read } of Object.values(decisions)) {
+      expect([signed.effect, repeatable.effect, read.effect]).toEqual([create.effect, create.effect, "none"]);
     }
-  });
-
-  it("never says that a read did anything", () => {
-    for (const { read } of Object.values(decisions)) expect(read.effect).toBe("none");
   });
 });
 
@@ -89,26 +60,23 @@ describe("classifyResponse", () => {
   const from = (start: number, end: number, ...without: number[]) =>
     Array.from({ length: end - start + 1 }, (_, index) => start + index).filter((status) => !without.includes(status));
 
-  it("gives every status from 200 to 999 a class, and 2xx none", () => {
-    expect(rangesOf(ownError)).toEqual({
+  it("gives every status from 200 to 999 a class, 2xx none, and a 4xx by whose error it is", () => {
+    const always = {
       success: from(200, 299),
       redirect: from(300, 399),
       unauthorized: [401],
+      "server-error": [...passingRefusals, ...from(500, 999)],
+    };
+    expect(rangesOf(ownError)).toEqual({
+      ...always,
       refused: from(400, 499, 401, 429, ...passingRefusals, ...provingNothing),
       "refused-by-another": [...provingNothing],
       throttled: [429],
-      "server-error": [...passingRefusals, ...from(500, 999)],
     });
-  });
-
-  it("takes a 4xx without the service's own error for somebody else's", () => {
     expect(rangesOf("{}")).toEqual({
-      success: from(200, 299),
-      redirect: from(300, 399),
-      unauthorized: [401],
+      ...always,
       "refused-by-another": from(400, 499, 401, 429, ...passingRefusals),
       "throttled-by-another": [429],
-      "server-error": [...passingRefusals, ...from(500, 999)],
     });
   });
 
@@ -165,15 +133,6 @@ describe("classifyResponse", () => {
   ])("takes %s with the body %j for %s", (type, text, expected) => {
     expect(classOf(400, text, type)).toBe(expected);
   });
-
-  it.each([
-    ["an array of messages", JSON.stringify({ statusCode: 0, message: ["no"], error: "No" }), "application/json"],
-    ["a problem", problem, "application/problem+json"],
-  ])("reads %s as it reads any error of the service's own", (_, text, type) => {
-    for (let status = 200; status <= 999; status++) {
-      expect([status, classOf(status, text, type)]).toEqual([status, own(status)]);
-    }
-  });
 });
 
 describe("errorMessageOf", () => {
@@ -189,54 +148,10 @@ describe("errorMessageOf", () => {
   });
 });
 
-describe("classifyBroken", () => {
-  it("tells a body that broke off from one that came whole and can't be read", () => {
-    const broken = ["cut-short", "too-large", "not-utf8", "encoded", "timeout", "abort"] as const;
-    expect(Object.fromEntries(broken.map((one) => [one, classifyBroken(one)]))).toEqual({
-      "cut-short": "broken-off",
-      "too-large": "oversized",
-      "not-utf8": "unreadable",
-      encoded: "unreadable",
-      timeout: "ended-reading",
-      abort: "ended-reading",
-    });
-  });
-});
-
 describe("operationKind", () => {
-  it("follows from the row, and from whether the call is signed", () => {
-    const kindsOf = (operation: Operation) => [operationKind(operation, false), operationKind(operation, true)];
-    expect(kindsOf(liquidityProviders.get)).toEqual(["read", "read"]);
-    expect(kindsOf(liquidityProviders.list)).toEqual(["read", "read"]);
-    expect(kindsOf(liquidityProviders.update)).toEqual(["update", "update"]);
-    expect(kindsOf(liquidityProviders.create)).toEqual(["create", "signed"]);
-    expect(kindsOf(paymentIntents.create)).toEqual(["repeatable", "repeatable"]);
-  });
-
-  it("takes any raw request that writes for one that moves money, unless it is idempotent", () => {
-    const raw = { name: "", verb: "request", path: liquidityProviders.list.path } as const;
-    const kindOf = (method: CallMethod, idempotent: boolean) => operationKind({ ...raw, method, idempotent }, false);
-    for (const method of ["POST", "PUT", "PATCH", "DELETE"] as const) {
-      expect([kindOf(method, false), kindOf(method, true)]).toEqual(["signed", "update"]);
-    }
-    expect(kindOf("GET", false)).toBe("read");
-  });
-
   it("takes the intents alone for repeatable", () => {
     const rows = catalogue.flatMap((resource) => Object.values<Operation>(resource));
     const repeatable = rows.filter((row) => operationKind(row, row.signed) === "repeatable");
     expect(repeatable.map(({ name }) => name)).toEqual(["paymentIntents.create"]);
-  });
-});
-
-describe("worseEffect", () => {
-  it("keeps what earlier attempts may have done", () => {
-    const effects: Effect[] = ["none", "possible", "done"];
-    const table = effects.map((one) => effects.map((other) => worseEffect(one, other)));
-    expect(table).toEqual([
-      ["none", "possible", "done"],
-      ["possible", "possible", "done"],
-      ["done", "done", "done"],
-    ]);
   });
 });

@@ -39,11 +39,10 @@ const passing = ["3 none", "3 possible", "1 possible", "3 possible", "1 possible
 const lost = ["3 none", "3 unknown", "1 unknown", "3 unknown", "1 unknown"] as const;
 const ended = ["1 none", "1 unknown"] as const;
 const notTheRecord = ["3 none", "done", "1 possible", "3 possible", "1 possible"] as const;
-const unusableOnce = ["1 none", "done", "1 possible"] as const;
 
 const unusable: readonly (readonly [what: string, step: Step, cells?: readonly Cell[]])[] = [
   ["2xx broken off", { status: 201, text: '{"id":', broken: "cut-short" }],
-  ["2xx over the cap", { text: "[[[", broken: "too-large" }, unusableOnce],
+  ["2xx over the cap", { text: "[[[", broken: "too-large" }, ["1 none", "done", "1 possible"]],
   ["2xx that is not UTF-8", { text: '{"a":"\ufffd"}', broken: "not-utf8" }],
   ["2xx that is compressed", { text: "", broken: "encoded" }],
   ["2xx with no body", { status: 204, text: "" }],
@@ -65,6 +64,7 @@ const rows: readonly Row[] = [
   ["unknown host", failure(false, false, "ENOTFOUND"), "connection_failed", "1 none"],
   ["unsent for good", failure(false, true), "connection_untrusted", "1 none"],
   ["broken after it may have been sent", failure(true), "connection_failed", ...lost],
+  ["broken for good after that", failure(true, true, "ENOTFOUND"), "connection_failed", ...lost],
   ["deadline, maybe sent", new Ended("timeout", true), "timeout", ...ended],
   ["deadline, unsent", new Ended("timeout", false), "timeout", "1 none"],
   ["abort, maybe sent", new Ended("abort", true), "aborted", ...ended],
@@ -156,25 +156,6 @@ describe("a call that fails for good", () => {
     expect(transport.sent).toHaveLength(1);
     expect(tokens.renew).not.toHaveBeenCalled();
   });
-
-  it.each(kinds)("%s: until the end of the call, while a 2xx was still coming", async (kind) => {
-    for (const broken of ["timeout", "abort"] as const) {
-      const { client, transport } = scriptedClient([{ text: "{", broken }]);
-      if (kind === "update") expect(await calls.update(client)).toBeUndefined();
-      else {
-        const name = broken === "timeout" ? "TimeoutError" : "AbortedError";
-        const reading = {
-          name,
-          effect: "none",
-          status: 200,
-          cause: { code: broken === "timeout" ? "DEADLINE" : "ABORTED" },
-        };
-        const created = { name: "UnexpectedResponseError", effect: "possible" };
-        expect(await errorOf(calls[kind](client))).toMatchObject(kind === "read" ? reading : created);
-      }
-      expect(transport.sent).toHaveLength(1);
-    }
-  });
 });
 
 const operations: Readonly<Record<Kind, string>> = {
@@ -194,15 +175,6 @@ const well: Readonly<Record<Kind, Step>> = {
 };
 
 describe("a call that succeeds in the end", () => {
-  it.each(kinds)("%s: after two attempts that were not sent", async (kind) => {
-    const { client, transport, events } = scriptedClient([unsent, unsent, well[kind]]);
-    await calls[kind](client);
-    expect(transport.sent).toHaveLength(3);
-    expect(transport.sent[2]).toEqual(transport.sent[0]);
-    const retry = { operation: operations[kind], reason: "ECONNREFUSED", delayMs: 0 };
-    expect(events.retry.mock.calls).toEqual([1, 2].map((attempt) => [{ ...retry, attempt }]));
-  });
-
   it.each(kinds)("%s: with a renewed token and the same signature", async (kind) => {
     const { client, transport, tokens, signer } = scriptedClient([{ status: 401 }, well[kind]]);
     await calls[kind](client);
@@ -321,12 +293,12 @@ describe("a 2xx to a payment", () => {
 
 describe("a 2xx to an update", () => {
   const html = { "content-type": "text/html" };
-  it.each<Step>([
-    ...["", "OK", "{}", "null", "[1]", '{"status":"maintenance"}', '{"id":', "not < html"].map((text) => ({ text })),
-    { text: "", headers: html },
-  ])("is done with %j", async (step) => {
-    expect(await calls.update(scriptedClient([step]).client)).toBeUndefined();
-  });
+  it.each<Step>([{ text: "OK" }, { text: "not < html" }, { text: "", headers: html }])(
+    "is done with %j",
+    async (step) => {
+      expect(await calls.update(scriptedClient([step]).client)).toBeUndefined();
+    },
+  );
 
   it.each<Step>([
     { text: page },
@@ -373,11 +345,8 @@ const others = {
 
 describe("the error of a 2xx that can't be used", () => {
   it.each<[string, keyof typeof others, Step, string]>([
-    ["a page in place of an update's response", "update", { text: page }, "it is a page of HTML"],
     ["a page in place of a record", "read", { text: page }, "it is not JSON"],
-    ["a list in place of a record", "read", json([]), "it is not a record"],
     ["a record in place of a list", "list", json({}), "it is not an array of records"],
-    ["a record without an id", "read", json({ memo: "rent" }), "it is not a record: it has no id"],
     [
       "another's deposit",
       "deposit",
@@ -391,7 +360,6 @@ describe("the error of a 2xx that can't be used", () => {
       json({ ...emptyRecord, ...ownIdFields, status: "queued" }),
       "it is the request",
     ],
-    ["a response that broke off", "read", { text: '{"id":', broken: "cut-short" }, "the response broke off"],
     ["a large response", "read", { text: "{", broken: "too-large" }, "the response is larger than maxResponseBytes"],
   ])("says what is wrong with it: %s", async (_, kind, step, problem) => {
     const error = await errorOf(others[kind](scriptedClient([step]).client));
@@ -451,9 +419,8 @@ describe("an OutcomeUnknownError", () => {
 
 describe("the 401 of a call", () => {
   it("is told to the source of tokens where it is the end of the call", async () => {
-    const { client, transport, tokens } = scriptedClient([{ status: 401 }]);
+    const { client, tokens } = scriptedClient([{ status: 401 }]);
     await errorOf(calls.read(client, { maxRetries: 0 }));
-    expect(transport.sent).toHaveLength(1);
     expect(tokens.refused).toHaveBeenCalledExactlyOnceWith("token-1");
   });
 

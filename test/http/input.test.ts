@@ -6,11 +6,10 @@ import { deposits } from "../../src/resources/deposits.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { paymentGateways } from "../../src/resources/payment-gateways.js";
-import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
 import { transfers } from "../../src/resources/transfers.js";
 import { thrownBy } from "../signing/test-keys.js";
-import { intent, payment } from "./scripted-transport.js";
+import { payment } from "./scripted-transport.js";
 
 /** Checks the body of a row that has one, and the query of another. */
 function check(row: Operation, given: unknown): object {
@@ -54,7 +53,6 @@ describe("a body that is refused", () => {
       ] as const
     ).map(([value, got]) => [deposits.create, { amount: value }, `${amount} ${got}`] as const),
     [deposits.create, { paymentGatewayTransactionId: 5 }, "paymentGatewayTransactionId must be a string; got a number"],
-    [paymentIntents.create, { ...intent, receiverAccount: 5 }, "receiverAccount must be a string; got a number"],
     [transfers.create, { from: "bank" }, 'from must be "wallet" or "exchange-rate"; got another string'],
     [create, { currency: "EUR" }, `Unknown field "currency" in the body. ${allowed}`],
     [create, { firstname: "L" }, 'Unknown field "firstname" in the body. Did you mean firstName?'],
@@ -69,16 +67,6 @@ describe("a body that is refused", () => {
       payments.create,
       { ...payment, senderGatewayId: undefined },
       "senderGatewayId must be a string; got undefined (is an environment variable unset?)",
-    ],
-    [
-      payments.create,
-      { ...payment, senderGatewayTransactionId: 5 },
-      "senderGatewayTransactionId must be a string; got a number",
-    ],
-    [
-      payments.create,
-      { ...payment, recieverName: "R" },
-      'Unknown field "recieverName" in the body. Did you mean receiverName?',
     ],
     ...(
       [
@@ -97,8 +85,6 @@ describe("a body that is refused", () => {
     [payments.create, { ...payment, limits: { of: 1n } }, `limits ${json} a bigint`],
     [update, {}, nothing],
     [update, { id: "1", email: null, colour: "red", lastName: undefined }, nothing],
-    [update, { emial: "x" }, 'Unknown field "emial" in the body. Did you mean email?'],
-    [update, { email: { at: 1 } }, "email must be a string; got an object"],
     [
       paymentGateways.update,
       { rsaPublicKeyBase64: "-----BEGIN PUBLIC KEY-----" },
@@ -127,12 +113,9 @@ describe("a body that is refused", () => {
 describe("a body that is taken", () => {
   it.each<[what: string, row: Operation, body: object, sent: object]>([
     ["an empty one", create, {}, {}],
-    ["a long text", create, { firstName: "x".repeat(5000) }, { firstName: "x".repeat(5000) }],
     ["a short text about keys", create, { firstName: `${mark} was seen` }, { firstName: `${mark} was seen` }],
     ["an unknown field that is undefined", create, { email: "e", colour: undefined }, { email: "e" }],
     ["an id of a record that is a number", deposits.create, { paymentGatewayId: 17 }, { paymentGatewayId: 17 }],
-    ["unknown fields of an update", update, { email: "e", account: "x", top: 1 }, { email: "e" }],
-    ["a new field near none", deposits.update, { currency: "EUR", account: "x" }, { currency: "EUR" }],
     ["nulls and numbers of an update", deposits.update, { amount: 12.5, currency: null }, { amount: 12.5 }],
     ["a status that creation does not allow", transfers.update, { from: "bank" }, { from: "bank" }],
   ])("%s", (_, row, body, sent) => {

@@ -31,13 +31,6 @@ it("sends the filled path, the query and the body as they were given, with a tok
   });
 });
 
-it("has the cap and the compression of a list, where it reads", async () => {
-  const { client, transport } = scriptedClient([json([])]);
-  Object.assign(transport, { acceptEncoding: "gzip" });
-  await request(client, { method: "GET", path: "/refunds" });
-  expect(transport.sent[0]).toMatchObject({ maxResponseBytes: 5000, headers: { "accept-encoding": "gzip" } });
-});
-
 it("sends a copy: what the caller changes afterwards does not reach it", async () => {
   const { client, transport } = scriptedClient([json({})]);
   const body = { lines: ["a"] };
@@ -128,26 +121,24 @@ describe("what a failure says", () => {
 
 describe("what is refused before anything is sent", () => {
   const get = { method: "GET", path: "/refunds" };
+  const badPaths = [
+    undefined,
+    5,
+    "refunds",
+    "/refunds?a=1",
+    "/refunds//x",
+    "/refunds/..",
+    "/refunds/%2e",
+    "/refunds/42",
+  ];
   it.each<[string, unknown, string]>([
     ["no object", "GET /refunds", "the request must be an object"],
     ["another method", { ...get, method: "get" }, "method must be one of"],
-    ...[
-      undefined,
-      5,
-      "refunds",
-      "/refunds?a=1",
-      "/refunds//x",
-      "/refunds/..",
-      "/refunds/%2e",
-      "/refunds/42",
-      "/a/{id",
-    ].map(
-      (path) =>
-        [`the path ${path}`, { ...get, path }, "path must be words and {parameters}"] as [string, unknown, string],
-    ),
+    ...[...badPaths, "/a/{id"].map((path): [string, unknown, string] => {
+      return [`the path ${path}`, { ...get, path }, "path must be words and {parameters}"];
+    }),
     ["too few ids", { ...get, path: "/refunds/{id}" }, "id must be a string; got undefined"],
     ["an id that addresses something else", { ...get, path: "/refunds/{id}", ids: [".."] }, "id must be the id"],
-    ["a query with an object", { ...get, query: { a: {} } }, "a must be a string; got an object"],
     [
       "a query with an object, named by an account",
       { ...get, query: { DE11222233334444: {} } },

@@ -11,19 +11,29 @@ export const everyOperation: readonly Operation[] = [...operations.values()];
  * `client.liquidityProviders.deposits("id-0").get("id-1", …)`.
  */
 export function callByName(client: CrossBorderClient, row: Operation, ...given: unknown[]): unknown {
-  const ids = row.path.parameters.map((_, index) => `id-${index}`);
-  const collection = collectionOf(client, row, ids);
-  const method = Reflect.get(collection, row.verb) as (...given: unknown[]) => unknown;
-  return method.call(collection, ...ids, ...given);
+  return callWithIds(
+    client,
+    row,
+    row.path.parameters.map((_, index) => `id-${index}`),
+    ...given,
+  );
 }
 
-/** What has the method of an operation; takes from `ids` those that are bound. */
-export function collectionOf(client: CrossBorderClient, { name }: Operation, ids: string[]): object {
+/** The same with ids of the caller's. */
+export function callWithIds(client: CrossBorderClient, row: Operation, ids: unknown[], ...given: unknown[]): unknown {
+  const rest = [...ids];
+  const collection = collectionOf(client, row, rest);
+  const method = Reflect.get(collection, row.verb) as (...given: unknown[]) => unknown;
+  return method.call(collection, ...rest, ...given);
+}
+
+/** What has the method of an operation. Takes from `ids` those that are bound. */
+function collectionOf(client: CrossBorderClient, { name }: Operation, ids: unknown[]): object {
   const steps = name.split(".").slice(0, -1);
   let collection: unknown = client;
   for (const [index, step] of steps.entries()) {
     const member: unknown = Reflect.get(collection as object, step);
-    collection = index === 0 ? member : (member as (id: string | undefined) => unknown).call(collection, ids.shift());
+    collection = index === 0 ? member : (member as (id: unknown) => unknown).call(collection, ids.shift());
   }
   return collection as object;
 }
