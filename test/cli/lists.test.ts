@@ -71,14 +71,6 @@ it("takes filters, an order, a token, and a limit, and reads no page more than i
   expect(read()).toBe(1);
 });
 
-it("writes the fields that are asked for, in their order, as they are", async () => {
-  const fields = ["--fields", "memo,id", "--limit", "1"];
-  const [{ id = "" } = {}] = payments;
-  expect((await list(...fields)).stdout).toBe(`${JSON.stringify({ memo: oddMemo, id })}\n`);
-  expect((await list(...fields, "--format", "csv")).stdout).toBe(`memo,id\r\n"two\r\nlines, ""quoted""",${id}\r\n`);
-  expect((await list("--filter", "memo=none", "--format", "csv")).stdout).toBe("");
-});
-
 it("is a table on a terminal, no wider than that, with whole ids", async () => {
   const { stdout } = await run(["payments", "list", "--limit", "3"], { env, width: 80 });
   const [head, ...lines] = stdout.trimEnd().split("\n");

@@ -1,6 +1,5 @@
 import { createServer } from "node:http";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { fits } from "../../src/cli/lists/list.js";
 import type { Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
 import { environmentOf } from "../support/environment.js";
@@ -85,14 +84,4 @@ it("fails if the service ignores cursors", async () => {
 it("is of payments alone: other records have no time of creation", async () => {
   const { code, stderr } = await run(["payment-gateways", "list", "--from", "today"], { env });
   expect([code, stderr]).toEqual([2, expect.stringContaining("unknown option '--from'")]);
-});
-
-it.each<[filter: Readonly<Record<string, string>>, isFitting: boolean]>([
-  [{}, true],
-  [{ receiverAmount: "7.5", feeIncluded: "true" }, true],
-  [{ memo: "7.5" }, false],
-  [{ receiverAmount: "7.5", memo: "other" }, false],
-  [{ senderAmount: "7.5" }, false],
-])("compares amounts by their value, and all else by its text: %j", (filter, isFitting) => {
-  expect(fits({ receiverAmount: "7.50", memo: "7.50", feeIncluded: true }, filter)).toBe(isFitting);
 });

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { beforeAll, describe, expect, it } from "vitest";
 import { readLines } from "../../src/cli/settings.js";
-import { CrossBorderClient, type Payment } from "../../src/index.js";
-import { createSandbox } from "../../src/sandbox/index.js";
+import type { Payment } from "../../src/index.js";
+import { startSandbox } from "../../src/sandbox/index.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
-import { requestOf } from "./gateway-fixture.js";
+import { registeredClient, requestOf } from "./gateway-fixture.js";
 import { run, terminalOf } from "./run.js";
 
 const folder = temporaryFolder();
@@ -20,13 +20,8 @@ let deposit: object;
 const file = (name: string) => join(folder, name);
 
 beforeAll(async () => {
-  const sandbox = createSandbox();
-  const options = sandbox.clientOptions({ baseUrl: "https://service.test", authUrl: "https://login.test" });
-  await using client = new CrossBorderClient({ ...options, fetch: sandbox.fetch, signingKey: keys.privateKey });
-  for (const institutionId of ["alpha-bank", "beta-mobile"]) {
-    const { publicKeyBase64: rsaPublicKeyBase64 } = keys;
-    await client.paymentGateways.create({ institutionId, currency: "EUR", rsaPublicKeyBase64 });
-  }
+  await using server = await startSandbox();
+  await using client = await registeredClient(server);
   const outcome = await client.pay(requestOf("1.50"), () => ({ senderGatewayTransactionId: "TX-1" }));
   if (outcome.status !== "paid") throw new Error("not paid");
   payment = outcome.payment;

@@ -1,17 +1,13 @@
 import { createServer, request as httpRequest, type IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
 import { deskListener, type OperatorDeskOptions, operatorDesk } from "cross-border-payments/desk";
 import type { PaymentFlow } from "cross-border-payments/flow";
-import { expect, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import { flowFixture, isList, isPayment, request } from "../flows/flow-fixture.js";
+import { hiddenFields, type Page } from "../support/form-browser.js";
 import { originOf } from "../support/origin-of.js";
 
 export type Form = Readonly<Record<string, string>>;
-
-interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: string;
-}
 
 interface Fixture extends Partial<OperatorDeskOptions> {
   readonly people?: 1 | 2;
@@ -64,7 +60,7 @@ export async function deskFixture({ people = 2, before = async () => {}, ...more
   });
 
   /** Asks as a browser of this session. A header that is `undefined` is left out. */
-  function ask(session: string, path: string, { form, method, headers = {} }: Asked = {}): Promise<Answer> {
+  function ask(session: string, path: string, { form, method, headers = {} }: Asked = {}): Promise<Page> {
     const all = {
       ...{ host: new URL(origin).host, cookie: `session=${session}` },
       ...(form !== undefined && { origin, "content-type": "application/x-www-form-urlencoded" }),
@@ -77,11 +73,8 @@ export async function deskFixture({ people = 2, before = async () => {}, ...more
       const place = { host: "127.0.0.1", port, path, agent: false } as const;
       const to = { ...place, method: method ?? (form === undefined ? "GET" : "POST"), headers: sent };
       const outgoing = httpRequest(to, (incoming) => {
-        let body = "";
-        incoming.on("data", (data) => {
-          body += data;
-        });
-        incoming.on("end", () => resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body }));
+        const { statusCode: status = 0, headers } = incoming;
+        text(incoming).then((body) => resolve({ status, headers, location: headers.location, body }), reject);
       });
       outgoing.on("error", reject);
       outgoing.end(typeof form === "string" ? form : form && String(new URLSearchParams(form)));
@@ -90,7 +83,7 @@ export async function deskFixture({ people = 2, before = async () => {}, ...more
 
   const target = `/desk?flow=${encodeURIComponent(key)}`;
   /** The hidden fields of the flow's page, in the form for a task. */
-  const fieldsOf = async (session: string, task: string) => hiddenFields((await ask(session, target)).body, task);
+  const fieldsOf = async (session: string, task: string) => hiddenFields(await ask(session, target), "", task);
   /** What the confirmation page sends. */
   const proposal = async (more: Form = {}): Promise<Form> => ({
     ...(await fieldsOf("s-olga", "review")),
@@ -100,20 +93,11 @@ export async function deskFixture({ people = 2, before = async () => {}, ...more
     ask(session, target, { form, headers });
   const outcomeOf = async () => (await flow.details(key))?.outcome;
   return {
-    ...{ ...fixture, searches, flow, desk, key, memo, origin, target, ask, post, fieldsOf, proposal, shown, errors },
+    ...{ ...fixture, searches, flow, desk, key, origin, target, ask, post, fieldsOf, proposal, shown, errors },
     outcomeOf,
     async proposalOf() {
       const outcome = await outcomeOf();
       return outcome?.status === "held" ? outcome.proposal : undefined;
     },
   };
-}
-
-/** Of the page's form for a task. */
-export function hiddenFields(page: string, task: string): Form {
-  const [, form = ""] =
-    new RegExp(`<form method="post">(<input type="hidden" name="do" value="${task}">.*?)</form>`, "s").exec(page) ?? [];
-  const fields = [...form.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)];
-  expect(fields.length, `fields of the form ${task}`).toBeGreaterThan(2);
-  return Object.fromEntries(fields.map(([, name = "", value = ""]) => [name, value]));
 }

@@ -1,24 +1,20 @@
 import { judge, type Verdict } from "../crash/laws.js";
 import { type Outcome, requestOf } from "../crash/worker-messages.js";
 import { type EngineClient, openEngine } from "./engine-client.js";
-import { EngineFixture } from "./engine-fixture.js";
-import type { EngineName, Point } from "./engine-messages.js";
+import { EngineFixture, type EngineFixtureOptions } from "./engine-fixture.js";
+import { type Point, toReported } from "./engine-messages.js";
 import { EngineWorkers } from "./engine-workers.js";
 import { KillPlan } from "./kill-plan.js";
-import { toReported } from "./reported-outcome.js";
 
-export interface EngineKillsOptions {
-  readonly engine: EngineName;
-  readonly postgresUrl: string;
-  readonly redisUrl: string;
+export interface EngineKillsOptions extends Pick<EngineFixtureOptions, "engine" | "postgresUrl" | "redisUrl"> {
   /** At least so many: where no worker could be killed in the middle of a step, there are more. */
   readonly flows: number;
   readonly kills: number;
-  readonly workers: number;
   readonly seed: number;
-  /** All jobs must have ended so long after the last one was enqueued. */
-  readonly patienceMs: number;
 }
+
+/** All jobs must have ended so long after the last one was enqueued. */
+const patienceMs = 120_000;
 
 export interface EngineKillsResult extends Verdict {
   /** Kills while a worker took money, sent a payment or looked one up. */
@@ -38,17 +34,14 @@ export async function runEngineKills(options: EngineKillsOptions): Promise<Engin
   const plan = new KillPlan(options.seed, options.kills);
   await using fixture = await EngineFixture.open({
     ...options,
-    leaseMs: 1_000,
-    readBackDelayMs: 120,
-    slowTakeMs: 60,
     slowResponseMs: 80,
     slowCommitMs: () => 60,
     fault: (operation, key, attempt) => plan.fault(operation, key, attempt),
   });
-  await using workers = await EngineWorkers.start(fixture, options.workers);
+  await using workers = await EngineWorkers.start(fixture, 3);
   await using engine = await openEngine(options.engine, fixture.databaseUrl, options.redisUrl);
   await killWhileWorking(options, { plan, workers, engine });
-  const lostJobs = await untilAllEnded(engine, options.patienceMs);
+  const lostJobs = await untilAllEnded(engine);
   await workers[Symbol.asyncDispose]();
   const verdict = await judgeAll(fixture, plan.keys, workers);
   const { killsAt, interrupted, stumbles } = workers;
@@ -56,13 +49,14 @@ export async function runEngineKills(options: EngineKillsOptions): Promise<Engin
   return { ...verdict, killsAt, interrupted, stumbles, forgotten: Math.max(lostJobs, verdict.unsettled), seconds };
 }
 
-interface Run {
-  readonly plan: KillPlan;
-  readonly workers: EngineWorkers;
-  readonly engine: EngineClient;
-}
-
-async function killWhileWorking({ flows, kills }: EngineKillsOptions, { plan, workers, engine }: Run): Promise<void> {
+async function killWhileWorking(
+  { flows, kills }: EngineKillsOptions,
+  {
+    plan,
+    workers,
+    engine,
+  }: { readonly plan: KillPlan; readonly workers: EngineWorkers; readonly engine: EngineClient },
+): Promise<void> {
   const enqueue = async (keys: readonly string[]): Promise<void> => {
     for (const key of keys) {
       for (let times = plan.isRepeated(key) ? 2 : 1; times > 0; times -= 1) await engine.enqueue(key, requestOf(key));
@@ -80,7 +74,7 @@ async function killWhileWorking({ flows, kills }: EngineKillsOptions, { plan, wo
 }
 
 /** Returns how many jobs were not completed. */
-async function untilAllEnded(engine: EngineClient, patienceMs: number): Promise<number> {
+async function untilAllEnded(engine: EngineClient): Promise<number> {
   const end = performance.now() + patienceMs;
   for (;;) {
     const { open, failed } = await engine.jobs();
@@ -102,15 +96,4 @@ async function judgeAll(fixture: EngineFixture, keys: readonly string[], workers
     outcome?.status === "held" && !workers.told.has(outcome.key) ? [`${outcome.key}: held, and nobody was told`] : [],
   );
   return { ...verdict, violations: [...verdict.violations, ...workers.accidents, ...untold] };
-}
-
-export function describeEngineKills(result: EngineKillsResult): string {
-  const { flows, killsAt, interrupted, paid, rejected, held, heldWithPayment } = result;
-  const { forgotten, violations, seconds } = result;
-  const { take, send, look } = killsAt;
-  return (
-    `flows ${flows}, kills ${take + send + look} (${take} taking money, ${send} sending, ${look} looking), ` +
-    `steps interrupted ${interrupted}, paid ${paid}, rejected ${rejected}, held ${held} (${heldWithPayment} of them paid), ` +
-    `forgotten ${forgotten}, broken laws ${violations.length}, ${seconds.toFixed(1)} s`
-  );
 }

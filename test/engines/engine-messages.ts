@@ -1,4 +1,5 @@
-import type { Report, WorkerSettings } from "../crash/worker-messages.js";
+import type { FlowOutcome } from "cross-border-payments/flow";
+import type { Outcome, Report, WorkerSettings } from "../crash/worker-messages.js";
 
 export type EngineName = "dbos" | "pg-boss" | "bullmq";
 
@@ -22,3 +23,14 @@ export type EngineReport =
   | { readonly type: "entered"; readonly key: string }
   | { readonly type: "at"; readonly point: Point }
   | { readonly type: "told"; readonly key: string };
+
+/** What the laws need of an outcome. */
+export function toReported(outcome: FlowOutcome): Outcome {
+  const { key, status } = outcome;
+  if (outcome.status === "paid") {
+    const { id: paymentId, senderGatewayTransactionId: transactionId } = outcome.payment;
+    return { key, status, paymentId, transactionId };
+  }
+  if (outcome.status !== "held") return { key, status };
+  return { key, status, reason: outcome.reason, transactionId: outcome.senderGatewayTransactionId };
+}

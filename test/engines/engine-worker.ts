@@ -2,9 +2,8 @@ import { CrossBorderClient } from "cross-border-payments";
 import { type FlowOutcome, PaymentFlow } from "cross-border-payments/flow";
 import { PostgresJournal } from "cross-border-payments/journal/postgres";
 import { Agent, type Dispatcher } from "undici";
-import type { EngineReport, EngineWorkerSettings } from "./engine-messages.js";
+import { type EngineReport, type EngineWorkerSettings, toReported } from "./engine-messages.js";
 import { Ledger } from "./ledger.js";
-import { toReported } from "./reported-outcome.js";
 
 /** A process in which an engine runs the recipe's step, until it is killed. */
 async function main(settings: EngineWorkerSettings): Promise<void> {

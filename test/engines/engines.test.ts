@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
 import { say } from "../crash/script-options.js";
-import { describeEngineKills, runEngineKills } from "./engine-kills.js";
+import { runEngineKills } from "./engine-kills.js";
 
 const {
   CBP_POSTGRES_URL: postgresUrl,
@@ -17,10 +17,9 @@ it.each(["dbos", "pg-boss", "bullmq"] as const)(
   async (engine) => {
     if (postgresUrl === undefined || redisUrl === undefined) throw new Error("start it by npm run test:integration");
     say(`${engine}: seed ${seed}`);
-    const counts = { flows: Number(flows), kills: Number(kills), workers: 3, patienceMs: 120_000 };
+    const counts = { flows: Number(flows), kills: Number(kills) };
     const result = await runEngineKills({ engine, postgresUrl, redisUrl, seed, ...counts });
-    for (const [text, times] of result.stumbles) say(`  thrown ${times} times: ${text}`);
-    say(`${engine}: ${describeEngineKills(result)}`);
+    say(`${engine}: ${JSON.stringify({ ...result, stumbles: Object.fromEntries(result.stumbles) })}`);
     expect(result).toMatchObject({ forgotten: 0, violations: [] });
     const { take, send, look } = result.killsAt;
     expect(take + send + look).toBe(Number(kills));

@@ -13,8 +13,8 @@ export interface Bundle {
   readonly bundler: string;
   readonly format: "CommonJS for Node" | "ES module for Node" | "page" | "Worker";
   /** What the command line has besides the usual. */
-  readonly needs?: string;
-  readonly program: "page.js" | "process.js" | "worker.js";
+  readonly needs: string;
+  readonly program: string;
   /** Writes `program` into `folder`: the file of that name is the one to run. */
   build(matrix: Matrix, program: string, folder: string): Promise<unknown>;
 }
@@ -22,33 +22,26 @@ export interface Bundle {
 /** See docs/bundling.md. */
 const banner = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
 
-export const bundles: readonly Bundle[] = [
-  { bundler: "esbuild", format: "CommonJS for Node", program: "process.js", build: esbuild("--platform=node") },
-  {
-    bundler: "esbuild",
-    format: "ES module for Node",
-    needs: "a banner",
-    program: "process.js",
-    build: esbuild("--platform=node", "--format=esm", `--banner:js=${banner}`),
-  },
-  { bundler: "esbuild", format: "page", program: "page.js", build: esbuild("--format=esm") },
-  {
-    bundler: "esbuild",
-    format: "Worker",
-    needs: "the condition `workerd`",
-    program: "worker.js",
-    build: esbuild("--format=esm", "--conditions=workerd,worker,browser"),
-  },
-  { bundler: "rolldown", format: "ES module for Node", program: "process.js", build: rolldown("node") },
-  { bundler: "rolldown", format: "page", program: "page.js", build: rolldown("browser") },
-  { bundler: "vite", format: "page", program: "page.js", build: vite },
-  { bundler: "webpack", format: "CommonJS for Node", program: "process.js", build: webpack("node20") },
-  { bundler: "webpack", format: "page", program: "page.js", build: webpack("web") },
-  { bundler: "bun", format: "ES module for Node", program: "process.js", build: bun("node") },
-  { bundler: "bun", format: "page", program: "page.js", build: bun("browser") },
+type Build = Bundle["build"];
+
+const rows: readonly (readonly [bundler: string, format: Bundle["format"], build: Build, needs?: string])[] = [
+  ["esbuild", "CommonJS for Node", esbuild("--platform=node")],
+  ["esbuild", "ES module for Node", esbuild("--platform=node", "--format=esm", `--banner:js=${banner}`), "a banner"],
+  ["esbuild", "page", esbuild("--format=esm")],
+  ["esbuild", "Worker", esbuild("--format=esm", "--conditions=workerd,worker,browser"), "the condition `workerd`"],
+  ["rolldown", "ES module for Node", rolldown("node")],
+  ["rolldown", "page", rolldown("browser")],
+  ["vite", "page", vite],
+  ["webpack", "CommonJS for Node", webpack("node20")],
+  ["webpack", "page", webpack("web")],
+  ["bun", "ES module for Node", bun("node")],
+  ["bun", "page", bun("browser")],
 ];
 
-type Build = Bundle["build"];
+export const bundles: readonly Bundle[] = rows.map(([bundler, format, build, needs = ""]) => {
+  const program = format === "page" ? "page.js" : format === "Worker" ? "worker.js" : "process.js";
+  return { bundler, format, build, needs, program };
+});
 
 function esbuild(...flags: readonly string[]): Build {
   return (matrix, program, folder) =>

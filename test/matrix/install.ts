@@ -1,4 +1,4 @@
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -25,3 +25,20 @@ writeFileSync(join(project, "package.json"), '{ "name": "a-gateway", "private": 
 npm(project, "install", tarball);
 
 export const matrix: Matrix = { project, tools: installTools(here, "matrix") };
+
+/** The rows of the table of docs/runtimes.md that stands under a heading, without the two rows of its head. */
+export function tableUnder(heading: string): readonly (readonly string[])[] {
+  const [, section = ""] = readFileSync("docs/runtimes.md", "utf8").split(`${heading}\n`);
+  const lines = section.split(/^## /m)[0]?.split("\n") ?? [];
+  const rows = lines.filter((line) => line.startsWith("|")).slice(2);
+  return rows.map((row) => row.split(/ *\| */).slice(1, -1));
+}
+
+const { dependencies }: { readonly dependencies: Readonly<Record<string, string>> } = JSON.parse(
+  readFileSync("test/matrix/package.json", "utf8"),
+);
+
+/** The version of a tool. */
+export function versionOf(name: string): string {
+  return dependencies[name] ?? "missing";
+}

@@ -1,11 +1,10 @@
 import { copyFileSync, mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { intentRequest } from "../support/corridor.js";
 import { environmentOf } from "../support/environment.js";
 import { type Bundle, bundles, finish } from "./bundles.js";
-import { tableUnder, versionOf } from "./documented.js";
-import { matrix } from "./install.js";
+import { matrix, tableUnder, versionOf } from "./install.js";
 import {
   bunBinary,
   nodeBinary,
@@ -15,9 +14,7 @@ import {
   tellByProcess,
   withWorkerd,
 } from "./runtimes.js";
-import { makeCertificate, type Service, slowMs, startService } from "./service.js";
-
-const certificate = makeCertificate(matrix.project);
+import { type Service, slowMs, startService } from "./service.js";
 
 /** What comes of the steps of `programs/story.js` everywhere. */
 const everywhere = {
@@ -41,11 +38,7 @@ const byFetch = {
 /** Why a page that has no other `fetch` makes no payments. */
 const inPage = { ...byFetch, once: "done, 2 made", byPage: "ConfigError" };
 
-async function serve(pages?: string): Promise<Service> {
-  const service = await startService(matrix.project, certificate, pages);
-  onTestFinished(() => service.close());
-  return service;
-}
+const serve = (pages?: string) => startService(matrix.project, pages);
 
 /** What the service knows of it: payments, each signed by the key that was registered. @param lost how many it made of the one whose response was lost. */
 function expectPaid({ sandbox }: Service, lost = 1): void {
@@ -195,6 +188,6 @@ function nodeVersions(): string[] {
 }
 
 it("has the bundles that are documented", () => {
-  const made = bundles.map(({ bundler, format, needs = "" }) => [`${bundler} ${versionOf(bundler)}`, format, needs]);
+  const made = bundles.map(({ bundler, format, needs }) => [`${bundler} ${versionOf(bundler)}`, format, needs]);
   expect(tableUnder("## Bundles")).toEqual(made);
 });

@@ -1,13 +1,14 @@
-import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import type { SigningKeyPair } from "cross-border-payments";
 import type { Sandbox, SandboxClientOptions } from "cross-border-payments/sandbox";
+import { onTestFinished } from "vitest";
+import { certificates } from "../faults/certificates.js";
+import { signingKeysOf } from "../support/key-pairs.js";
+import { originInTest } from "../support/origin-of.js";
 import { openClosedPort } from "../wire/closed-port.js";
 
 /** What the programs are given: see `programs/story.js`. */
@@ -26,7 +27,6 @@ export interface Service {
   readonly sandbox: Sandbox;
   /** Serves `index.html`. */
   readonly pageUrl: string;
-  close(): void;
 }
 
 /** How long the service thinks about what goes to `/slow`. */
@@ -38,38 +38,29 @@ const lostMemo = "lost";
 /** The record of an intent, where the description has none like it. */
 const oddRecord = JSON.stringify({ id: "1", senderAmount: 1.5 });
 
-/** Made once: a pair takes as long as a hundred calls. */
-let signingKeys: Promise<SigningKeyPair> | undefined;
-
 /**
+ * Ends with its test.
+ *
  * @param project where the packed package is installed.
  * @param pages a folder that is served beside the service.
  */
-export async function startService(project: string, certificate: Certificate, pages = project): Promise<Service> {
+export async function startService(project: string, pages = project): Promise<Service> {
   const installed = join(project, "node_modules/cross-border-payments/dist");
   const { createSandbox }: typeof import("cross-border-payments/sandbox") = await import(
     pathToFileURL(join(installed, "sandbox.js")).href
   );
-  const { CrossBorderClient, generateSigningKeyPair }: typeof import("cross-border-payments") = await import(
+  const { CrossBorderClient }: typeof import("cross-border-payments") = await import(
     pathToFileURL(join(installed, "index.js")).href
   );
   const sandbox = createSandbox();
-  const servers: Server[] = [];
-  const listen = async (server: Server, scheme = "http"): Promise<string> => {
-    servers.push(server);
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    return `${scheme}://${scheme === "https" ? "localhost" : "127.0.0.1"}:${(server.address() as AddressInfo).port}`;
-  };
-
   let settings: Settings | undefined;
   const respondTo: RequestListener = (request, response) => {
     if (request.url === "/settings.json") response.end(JSON.stringify(settings));
     else void respond(sandbox, pages, request, response);
   };
-  const url = await listen(createServer(respondTo));
+  const url = await originInTest(createServer(respondTo));
   const service = sandbox.clientOptions({ baseUrl: url, authUrl: url });
-  signingKeys ??= generateSigningKeyPair();
-  const { privateKey, publicKeyBase64: rsaPublicKeyBase64 } = await signingKeys;
+  const { privateKey, publicKeyBase64: rsaPublicKeyBase64 } = signingKeysOf("gateway");
   const onboarding = new CrossBorderClient({ ...service, fetch: sandbox.fetch });
   for (const institutionId of ["alpha-bank", "beta-mobile"]) {
     await onboarding.paymentGateways.create({ institutionId, currency: "EUR", rsaPublicKeyBase64 });
@@ -77,46 +68,17 @@ export async function startService(project: string, certificate: Certificate, pa
   await onboarding.close();
 
   const closed = await openClosedPort();
+  onTestFinished(() => closed.close());
+  const { authority: ca, good } = certificates();
   settings = {
     service,
     signingKey: privateKey,
     closed: `http://127.0.0.1:${closed.port}`,
-    silent: await listen(createServer(() => {})),
+    silent: await originInTest(createServer(() => {})),
     odd: `${url}/odd`,
-    secure: {
-      baseUrl: `${await listen(createSecureServer(certificate, respondTo), "https")}/odd`,
-      ca: certificate.cert,
-    },
+    secure: { baseUrl: `${await originInTest(createSecureServer(good, respondTo), "https")}/odd`, ca },
   };
-  return {
-    settings,
-    sandbox,
-    pageUrl: `${url}/`,
-    close() {
-      closed.close();
-      for (const server of servers) {
-        server.close();
-        server.closeAllConnections();
-      }
-    },
-  };
-}
-
-/** A certificate of `localhost` that nobody has signed but itself, and its key. */
-export interface Certificate {
-  readonly cert: string;
-  readonly key: string;
-}
-
-/** Makes one by OpenSSL. */
-export function makeCertificate(folder: string): Certificate {
-  const [keyFile, certFile] = [join(folder, "tls.key"), join(folder, "tls.pem")];
-  const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
-  const files = ["-keyout", keyFile, "-out", certFile];
-  execFileSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", ...names, ...files], {
-    stdio: "pipe",
-  });
-  return { cert: readFileSync(certFile, "utf8"), key: readFileSync(keyFile, "utf8") };
+  return { settings, sandbox, pageUrl: `${url}/` };
 }
 
 async function respond(

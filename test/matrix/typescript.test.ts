@@ -3,8 +3,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import { onNode, strictly } from "../support/consumer-flags.js";
-import { tableUnder } from "./documented.js";
-import { matrix } from "./install.js";
+import { matrix, tableUnder } from "./install.js";
 
 const { project, tools } = matrix;
 

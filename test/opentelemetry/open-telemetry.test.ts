@@ -205,6 +205,21 @@ it("refuses something else than the package, and a telemetry that it didn't make
   expect(() => openTelemetry({} as typeof api)).toThrow(ConfigError);
 });
 
+interface Replaced {
+  readonly span?: object;
+  readonly startSpan?: api.Tracer["startSpan"];
+  readonly inject?: () => void;
+  readonly injected?: object;
+}
+
+/** A client over other spans, another tracer, or another propagator. */
+function clientOver({ tracer, options }: Awaited<ReturnType<typeof startFollowed>>, replaced: Replaced) {
+  const startSpan = replaced.startSpan ?? ((...given) => Object.assign(tracer.startSpan(...given), replaced.span));
+  const inject = replaced.inject ?? ((_context: unknown, carrier: object) => Object.assign(carrier, replaced.injected));
+  const telemetry = openTelemetry({ ...api, propagation: { inject } }, { tracer: { startSpan } as api.Tracer });
+  return new CrossBorderClient({ ...options, telemetry });
+}
+
 const fail = () => {
   throw new Error("the mistake of a processor");
 };
@@ -222,12 +237,9 @@ it.each([
     "a propagator that injects the client's own header",
     { injected: { Authorization: "Bearer evil", authorization: "evil" } },
   ],
-] as readonly (readonly [string, Broken])[])("pays once, and returns the result, despite %s", async (_, broken) => {
+] as readonly (readonly [string, Replaced])[])("pays once, and returns the result, despite %s", async (_, broken) => {
   await using fixed = await startFollowed();
-  const startSpan = broken.startSpan ?? ((...given) => Object.assign(fixed.tracer.startSpan(...given), broken.span));
-  const inject = broken.inject ?? ((_context: unknown, carrier: object) => Object.assign(carrier, broken.injected));
-  const telemetry = openTelemetry({ ...api, propagation: { inject } }, { tracer: { startSpan } as api.Tracer });
-  await using client = new CrossBorderClient({ ...fixed.options, telemetry });
+  await using client = clientOver(fixed, broken);
   const { takeFunds, releaseFunds } = new Bank();
   const flow = new PaymentFlow({ client, journal: new MemoryJournal(), takeFunds, releaseFunds });
   const outcome = await flow.run("key", request);
@@ -241,20 +253,16 @@ it.each([
   expect(names.filter((name) => /evil|trace/.test(name))).toEqual([]);
 });
 
-interface Broken {
-  readonly span?: object;
-  readonly startSpan?: api.Tracer["startSpan"];
-  readonly inject?: () => void;
-  readonly injected?: object;
-}
-
-const traces = { traceparent: "00-a", tracestate: "a=1", baggage: "b=2", "x-b3-traceid": "c", "uber-trace-id": "d:e" };
-
 it("sends the headers of other propagators", async () => {
+  const injected = {
+    traceparent: "00-a",
+    tracestate: "a=1",
+    baggage: "b=2",
+    "x-b3-traceid": "c",
+    "uber-trace-id": "d:e",
+  };
   await using fixed = await startFollowed();
-  const inject = (_: unknown, carrier: object) => Object.assign(carrier, traces);
-  const telemetry = openTelemetry({ ...api, propagation: { inject } }, { tracer: fixed.tracer });
-  await using client = new CrossBorderClient({ ...fixed.options, telemetry });
+  await using client = clientOver(fixed, { injected });
   await client.payments.list();
-  expect(Object.fromEntries(fixed.seen.at(-1)?.headers ?? [])).toMatchObject(traces);
+  expect(Object.fromEntries(fixed.seen.at(-1)?.headers ?? [])).toMatchObject(injected);
 });

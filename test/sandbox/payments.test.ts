@@ -162,17 +162,6 @@ it("filters payments by their fields, and gives payments of one instant rising t
   expect(times).toEqual(["000", "001", "002"].map((micros) => `2023-11-14T22:13:20.000${micros}Z`));
 });
 
-it("stores a signed deposit together with the request that created it", async () => {
-  const { fixture } = await openMarket();
-  const path = `/liquidity-providers/${fixture.sandbox.ledger.liquidityProviders[0]?.id}/deposits`;
-  const body = JSON.stringify({ paymentGatewayId: "alfa", amount: "500", currency: "EUR" });
-  expect(await fixture.create(path, body, { keys })).toMatchObject({
-    ...{ requestUri: path, requestBody: body, requestSignatureBase64: signatureOf(path + body, keys) },
-    ...{ paymentGatewayPublicKeyBase64: keys.publicKeyBase64, amount: "500" },
-  });
-  expect((await fixture.send("POST", path, body, { keys: otherKeys })).body.error).toBe("invalid_signature");
-});
-
 it("wants signatures for exactly the operations that its options name", async () => {
   const { fixture, alfa, intent } = await openMarket({ signedOperations: ["paymentGateways.update", "payments.list"] });
   const update = async (options = {}) =>

@@ -42,9 +42,8 @@ export interface Fixture {
 
 export const host = "https://service.test";
 
-/** @param create of the modules as they are loaded now, where a test has replaced some. */
-export async function openFixture(options: SandboxOptions = {}, open = createSandbox): Promise<Fixture> {
-  const sandbox = open(options);
+export async function openFixture(options: SandboxOptions = {}): Promise<Fixture> {
+  const sandbox = createSandbox(options);
   const token = (await login(sandbox)).body.access_token;
   const send: Fixture["send"] = async (method, target, body, { keys, headers } = {}) => {
     const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);

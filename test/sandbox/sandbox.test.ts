@@ -1,7 +1,8 @@
 import { CrossBorderClient } from "cross-border-payments";
+import { http } from "msw";
 import { expect, it } from "vitest";
 import { ConfigError } from "../../src/core/errors.js";
-import { createSandbox, type SandboxOptions, type SandboxRequest } from "../../src/sandbox/index.js";
+import { createSandbox, mswHandlers, type SandboxOptions, type SandboxRequest } from "../../src/sandbox/index.js";
 import { host, openFixture } from "./sandbox-fixture.js";
 
 it("logs method, path, operation and status of each request, in the order of arrival", async () => {
@@ -73,9 +74,10 @@ it.each([
   [{}, "a.test"],
   [{}, undefined as never],
 ])("refuses an address that leads elsewhere: %j, %s", (options, baseUrl) => {
-  const ask = () => createSandbox(options).clientOptions({ baseUrl, authUrl: "https://b.test" });
-  expect(ask).toThrow(ConfigError);
-  expect(ask).toThrow("baseUrl must");
+  const sandbox = createSandbox(options);
+  const addresses = { baseUrl, authUrl: "https://b.test" };
+  expect(() => sandbox.clientOptions(addresses)).toThrow(ConfigError);
+  expect(() => mswHandlers(sandbox, { http, ...addresses })).toThrow("baseUrl must");
 });
 
 it("knows, renames and forgets accounts", () => {
