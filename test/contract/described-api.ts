@@ -71,99 +71,74 @@ const bodies = {
   ),
 };
 
-const creates = (kind: Kind) => ({ kind, sends: bodies[kind] });
-const reads = (kind: Kind, filters: readonly string[] = fields[kind]) => ({ kind, filters });
-
 /** The table "Operations", with the client's names. */
-export const describedOperations: Readonly<Record<string, DescribedOperation>> = {
-  "paymentGateways.create": { text: "POST /payment-gateways", ...creates("gateway") },
-  "paymentGateways.list": { text: "GET /payment-gateways", ...reads("gateway") },
-  "paymentGateways.get": { text: "GET /payment-gateways/{PG}", ...reads("gateway") },
-  "paymentGateways.update": { text: "PUT /payment-gateways/{PG}", ...creates("gateway") },
-  "liquidityProviders.create": { text: "POST /liquidity-providers", ...creates("provider") },
-  "liquidityProviders.list": { text: "GET /liquidity-providers", ...reads("provider") },
-  "liquidityProviders.get": { text: "GET /liquidity-providers/{LP}", ...reads("provider") },
-  "liquidityProviders.update": { text: "PUT /liquidity-providers/{LP}", ...creates("provider") },
-  "liquidityProviders.deposits.create": {
-    text: "POST /liquidity-providers/{LP}/deposits",
-    ...creates("deposit"),
-    mustBeSigned: true,
-  },
-  "liquidityProviders.deposits.list": {
-    text: "GET /liquidity-providers/{LP}/deposits",
-    ...reads("deposit", fields.deposit.slice(1)),
-  },
-  "liquidityProviders.deposits.get": {
-    text: "GET /liquidity-providers/{LP}/deposits/{DEP}",
-    // "The same field names" as the list.
-    ...reads("deposit", fields.deposit.slice(1)),
-  },
-  "liquidityProviders.deposits.update": { text: "PUT /liquidity-providers/{LP}/deposits/{DEP}", ...creates("deposit") },
-  "liquidityProviders.withdrawals.create": {
-    text: "POST /liquidity-providers/{LP}/withdrawals",
-    ...creates("withdrawal"),
-  },
-  "liquidityProviders.withdrawals.list": { text: "GET /liquidity-providers/{LP}/withdrawals", ...reads("withdrawal") },
-  "liquidityProviders.withdrawals.get": {
-    text: "GET /liquidity-providers/{LP}/withdrawals/{WD}",
-    ...reads("withdrawal"),
-  },
-  "liquidityProviders.withdrawals.update": {
-    text: "PUT /liquidity-providers/{LP}/withdrawals/{WD}",
-    ...creates("withdrawal"),
-  },
-  "liquidityProviders.exchangeRates.create": {
-    text: "POST /liquidity-providers/{LP}/exchange-rates",
-    ...creates("exchangeRate"),
-  },
-  "liquidityProviders.exchangeRates.list": {
-    text: "GET /liquidity-providers/{LP}/exchange-rates",
-    ...reads("exchangeRate"),
-  },
-  "liquidityProviders.exchangeRates.get": {
-    text: "GET /liquidity-providers/{LP}/exchange-rates/{ER}",
-    ...reads("exchangeRate"),
-  },
-  "liquidityProviders.exchangeRates.update": {
-    text: "PUT /liquidity-providers/{LP}/exchange-rates/{ER}",
-    ...creates("exchangeRate"),
-  },
-  "liquidityProviders.transfers.create": {
-    text: "POST /liquidity-providers/{LP}/transfers",
-    ...creates("transfer"),
-    mustSend: ["from", "to"],
-  },
-  "liquidityProviders.transfers.list": { text: "GET /liquidity-providers/{LP}/transfers", ...reads("transfer") },
-  "liquidityProviders.transfers.get": { text: "GET /liquidity-providers/{LP}/transfers/{TR}", ...reads("transfer") },
-  "liquidityProviders.transfers.update": {
-    text: "PUT /liquidity-providers/{LP}/transfers/{TR}",
-    ...creates("transfer"),
-  },
-  "paymentGateways.withdrawals.list": {
-    text: "GET /payment-gateways/{PG}/withdrawals",
-    ...reads("gatewayWithdrawal"),
-  },
-  "paymentGateways.withdrawals.get": {
-    text: "GET /payment-gateways/{PG}/withdrawals/{WD}",
-    ...reads("gatewayWithdrawal"),
-  },
-  "paymentGateways.withdrawals.update": {
-    text: "PUT /payment-gateways/{PG}/withdrawals/{WD}",
-    ...creates("gatewayWithdrawal"),
-  },
-  "paymentIntents.create": { text: "POST /payment-intents", ...creates("intent"), mustSend: bodies.intent },
-  "paymentIntents.get": { text: "GET /payment-intents/{PI}", ...reads("intent") },
-  "payments.create": {
-    text: "POST /payments",
-    kind: "payment",
-    // "intent id and extras may also be present"
-    sends: [...bodies.payment, "id", "extras"],
-    mustSend: bodies.payment,
-    mustBeSigned: true,
-  },
-  // "Remaining filters of GET /payments: not shown."
-  "payments.list": { text: "GET /payments", ...reads("payment", []) },
+const operations: Readonly<Record<string, DescribedOperation["text"]>> = {
+  "paymentGateways.create": "POST /payment-gateways",
+  "paymentGateways.list": "GET /payment-gateways",
+  "paymentGateways.get": "GET /payment-gateways/{PG}",
+  "paymentGateways.update": "PUT /payment-gateways/{PG}",
+  "liquidityProviders.create": "POST /liquidity-providers",
+  "liquidityProviders.list": "GET /liquidity-providers",
+  "liquidityProviders.get": "GET /liquidity-providers/{LP}",
+  "liquidityProviders.update": "PUT /liquidity-providers/{LP}",
+  "liquidityProviders.deposits.create": "POST /liquidity-providers/{LP}/deposits",
+  "liquidityProviders.deposits.list": "GET /liquidity-providers/{LP}/deposits",
+  "liquidityProviders.deposits.get": "GET /liquidity-providers/{LP}/deposits/{DEP}",
+  "liquidityProviders.deposits.update": "PUT /liquidity-providers/{LP}/deposits/{DEP}",
+  "liquidityProviders.withdrawals.create": "POST /liquidity-providers/{LP}/withdrawals",
+  "liquidityProviders.withdrawals.list": "GET /liquidity-providers/{LP}/withdrawals",
+  "liquidityProviders.withdrawals.get": "GET /liquidity-providers/{LP}/withdrawals/{WD}",
+  "liquidityProviders.withdrawals.update": "PUT /liquidity-providers/{LP}/withdrawals/{WD}",
+  "liquidityProviders.exchangeRates.create": "POST /liquidity-providers/{LP}/exchange-rates",
+  "liquidityProviders.exchangeRates.list": "GET /liquidity-providers/{LP}/exchange-rates",
+  "liquidityProviders.exchangeRates.get": "GET /liquidity-providers/{LP}/exchange-rates/{ER}",
+  "liquidityProviders.exchangeRates.update": "PUT /liquidity-providers/{LP}/exchange-rates/{ER}",
+  "liquidityProviders.transfers.create": "POST /liquidity-providers/{LP}/transfers",
+  "liquidityProviders.transfers.list": "GET /liquidity-providers/{LP}/transfers",
+  "liquidityProviders.transfers.get": "GET /liquidity-providers/{LP}/transfers/{TR}",
+  "liquidityProviders.transfers.update": "PUT /liquidity-providers/{LP}/transfers/{TR}",
+  "paymentGateways.withdrawals.list": "GET /payment-gateways/{PG}/withdrawals",
+  "paymentGateways.withdrawals.get": "GET /payment-gateways/{PG}/withdrawals/{WD}",
+  "paymentGateways.withdrawals.update": "PUT /payment-gateways/{PG}/withdrawals/{WD}",
+  "paymentIntents.create": "POST /payment-intents",
+  "paymentIntents.get": "GET /payment-intents/{PI}",
+  "payments.create": "POST /payments",
+  "payments.list": "GET /payments",
 };
+
+const kinds: Readonly<Record<string, Kind>> = {
+  paymentGateways: "gateway",
+  liquidityProviders: "provider",
+  "liquidityProviders.deposits": "deposit",
+  "liquidityProviders.withdrawals": "withdrawal",
+  "liquidityProviders.exchangeRates": "exchangeRate",
+  "liquidityProviders.transfers": "transfer",
+  "paymentGateways.withdrawals": "gatewayWithdrawal",
+  paymentIntents: "intent",
+  payments: "payment",
+};
+
+/** What isn't the same for each operation. */
+const exceptions: Readonly<Record<string, Partial<DescribedOperation>>> = {
+  "liquidityProviders.deposits.create": { mustBeSigned: true },
+  "liquidityProviders.deposits.list": { filters: fields.deposit.slice(1) },
+  // "The same field names" as the list.
+  "liquidityProviders.deposits.get": { filters: fields.deposit.slice(1) },
+  "liquidityProviders.transfers.create": { mustSend: ["from", "to"] },
+  "paymentIntents.create": { mustSend: bodies.intent },
+  // "intent id and extras may also be present"
+  "payments.create": { sends: [...bodies.payment, "id", "extras"], mustSend: bodies.payment, mustBeSigned: true },
+  // "Remaining filters of GET /payments: not shown."
+  "payments.list": { filters: [] },
+};
+
+export const describedOperations: Readonly<Record<string, DescribedOperation>> = Object.fromEntries(
+  Object.entries(operations).map(([name, text]) => {
+    const kind = kinds[name.slice(0, name.lastIndexOf("."))] ?? "gateway";
+    const usual = text.startsWith("GET") ? { filters: fields[kind] } : { sends: bodies[kind] };
+    return [name, { text, kind, ...usual, ...exceptions[name] }];
+  }),
+);
 
 const tokenPath = (realm: string) => `/auth/realms/${encodeURIComponent(realm)}/protocol/openid-connect/token`;
 /** "Authentication", 2 to 4: what each grant sends, and the types of what it returns. */

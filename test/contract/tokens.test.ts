@@ -32,15 +32,6 @@ describe.each(harnesses)("$name", ({ open }) => {
     expect(new Set(tokensIn(harness)).size).toBe(2);
   });
 
-  it("retries once with a new token after a 401", async () => {
-    const harness = await open();
-    const client = harness.client();
-    await client.liquidityProviders.list();
-    harness.revokeTokens();
-    await client.liquidityProviders.list();
-    expect(grantsIn(harness)).toEqual(["password", "refresh_token", "password"]);
-  });
-
   it("stops after one wrong password, and does not show it", async () => {
     const harness = await open();
     const auth = { ...harness.options.auth, password: "not-the-password" };

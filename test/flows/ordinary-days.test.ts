@@ -169,7 +169,7 @@ async function scripted(day: Pick<Day, "intents" | "payments" | "lists" | "optio
     taken: fixture.bank.calls,
     released: fixture.bank.released.length,
   });
-  return { ...fixture, asked, say: (operation: string, ...answers: Answer[]) => scripts[operation]?.push(...answers) };
+  return { ...fixture, asked };
 }
 
 describe("on a day on which", () => {
@@ -203,6 +203,12 @@ interface Pause {
 const refusing = (what: string) => () => {
   throw new Error(what);
 };
+
+/** Until all mocks are restored. */
+function failsAt(journal: Journal, method: "begin" | "read" | "write"): object {
+  vi.spyOn(journal, method).mockRejectedValue(new Error("no disk"));
+  return {};
+}
 
 const pauses: readonly Pause[] = [
   {
@@ -250,32 +256,26 @@ const pauses: readonly Pause[] = [
   },
   {
     name: "the journal can't store the first entry",
-    breaks: ({ journal }) => ({ journal: { ...bound(journal), begin: refusing("no disk") } }),
+    breaks: ({ journal }) => failsAt(journal, "begin"),
     phase: undefined,
     cause: { code: "journal_failed" },
     next: "paid",
   },
   {
     name: "the key can't be read",
-    breaks: ({ journal }) => ({ journal: { ...bound(journal), read: refusing("no disk") } }),
+    breaks: ({ journal }) => failsAt(journal, "read"),
     phase: undefined,
     cause: { code: "journal_failed" },
     next: "paid",
   },
   {
     name: "the claim can't be stored: nothing is sent",
-    breaks: ({ journal }) => ({ journal: { ...bound(journal), write: refusing("no disk") } }),
+    breaks: ({ journal }) => failsAt(journal, "write"),
     phase: "funds-requested",
     cause: { code: "journal_failed" },
     next: "paid",
   },
 ];
-
-function bound(journal: Journal): Journal {
-  const names = ["begin", "read", "acquire", "acquireAbandoned", "renew", "write", "release", "list", "prune"] as const;
-  const methods = names.map((name) => [name, (...given: never[]) => Reflect.apply(journal[name], journal, given)]);
-  return Object.fromEntries(methods) as Journal;
-}
 
 describe("a flow is paused if", () => {
   it.each(pauses)("$name", async ({ day = {}, breaks, phase, cause, next }) => {
@@ -287,6 +287,7 @@ describe("a flow is paused if", () => {
     expect(error).toBeInstanceOf(FlowPausedError);
     expect(error).toMatchObject({ key: "order-1", effect: "possible", cause });
     expect((error as FlowPausedError).phase).toBe(phase);
+    vi.restoreAllMocks();
     await expect(fixture.flow().run("order-1", request)).resolves.toMatchObject({ status: next });
     expect(fixture.sandbox.payments.length).toBe(next === "paid" ? 1 : 0);
   });

@@ -1,8 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import {
-  AbortedError,
   ApiError,
-  ConfigError,
   CrossBorderError,
   InvalidArgumentError,
   OutcomeUnknownError,
@@ -14,11 +12,17 @@ import { errorOf } from "../support/error-of.js";
 import { flowFixture, request } from "./flow-fixture.js";
 import { gatewayClient, intent, intentRequest } from "./gateway-client.js";
 
+/** Takes the money a moment later. */
 const taking = (steps: string[] = []) =>
-  vi.fn<TakeFunds>(() => {
+  vi.fn<TakeFunds>(async () => {
+    await new Promise((resolve) => setImmediate(resolve));
     steps.push("takeFunds");
     return { senderGatewayTransactionId: "tx-1" };
   });
+
+const failing = (error: Error) => (): never => {
+  throw error;
+};
 
 const refusal = () =>
   ApiError.of("payments.create: the service responded with 400", {
@@ -28,26 +32,14 @@ const refusal = () =>
 
 const lost = (path: string) => new OutcomeUnknownError("lost", { request: { path, body: "{}" } });
 
-describe("a payment that goes through", () => {
-  it("creates the intent, takes the money, then creates the payment", async () => {
-    const { client, steps, asked } = gatewayClient();
-    const outcome = await pay(client, intentRequest, taking(steps), undefined);
-    expect(outcome).toEqual({ status: "paid", intent, payment: { id: "p-1", senderGatewayStatus: "processed" } });
-    expect(steps).toEqual(["paymentIntents.create", "takeFunds", "payments.create"]);
-    expect(asked[0]?.body).toEqual(intentRequest);
-  });
-
-  it("passes the service's intent to takeFunds, once, and waits for it", async () => {
-    const { client, steps } = gatewayClient();
-    const takeFunds = vi.fn<TakeFunds>(async () => {
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      steps.push("taken");
-      return { senderGatewayTransactionId: "tx-1" };
-    });
-    await pay(client, intentRequest, takeFunds, undefined);
-    expect(takeFunds.mock.calls).toEqual([[intent, { signal: undefined }]]);
-    expect(steps).toEqual(["paymentIntents.create", "taken", "payments.create"]);
-  });
+it("creates the intent, takes the money, then creates the payment", async () => {
+  const { client, steps, asked } = gatewayClient();
+  const takeFunds = taking(steps);
+  const outcome = await pay(client, intentRequest, takeFunds, undefined);
+  expect(outcome).toEqual({ status: "paid", intent, payment: { id: "p-1", senderGatewayStatus: "processed" } });
+  expect(steps).toEqual(["paymentIntents.create", "takeFunds", "payments.create"]);
+  expect(takeFunds.mock.calls).toEqual([[intent, { signal: undefined }]]);
+  expect(asked[0]?.body).toEqual(intentRequest);
 });
 
 it("makes no payment when the sender declines", async () => {
@@ -57,11 +49,49 @@ it("makes no payment when the sender declines", async () => {
 });
 
 describe("the sender's money is not touched", () => {
-  it("where the client can't sign, and no intent is created", async () => {
-    const { client, steps } = gatewayClient({ unsigned: true });
+  const ended = new AbortController();
+  const endedMeanwhile = () => {
+    ended.abort();
+    return intent;
+  };
+  interface Case extends NonNullable<Parameters<typeof gatewayClient>[0]> {
+    readonly name: string;
+    readonly signal?: AbortSignal;
+    readonly is: object;
+    readonly asks?: number;
+  }
+  it.each<Case>([
+    {
+      name: "the client can't sign, and no intent is created",
+      unsigned: true,
+      is: { code: "invalid_config" },
+      asks: 0,
+    },
+    { name: "the payment can't be built or signed", signer: failing(new SigningError("no")), is: { effect: "none" } },
+    { name: "the intent is refused", intent: failing(refusal()), is: { effect: "none" } },
+    {
+      name: "the response to the intent was lost",
+      intent: failing(lost("/payment-intents")),
+      is: { effect: "possible" },
+    },
+    {
+      name: "the signal ended the call while the intent was made",
+      intent: endedMeanwhile,
+      signal: ended.signal,
+      is: {
+        code: "aborted",
+        effect: "none",
+        operation: "pay",
+        message: expect.stringMatching(/signal ended the call before the money was taken/),
+      },
+    },
+  ])("where $name", async ({ signal, is, asks = 1, ...responses }) => {
+    const { client, steps } = gatewayClient(responses);
     const takeFunds = taking();
-    expect(await errorOf(pay(client, intentRequest, takeFunds, undefined))).toBeInstanceOf(ConfigError);
-    expect([steps, takeFunds.mock.calls]).toEqual([[], []]);
+    const error = await errorOf(pay(client, intentRequest, takeFunds, signal && { signal }));
+    expect(error).toMatchObject(is);
+    expect(error).not.toHaveProperty("funds");
+    expect([takeFunds.mock.calls.length, steps.length]).toEqual([0, asks]);
   });
 
   it.each([undefined, null, {}, "take"])("where takeFunds is %o, and no intent is created", async (takeFunds) => {
@@ -86,52 +116,6 @@ describe("the sender's money is not touched", () => {
     const error = await errorOf(client.pay(request, takeFunds, options as never));
     expect(error).toMatchObject({ code: "invalid_argument", effect: "none" });
     expect([takeFunds.mock.calls, sandbox.requests.length]).toEqual([[], before]);
-  });
-
-  it.each([
-    ["the intent is refused", refusal(), "none"],
-    ["the response to the intent was lost", lost("/payment-intents"), "possible"],
-  ])("where %s", async (_, failure, effect) => {
-    const { client } = gatewayClient({
-      intent: () => {
-        throw failure;
-      },
-    });
-    const takeFunds = taking();
-    const error = await errorOf(pay(client, intentRequest, takeFunds, undefined));
-    expect(error).toMatchObject({ effect });
-    expect(error).not.toHaveProperty("funds");
-    expect(takeFunds).not.toHaveBeenCalled();
-  });
-
-  it("where the payment can't be built or signed", async () => {
-    const { client, steps } = gatewayClient({
-      signer: () => {
-        throw new SigningError("the signer failed, so nothing was sent");
-      },
-    });
-    const takeFunds = taking();
-    expect(await errorOf(pay(client, intentRequest, takeFunds, undefined))).toBeInstanceOf(SigningError);
-    expect([takeFunds.mock.calls, steps]).toEqual([[], ["paymentIntents.create"]]);
-  });
-
-  it("where the signal ended the call while the intent was made", async () => {
-    const abort = new AbortController();
-    const { client, steps } = gatewayClient({
-      intent: () => {
-        abort.abort();
-        return intent;
-      },
-    });
-    const takeFunds = taking();
-    const error = await errorOf(pay(client, intentRequest, takeFunds, { signal: abort.signal }));
-    expect(error).toBeInstanceOf(AbortedError);
-    expect(error).toMatchObject({
-      effect: "none",
-      operation: "pay",
-      message: expect.stringMatching(/signal ended the call before the money was taken/),
-    });
-    expect([takeFunds.mock.calls, steps]).toEqual([[], ["paymentIntents.create"]]);
   });
 });
 
@@ -217,11 +201,7 @@ describe("once the money is taken", () => {
     ["refused", refusal(), "none"],
     ["lost", lost("/payments"), "possible"],
   ])("the error of a payment that is %s names the intent and the transaction", async (_, failure, effect) => {
-    const { client, steps } = gatewayClient({
-      payment: () => {
-        throw failure;
-      },
-    });
+    const { client, steps } = gatewayClient({ payment: failing(failure) });
     const error = await errorOf(pay(client, intentRequest, taking(), undefined));
     expect(error).toBe(failure);
     expect(error).toMatchObject({ effect, funds: { intentId: "pi-1", senderGatewayTransactionId: "tx-1" } });

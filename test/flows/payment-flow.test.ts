@@ -1,7 +1,17 @@
 import { FlowPausedError, MemoryJournal, type PaymentFlow, type PaymentFlowOptions } from "cross-border-payments/flow";
 import { describe, expect, it, vi } from "vitest";
 import { apiClientOf } from "../../src/api/api-client.js";
-import { afterPayment, cipher, flowFixture, isList, isPayment, onPayment, refusal, request } from "./flow-fixture.js";
+import {
+  afterPayment,
+  cipher,
+  closed,
+  flowFixture,
+  isList,
+  isPayment,
+  onPayment,
+  refusal,
+  request,
+} from "./flow-fixture.js";
 
 const key = "order-1";
 const person = { by: "Ana", why: "looked at the service's books" };
@@ -84,9 +94,9 @@ describe("refused with its code, and nothing is done", () => {
 
   it("flow_closed", async () => {
     const { flow, bank } = await flowFixture();
-    const closed = flow();
-    await closed.close();
-    await expect(closed.run(key, request)).rejects.toMatchObject({ code: "flow_closed", effect: "none" });
+    const ended = flow();
+    await ended.close();
+    await expect(ended.run(key, request)).rejects.toMatchObject({ code: "flow_closed", effect: "none" });
     expect(bank.calls).toBe(0);
   });
 
@@ -161,9 +171,6 @@ describe("another process takes over", () => {
 
   it("a flow whose bank was away, by work", async () => {
     const { flow } = await flowFixture();
-    const closed = () => {
-      throw new Error("the bank is closed");
-    };
     const errors: unknown[] = [];
     const paused = flow({ takeFunds: closed }).run(key, request);
     await expect(paused).rejects.toThrow('"order-1" is not finished in phase "funds-requested": Error. Call it again');
@@ -178,9 +185,6 @@ describe("another process takes over", () => {
 
   it("and a pause is an error of recover, after all others", async () => {
     const { flow } = await flowFixture();
-    const closed = (): never => {
-      throw new Error("the bank is closed");
-    };
     for (const one of ["a", "b"])
       await flow({ takeFunds: closed })
         .run(one, request)
@@ -243,7 +247,8 @@ describe("a held flow", () => {
     await expect(flow().status(key)).resolves.toMatchObject({ phase: "held", revision });
   });
 
-  const decisions: readonly [string, object, boolean, string | object][] = [
+  const unlisted = () => refusal(403);
+  const decisions: readonly [string, object, boolean, string | object, list?: () => Response][] = [
     ["found", {}, true, { status: "paid", decisions: [{ action: "found", by: "Ana" }] }],
     ["found", {}, false, "flow_payment_not_found"],
     ["release", {}, false, { status: "rejected", refusal: { by: "operator", why: person.why } }],
@@ -252,28 +257,19 @@ describe("a held flow", () => {
     ["resend", {}, false, { status: "paid", decisions: [{ action: "resend" }] }],
     ["resend", {}, true, "flow_payment_found"],
     ["release", { revision: 99 }, false, "flow_changed"],
+    ["release", {}, false, "flow_payment_unseen", unlisted],
+    ["release", { withoutProof: true }, false, { status: "rejected", decisions: [{ withoutProof: true }] }, unlisted],
   ];
 
-  it.each(decisions)("is resolved: %s %o, and its payment was made: %s", async (action, more, isMade, is) => {
+  it.each(decisions)("is resolved: %s %o, and its payment was made: %s", async (action, more, isMade, is, answer) => {
     const { flow, list, sandbox, bank } = await held(isMade);
-    list.answer = () => undefined;
+    list.answer = answer ?? (() => undefined);
     const decided = flow().resolve(key, action as "found", { ...person, ...more });
-    if (typeof is === "string") await expect(decided).rejects.toMatchObject({ code: is });
+    if (typeof is === "string") await expect(decided).rejects.toMatchObject({ code: is, effect: "none" });
     else await expect(decided).resolves.toMatchObject(is);
     expect(sandbox.payments.length).toBe(isMade || action === "resend" ? 1 : 0);
     const isReleased = typeof is === "object" && action === "release";
     expect(bank.released).toEqual(isReleased ? [key] : []);
-  });
-
-  it("is released without proof only if that is said", async () => {
-    const { flow, list } = await held(false);
-    list.answer = () => refusal(403);
-    const refused = flow().resolve(key, "release", person);
-    await expect(refused).rejects.toMatchObject({ code: "flow_payment_unseen", effect: "none" });
-    await expect(flow().resolve(key, "release", { ...person, withoutProof: true })).resolves.toMatchObject({
-      status: "rejected",
-      decisions: [{ withoutProof: true }],
-    });
   });
 
   it("is resolved with the service's record, if that is its payment's", async () => {
@@ -333,13 +329,17 @@ describe("a held flow", () => {
 });
 
 describe("a journal that lost the key", () => {
-  it("was restored: the payment is shown to an operator, and not made again", async () => {
-    const { flow, sandbox } = await flowFixture();
+  it.each([
+    ["the payment is shown to an operator", () => undefined, "possible-match"],
+    ["the list is refused", () => refusal(403), "entry-lost"],
+  ])("was restored: %s, and it isn't made again", async (_, answer, why) => {
+    const { flow, sandbox } = await flowFixture({ onRequest: (seen) => (isList(seen) ? answer() : undefined) });
     await flow().run(key, request);
-    const [match] = sandbox.payments;
+    const [payment] = sandbox.payments;
     const restored = flow({ journal: new MemoryJournal() });
-    await expect(restored.run(key, request)).resolves.toMatchObject({ status: "held", why: "possible-match", match });
-    const found = restored.resolve(key, "found", { ...person, payment: match });
+    const is = { status: "held", why, ...(why === "possible-match" && { match: payment }) };
+    await expect(restored.run(key, request)).resolves.toMatchObject(is);
+    const found = restored.resolve(key, "found", { ...person, payment });
     await expect(found).resolves.toMatchObject({ status: "paid" });
     expect(sandbox.payments.length).toBe(1);
   });
@@ -358,16 +358,6 @@ describe("a journal that lost the key", () => {
     expect(bank.calls).toBe(2);
   });
 
-  it("was restored, and the list is refused: held", async () => {
-    const { flow, sandbox } = await flowFixture({ onRequest: (seen) => (isList(seen) ? refusal(403) : undefined) });
-    await flow().run(key, request);
-    await expect(flow({ journal: new MemoryJournal() }).run(key, request)).resolves.toMatchObject({
-      status: "held",
-      why: "entry-lost",
-    });
-    expect(sandbox.payments.length).toBe(1);
-  });
-
   it("was pruned: the key isn't paid again", async () => {
     const { flow, journal, sandbox } = await flowFixture();
     await flow().run(key, request);
@@ -381,9 +371,6 @@ describe("a journal that lost the key", () => {
 
 it("leaves flows of other services and gateways alone, and counts them", async () => {
   const { flow } = await flowFixture();
-  const closed = (): never => {
-    throw new Error("the bank is closed");
-  };
   await flow({ takeFunds: closed })
     .run(key, request)
     .catch(() => {});

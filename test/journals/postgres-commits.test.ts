@@ -2,11 +2,10 @@ import { randomBytes } from "node:crypto";
 import type { JournalEntry } from "cross-border-payments/flow";
 import { PostgresJournal, type PostgresPool } from "cross-border-payments/journal/postgres";
 import pg from "pg";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { eventually } from "../support/eventually.js";
 import { expectOneAfterAnother } from "./group-commit-model.js";
 import { begin, expectLoneRefusal, newLease, scope, state } from "./journal-fixture.js";
-import { type Change, openPostgresWire } from "./postgres-wire.js";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";
 const keys = Array.from({ length: 40 }, (_, index) => `k${index}`);
@@ -188,17 +187,24 @@ describe.skipIf(url === "")("with a server", () => {
     expect((await journal.list({ scope, limit: keys.length + 1 })).entries).toHaveLength(keys.length);
   });
 
-  async function openByWire(changes: { readonly toServer?: Change; readonly toClient?: Change } = {}) {
+  /** Sees each query on its way to the driver, and may change it. Returns the names that statements are prepared under. */
+  async function openSeen(change: (client: pg.Client, query: object) => object) {
+    const names: string[] = [];
+    const { query } = pg.Client.prototype;
+    const seen = function (this: pg.Client, given: object, ...more: unknown[]) {
+      names.push(Reflect.get(Object(given), "name") ?? "");
+      return Reflect.apply(query, this, [change(this, given), ...more]);
+    };
+    const spy = vi.spyOn(pg.Client.prototype, "query").mockImplementation(seen as never);
+    onTestFinished(() => spy.mockRestore());
     const schema = `prepared_${randomBytes(6).toString("hex")}`;
-    const wire = await openPostgresWire(url, changes);
-    const journal = await PostgresJournal.open(wire.url, { schema });
+    const journal = await PostgresJournal.open(url, { schema });
     onTestFinished(async () => {
       await journal.close();
-      await wire.close();
       await admin.query(`DROP SCHEMA ${schema} CASCADE`);
     });
-    wire.names.length = 0;
-    return { journal, names: wire.names, schema };
+    names.length = 0;
+    return { journal, names };
   }
 
   /** A flow from its beginning to its end, one statement after the other. */
@@ -211,11 +217,9 @@ describe.skipIf(url === "")("with a server", () => {
 
   it("prepares nothing behind a pooler, which gives each statement to any server process", async () => {
     // As PgBouncer does, which tells its clients of a process that is none.
-    const { journal, names } = await openByWire({
-      toClient: ({ type, body }) => ({
-        type,
-        body: type === "K" ? Buffer.concat([randomBytes(4), body.subarray(4)]) : body,
-      }),
+    const { journal, names } = await openSeen((client, query) => {
+      Object.assign(client, { processID: -1 });
+      return query;
     });
     await runFlow(journal, "one");
     await Promise.all(["two", "three", "four"].map((key) => runFlow(journal, key)));
@@ -224,11 +228,8 @@ describe.skipIf(url === "")("with a server", () => {
   });
 
   it("goes on without where the server knows no statement by its name", async () => {
-    const { journal, names } = await openByWire({
-      toServer: ({ type, body }) => {
-        const isNamed = type === "P" && body[0] !== 0;
-        return { type, body: isNamed ? Buffer.concat([Buffer.from("X"), body.subarray(1)]) : body };
-      },
+    const { journal, names } = await openSeen((_, query) => {
+      return Reflect.get(Object(query), "name") === undefined ? query : { text: "EXECUTE unknown" };
     });
     await runFlow(journal, "one");
     expect(names.filter((name) => name !== "")).toHaveLength(1);

@@ -122,54 +122,58 @@ const acquiring = (call: Call): State => ({ at: "acquiring", call });
 const sought = { funds: { senderGatewayTransactionId: "t", replayed: true, takenAtMs: 5_000 }, signed } as const;
 const proof = { readBacks: 2, isProof: true } as const;
 
+/** Refuses each entry that is there. The effect is "possible" once money was asked for. */
+const refuses = (code: string) => {
+  const [none, possible] = [`done: thrown ${code} none`, `done: thrown ${code} possible`];
+  const open = { open: possible, held: possible, paid: possible };
+  return { quoted: none, "expired quote": none, ...open, declined: none, rejected: none, pruned };
+};
+const pruned = "done: thrown flow_pruned possible";
+const outcomes = { held: "done: held", paid: "done: paid", declined: "done: declined", pruned };
+const runReads = {
+  nothing: "createIntent",
+  quoted: "replaceQuote funds-requested in time",
+  "expired quote": "createIntent",
+  open: "acquire",
+  rejected: "done: rejected",
+  ...outcomes,
+};
+
+const responses = {
+  "201": "write paid",
+  "400": "search",
+  "401": "write funds-requested, waits",
+  "429": "write funds-requested, waits",
+  "not sent": "write funds-requested",
+  timeout: "write unknown",
+};
+const notFound = "write held not-found";
+const isFound = "release: thrown flow_payment_found none";
+const isNotFound = "release: thrown flow_payment_not_found none";
+const isUnseen = "release: thrown flow_payment_unseen none";
+const isThere = { found: "write paid", match: "write held possible-match" };
+const signs = {
+  "null funds": "write declined",
+  funds: "sign",
+  replayed: "sign",
+  "replayed, older": "sign",
+  done: "takeFunds",
+};
+
 type Row = readonly [state: string, State, Partial<Record<EventName, string>>, facts?: Config["facts"]];
 
 /** What follows each event. Every other event is unexpected. */
 const table: readonly Row[] = [
-  [
-    "run reads",
-    reading(calls.run),
-    {
-      nothing: "createIntent",
-      quoted: "replaceQuote funds-requested in time",
-      "expired quote": "createIntent",
-      open: "acquire",
-      held: "done: held",
-      paid: "done: paid",
-      declined: "done: declined",
-      rejected: "done: rejected",
-      pruned: "done: thrown flow_pruned possible",
-    },
-  ],
+  ["run reads", reading(calls.run), runReads],
   [
     "run of another request reads",
     reading({ kind: "run", request: { ...request, memo: "other" } }),
-    {
-      nothing: "createIntent",
-      quoted: "done: thrown flow_key_reused none",
-      "expired quote": "done: thrown flow_key_reused none",
-      open: "done: thrown flow_key_reused possible",
-      held: "done: thrown flow_key_reused possible",
-      paid: "done: thrown flow_key_reused possible",
-      declined: "done: thrown flow_key_reused none",
-      rejected: "done: thrown flow_key_reused none",
-      pruned: "done: thrown flow_pruned possible",
-    },
+    { ...refuses("flow_key_reused"), nothing: "createIntent" },
   ],
   [
     "quote reads",
     reading(calls.quote),
-    {
-      nothing: "createIntent",
-      quoted: "done: quoted",
-      "expired quote": "createIntent",
-      open: "done: thrown flow_confirmed possible",
-      held: "done: thrown flow_confirmed possible",
-      paid: "done: thrown flow_confirmed possible",
-      declined: "done: thrown flow_confirmed none",
-      rejected: "done: thrown flow_confirmed none",
-      pruned: "done: thrown flow_pruned possible",
-    },
+    { ...refuses("flow_confirmed"), nothing: "createIntent", quoted: "done: quoted", "expired quote": "createIntent" },
   ],
   [
     "confirm reads",
@@ -179,41 +183,30 @@ const table: readonly Row[] = [
       quoted: "replaceQuote funds-requested in time",
       "expired quote": "done: thrown quote_expired none",
       open: "acquire",
-      held: "done: held",
-      paid: "done: paid",
-      declined: "done: declined",
       rejected: "done: thrown quote_changed none",
-      pruned: "done: thrown flow_pruned possible",
+      ...outcomes,
     },
   ],
   [
     "cancel reads",
     reading(calls.cancel),
     {
+      ...refuses("flow_confirmed"),
       nothing: "done: thrown flow_unknown none",
       quoted: "replaceQuote declined",
       "expired quote": "replaceQuote declined",
-      open: "done: thrown flow_confirmed possible",
-      held: "done: thrown flow_confirmed possible",
-      paid: "done: thrown flow_confirmed possible",
       declined: "done: declined",
-      rejected: "done: thrown flow_confirmed none",
-      pruned: "done: thrown flow_pruned possible",
     },
   ],
   [
     "an operator reads",
     reading(resolve({})),
     {
+      ...refuses("flow_not_held"),
       nothing: "done: thrown flow_unknown none",
-      quoted: "done: thrown flow_not_held none",
-      "expired quote": "done: thrown flow_not_held none",
       open: "done: thrown flow_not_held none",
       held: "acquire",
       paid: "done: thrown flow_not_held none",
-      declined: "done: thrown flow_not_held none",
-      rejected: "done: thrown flow_not_held none",
-      pruned: "done: thrown flow_pruned possible",
     },
   ],
   [
@@ -228,7 +221,7 @@ const table: readonly Row[] = [
       paid: "done: nothing",
       declined: "done: nothing",
       rejected: "done: nothing",
-      pruned: "done: thrown flow_pruned possible",
+      pruned,
     },
   ],
   [
@@ -260,19 +253,7 @@ const table: readonly Row[] = [
   [
     "run begins",
     { at: "creating", call: calls.run, to: requested },
-    {
-      nothing: "createIntent",
-      quoted: "replaceQuote funds-requested in time",
-      "expired quote": "createIntent",
-      open: "acquire",
-      held: "done: held",
-      paid: "done: paid",
-      declined: "done: declined",
-      rejected: "done: rejected",
-      pruned: "done: thrown flow_pruned possible",
-      owned: "takeFunds",
-      "write refused": "read",
-    },
+    { ...runReads, owned: "takeFunds", "write refused": "read" },
   ],
   ["run acquires", acquiring(calls.run), { owned: "release: held", busy: "wait others" }],
   ["an operator acquires", acquiring(resolve({})), { owned: "search", busy: "done: thrown flow_busy none" }],
@@ -288,11 +269,7 @@ const table: readonly Row[] = [
   ],
   ["a new search", { at: "rechecking", call: calls.recheck }, { found: "acquire" }],
   ["run waits for another owner", { at: "waiting", call: calls.run }, { done: "read" }],
-  [
-    "the money is asked for",
-    owning(requested),
-    { "null funds": "write declined", funds: "sign", replayed: "sign", "replayed, older": "sign", done: "takeFunds" },
-  ],
+  ["the money is asked for", owning(requested), signs],
   [
     "the money is asked for again",
     owning(again),
@@ -318,90 +295,36 @@ const table: readonly Row[] = [
   [
     "new money is signed for",
     owning(requested, { funds: { senderGatewayTransactionId: "t", replayed: false } }),
-    {
-      "null funds": "write declined",
-      funds: "sign",
-      replayed: "sign",
-      "replayed, older": "sign",
-      signed: "write claimed, 1 open",
-      done: "takeFunds",
-    },
+    { ...signs, signed: "write claimed, 1 open" },
   ],
   ...(
     [
-      ["money of this entry", {}, "write claimed, 1 open", "write claimed, 1 open", "write funds-requested, waits"],
-      [
-        "money of an earlier entry",
-        { began: true },
-        "write held entry-lost",
-        "write held entry-lost",
-        "write funds-requested, waits",
-      ],
-      [
-        "older money",
-        { funds: { ...sought.funds, takenAtMs: 4_899 } },
-        "write held entry-lost",
-        "write held entry-lost",
-        "write funds-requested, waits",
-      ],
+      ["money of this entry", {}, "write claimed, 1 open"],
+      ["money of an earlier entry", { began: true }, "write held entry-lost"],
+      ["older money", { funds: { ...sought.funds, takenAtMs: 4_899 } }, "write held entry-lost"],
+      ["remembered as lost", { flow: { ...requested, wasLost: true } }, "write held entry-lost"],
       [
         "unreadable again",
         { flow: { ...requested, tries: { ...tries, unread: 1 } } },
         "write claimed, 1 open",
-        "write claimed, 1 open",
         "write held unreadable",
-      ],
-      [
-        "remembered as lost",
-        { flow: { ...requested, wasLost: true } },
-        "write held entry-lost",
-        "write held entry-lost",
-        "write funds-requested, waits",
       ],
     ] as const
   ).map(
-    ([title, more, absent, forbidden, unreadable]): Row => [
+    ([title, more, absent, unreadable = "write funds-requested, waits"]): Row => [
       `the first search, ${title}`,
       owning(requested, { ...sought, ...more }),
-      {
-        "null funds": "write declined",
-        funds: "sign",
-        replayed: "sign",
-        "replayed, older": "sign",
-        signed: "search",
-        found: "write paid",
-        match: "write held possible-match",
-        absent,
-        forbidden,
-        unreadable,
-        done: "takeFunds",
-      },
+      { ...signs, signed: "search", ...isThere, absent, forbidden: absent, unreadable },
     ],
   ),
-  [
-    "a claim is sent",
-    owning(claimed),
-    {
-      "201": "write paid",
-      "400": "search",
-      "401": "write funds-requested, waits",
-      "429": "write funds-requested, waits",
-      "not sent": "write funds-requested",
-      timeout: "write unknown",
-    },
-  ],
+  ["a claim is sent", owning(claimed), responses],
   [
     "a claim is sent again",
     owning(claimedAgain, { refusal }),
     {
-      "201": "write paid",
-      "400": "search",
+      ...responses,
       "401": "write held unauthorized",
-      "429": "write funds-requested, waits",
-      "not sent": "write funds-requested",
-      timeout: "write unknown",
-      found: "write paid",
-      match: "write held possible-match",
+      ...isThere,
       absent: "write held refused-after-repeat",
       unreadable: "write held refused-after-repeat",
       forbidden: "write held refused-after-repeat",
@@ -411,14 +334,8 @@ const table: readonly Row[] = [
     "a claim was refused",
     owning(claimed, { refusal }),
     {
-      "201": "write paid",
-      "400": "search",
-      "401": "write funds-requested, waits",
-      "429": "write funds-requested, waits",
-      "not sent": "write funds-requested",
-      timeout: "write unknown",
-      found: "write paid",
-      match: "write held possible-match",
+      ...responses,
+      ...isThere,
       absent: "write refused",
       unreadable: "write refused",
       forbidden: "write refused",
@@ -428,8 +345,7 @@ const table: readonly Row[] = [
     "unknown",
     owning(unknown),
     {
-      found: "write paid",
-      match: "write held possible-match",
+      ...isThere,
       absent: "wait readBack",
       unreadable: "wait readBack",
       forbidden: "write held not-found",
@@ -438,16 +354,9 @@ const table: readonly Row[] = [
   ],
   ...(
     [
-      ["the last search", { readBacks: 1 }, {}, "write held not-found", "write held not-found", "write held not-found"],
-      ["listedWithinMs", { readBacks: 1 }, { listedWithinMs: 1 }, "wait listed", "wait listed", "write held not-found"],
-      [
-        "listedWithinMs, proof",
-        proof,
-        { listedWithinMs: 1 },
-        "write funds-requested",
-        "write held not-found",
-        "write held not-found",
-      ],
+      ["the last search", { readBacks: 1 }, {}, notFound, notFound, notFound],
+      ["listedWithinMs", { readBacks: 1 }, { listedWithinMs: 1 }, "wait listed", "wait listed", notFound],
+      ["listedWithinMs, proof", proof, { listedWithinMs: 1 }, "write funds-requested", notFound, notFound],
       [
         "singleUseIntents",
         { readBacks: 1 },
@@ -461,46 +370,22 @@ const table: readonly Row[] = [
     ([title, more, facts, absent, unreadable, forbidden]): Row => [
       `unknown, ${title}`,
       owning(unknown, more),
-      { found: "write paid", match: "write held possible-match", absent, unreadable, forbidden, done: "search" },
+      { ...isThere, absent, unreadable, forbidden, done: "search" },
       facts,
     ],
   ),
   ["the money is given back", owning(refused), { done: "write rejected" }],
   ...(
     [
-      [
-        "found",
-        { action: "found" },
-        "write paid",
-        "release: thrown flow_payment_not_found none",
-        "release: thrown flow_payment_not_found none",
-      ],
+      ["found", { action: "found" }, "write paid", isNotFound, isNotFound],
       ["found, with its record", { action: "found", payment }, "write paid", "write paid", "write paid"],
-      [
-        "release",
-        { action: "release" },
-        "release: thrown flow_payment_found none",
-        "write refused",
-        "release: thrown flow_payment_unseen none",
-      ],
-      [
-        "release without proof",
-        { action: "release", withoutProof: true },
-        "release: thrown flow_payment_found none",
-        "write refused",
-        "write refused",
-      ],
-      [
-        "resend",
-        { action: "resend" },
-        "release: thrown flow_payment_found none",
-        "write funds-requested",
-        "release: thrown flow_payment_unseen none",
-      ],
+      ["release", { action: "release" }, isFound, "write refused", isUnseen],
+      ["release without proof", { action: "release", withoutProof: true }, isFound, "write refused", "write refused"],
+      ["resend", { action: "resend" }, isFound, "write funds-requested", isUnseen],
       [
         "resend without proof",
         { action: "resend", withoutProof: true },
-        "release: thrown flow_payment_found none",
+        isFound,
         "write funds-requested",
         "write funds-requested",
       ],
