@@ -7,10 +7,11 @@ import { describe, expect, it } from "vitest";
 import { InvalidArgumentError } from "../../src/core/errors.js";
 import type { SigningKey } from "../../src/signing/keys.js";
 import type { RequestToSign, SignatureToVerify } from "../../src/signing/signer.js";
+import { errorOf } from "../support/error-of.js";
 import { keyPairOf } from "../support/key-pairs.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 import { platforms, signingOn } from "./signing-on.js";
-import { base64, expectToTellNothingOf, pkcs8, rejectionOf, rsaKeyPair, spki } from "./test-keys.js";
+import { base64, expectToTellNothingOf, pkcs8, rsaKeyPair, spki } from "./test-keys.js";
 import known from "./vectors.json" with { type: "json" };
 
 const { privateKey: key, publicKey } = keyPairOf("gateway");
@@ -125,7 +126,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ...("key" in changes ? [] : [verifySignature(given as SignatureToVerify)]),
     ];
     for (const attempt of attempts) {
-      const error = await rejectionOf(attempt);
+      const error = await errorOf(attempt);
       expect(error).toBeInstanceOf(InvalidArgumentError);
       expect(error).toMatchObject({ message: expect.stringContaining(message), effect: "none" });
       expectToTellNothingOf(weak, error);

@@ -5,9 +5,10 @@ import { Deadline } from "../../src/core/deadline.js";
 import { ConfigError, SigningError } from "../../src/core/errors.js";
 import { publicKeyToBase64, type SigningKey } from "../../src/signing/keys.js";
 import { createSigner, type RequestSigner, type SigningContext } from "../../src/signing/signer.js";
+import { errorOf } from "../support/error-of.js";
 import { keyPairOf } from "../support/key-pairs.js";
 import { platforms, signingOn } from "./signing-on.js";
-import { base64, expectToTellNothingOf, pkcs8, rejectionOf, rsaKeyPair, spki } from "./test-keys.js";
+import { base64, expectToTellNothingOf, pkcs8, rsaKeyPair, spki } from "./test-keys.js";
 
 const { privateKey, publicKey } = keyPairOf("gateway");
 const other = keyPairOf("stranger");
@@ -109,7 +110,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     ["that is a text", "the signer returned text that is not Base64", () => "a signature?"],
   ])("sends no signature %s", async (_, message, sign) => {
     const signer = createSigner(keyService(async (text) => (await sign(text)) as string));
-    const error = await rejectionOf(signer.sign(path, body));
+    const error = await errorOf(signer.sign(path, body));
     expect(error).toBeInstanceOf(SigningError);
     expect(error).toMatchObject({ code: "signing_failed", effect: "none" });
     expect(error).toHaveProperty("message", typeof message === "string" ? message : expect.stringMatching(message));
@@ -124,7 +125,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       },
     ],
   ])("of a key service that %s throws an error whose cause tells no secret", async (_, sign) => {
-    const error = await rejectionOf(createSigner(keyService(sign)).sign(path, body));
+    const error = await errorOf(createSigner(keyService(sign)).sign(path, body));
     expect(error).toBeInstanceOf(SigningError);
     expect(error).toMatchObject({
       ...{ message: "the signer failed, so nothing was sent", effect: "none" },
@@ -146,7 +147,7 @@ it("turns a failure of the crypto library into a SigningError, and signs the nex
     done(Object.assign(new Error("out of memory"), { code: "ERR_OSSL_MALLOC_FAILURE" }));
   };
   vi.spyOn(process.getBuiltinModule("node:crypto"), "sign").mockImplementationOnce(failing as never);
-  const error = await rejectionOf(signer.sign(path, body));
+  const error = await errorOf(signer.sign(path, body));
   expect(error).toBeInstanceOf(SigningError);
   expect(error).toMatchObject({ effect: "none", cause: { code: "ERR_OSSL_MALLOC_FAILURE" } });
   expect(await signer.sign(path, body)).toBe(expected);
