@@ -68,6 +68,17 @@ interface Row extends ModelPayment {
 
 export const startMs = Date.parse("2026-11-22T00:00:00.000Z");
 
+const halfHourMs = 1_800_000;
+
+/** The time of the tests that read {@link halfHourly}. */
+export const noonMs = startMs + 24 * halfHourMs;
+
+/** Two an hour for five days, the last of them half an hour before noon. */
+export const halfHourly: readonly ModelPayment[] = Array.from({ length: 240 }, (_, index) => ({
+  createdMs: noonMs - (240 - index) * halfHourMs,
+  fields: { senderAmount: "10.00" },
+}));
+
 /** A service in memory. Time passes only while someone waits, and with each request. */
 export class ModelService {
   nowMs: number;
