@@ -1,12 +1,11 @@
-import { randomBytes } from "node:crypto";
 import type { PaymentIntent } from "cross-border-payments";
 import type { ReleaseFundsByKey, TakeFundsByKey } from "cross-border-payments/flow";
 import { verifyFundsFunctions } from "cross-border-payments/testing";
-import pg from "pg";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { PostgresLedger, postgresTables } from "../../examples/ledger-sql/postgres-ledger.js";
+import { describe, expect, it } from "vitest";
+import { PostgresLedger } from "../../examples/ledger-sql/postgres-ledger.js";
 import { SqliteLedger, toUnits } from "../../examples/ledger-sql/sqlite-ledger.js";
 import { newFile, nodeSqlite, openHandle, withoutSqlite } from "../journals/sqlite-fixture.js";
+import { openSchema, skipped, url } from "./schema.js";
 
 interface LedgerFixture {
   readonly takeFunds: TakeFundsByKey;
@@ -21,20 +20,9 @@ interface LedgerFixture {
   readonly dieBeforeCommit: () => void;
 }
 
-const url = process.env.CBP_POSTGRES_URL ?? "";
-
 async function postgresLedger(): Promise<LedgerFixture> {
-  const schema = `ledger_${randomBytes(6).toString("hex")}`;
-  const pool = new pg.Pool({ connectionString: url, options: `-c search_path=${schema}` });
-  const otherPool = new pg.Pool({ connectionString: url, options: `-c search_path=${schema}` });
-  onTestFinished(async () => {
-    await pool.query(`drop schema ${schema} cascade`);
-    await Promise.all([pool.end(), otherPool.end()]);
-  });
-  await pool.query(`create schema ${schema}`);
-  await pool.query(postgresTables);
-  const ledger = new PostgresLedger(pool);
-  const { takeFunds, releaseFunds } = ledger;
+  const { pool, otherPool } = await openSchema();
+  const { takeFunds, releaseFunds } = new PostgresLedger(pool);
   return {
     takeFunds,
     releaseFunds,
@@ -117,19 +105,19 @@ function intentOf(senderAccount: string, senderAmount: string): PaymentIntent {
 
 const refusal = { code: "http_400", status: 400 };
 
-const ledgers = [
-  {
-    name: `PostgreSQL${url === "" ? " (skipped: CBP_POSTGRES_URL is not set)" : ""}`,
-    open: postgresLedger,
-    runs: url !== "",
-  },
+describe.each([
+  { name: `PostgreSQL${skipped}`, open: postgresLedger, runs: url !== "" },
   { name: `SQLite${withoutSqlite}`, open: sqliteLedger, runs: nodeSqlite !== undefined },
-];
-
-describe.each(ledgers)("the ledger in $name", ({ open, runs }) => {
-  it.runIf(runs)("keeps what the flow needs of the two functions", async () => {
+])("the ledger in $name", ({ open, runs }) => {
+  /** A ledger with so much on the sender's account. */
+  async function holding(amount: string) {
     const ledger = await open();
-    await ledger.deposit("DE-0001", "EUR", "1000");
+    await ledger.deposit("DE-0001", "EUR", amount);
+    return { ledger, before: await ledger.balance() };
+  }
+
+  it.runIf(runs)("keeps what the flow needs of the two functions", async () => {
+    const { ledger } = await holding("1000");
     const { takeFunds, releaseFunds, balance } = ledger;
     const declined = {
       intent: intentOf("DE-0002", "5.00"),
@@ -140,9 +128,7 @@ describe.each(ledgers)("the ledger in $name", ({ open, runs }) => {
   });
 
   it.runIf(runs)("takes nothing where the process dies before it commits, and takes it in the next call", async () => {
-    const ledger = await open();
-    await ledger.deposit("DE-0001", "EUR", "150.00");
-    const before = await ledger.balance();
+    const { ledger, before } = await holding("150.00");
     ledger.dieBeforeCommit();
     await expect(ledger.takeFunds({ key: "order-1", intent })).rejects.toThrow();
     expect(await ledger.balance()).toBe(before);
@@ -151,8 +137,7 @@ describe.each(ledgers)("the ledger in $name", ({ open, runs }) => {
   });
 
   it.runIf(runs)("takes once for a key that two processes ask for, and never more than there is", async () => {
-    const ledger = await open();
-    await ledger.deposit("DE-0001", "EUR", "150.00");
+    const { ledger } = await holding("150.00");
     const taken = await Promise.all(
       [1, 2, 3, 4].flatMap((order) =>
         [ledger, ledger.elsewhere].map(({ takeFunds }) => takeFunds({ key: `order-${order}`, intent })),
@@ -165,9 +150,7 @@ describe.each(ledgers)("the ledger in $name", ({ open, runs }) => {
   });
 
   it.runIf(runs)("gives nothing back for a taking that it does not know", async () => {
-    const ledger = await open();
-    await ledger.deposit("DE-0001", "EUR", "150.00");
-    const before = await ledger.balance();
+    const { ledger, before } = await holding("150.00");
     await ledger.takeFunds({ key: "order-1", intent });
     const unknown = { key: "order-1", intent, senderGatewayTransactionId: "TX-of-another", refusal };
     await expect(Promise.resolve(ledger.releaseFunds(unknown as never))).rejects.toThrow("nothing was given back");
@@ -175,8 +158,7 @@ describe.each(ledgers)("the ledger in $name", ({ open, runs }) => {
   });
 
   it.runIf(runs)("gives money back to the account that it was taken from, or says that it did not", async () => {
-    const ledger = await open();
-    await ledger.deposit("DE-0001", "EUR", "100.28");
+    const { ledger } = await holding("100.28");
     const { senderGatewayTransactionId = "" } = (await ledger.takeFunds({ key: "order-1", intent })) ?? {};
     await ledger.close("DE-0001");
     const release = async () =>

@@ -1,40 +1,25 @@
-import { randomBytes } from "node:crypto";
 import { CrossBorderClient } from "cross-border-payments";
 import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
-import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { confirmOrder, orderTables, payConfirmed } from "../../examples/ledger-sql/orders.js";
-import { PostgresLedger, postgresTables } from "../../examples/ledger-sql/postgres-ledger.js";
+import { PostgresLedger } from "../../examples/ledger-sql/postgres-ledger.js";
 import { compareTakings } from "../../examples/ledger-sql/statement.js";
 import { startPracticeService } from "../../examples/support/practice-service.js";
 import { intentRequest as request } from "../support/corridor.js";
-
-const url = process.env.CBP_POSTGRES_URL ?? "";
-const skipped = url === "" ? " (skipped: CBP_POSTGRES_URL is not set)" : "";
+import { openSchema, skipped, url } from "./schema.js";
 
 async function bank() {
-  const schema = `orders_${randomBytes(6).toString("hex")}`;
-  const pool = new pg.Pool({ connectionString: url, options: `-c search_path=${schema}` });
+  const { pool } = await openSchema();
   const practice = await startPracticeService();
   const client = new CrossBorderClient(practice.options);
-  const ledger = new PostgresLedger(pool);
-  const { takeFunds, releaseFunds } = ledger;
-  const flow = new PaymentFlow({
-    client,
-    journal: new MemoryJournal(),
-    gatewayId: "alpha-bank",
-    takeFunds,
-    releaseFunds,
-  });
+  const { takeFunds, releaseFunds } = new PostgresLedger(pool);
+  const journal = new MemoryJournal();
+  const flow = new PaymentFlow({ client, journal, gatewayId: "alpha-bank", takeFunds, releaseFunds });
   onTestFinished(async () => {
     await flow.close();
     await client.close();
     await practice.server.close();
-    await pool.query(`drop schema ${schema} cascade`);
-    await pool.end();
   });
-  await pool.query(`create schema ${schema}`);
-  await pool.query(postgresTables);
   await pool.query(orderTables);
   await pool.query("insert into accounts values ('DE-0001', 'EUR', 1000)");
   await pool.query("insert into orders (id) values ('order-1')");

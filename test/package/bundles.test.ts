@@ -5,7 +5,6 @@ import { delimiter, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build as buildByEsbuild } from "esbuild";
-import { build as buildByVite } from "vite";
 import { expect, it, onTestFinished } from "vitest";
 import { project, tool } from "./installed-package.js";
 
@@ -47,17 +46,13 @@ const [commonJs = "", esModule = "", browser = ""] = [
 ].map(([, command]) => command);
 
 /** Runs a command line that bundles `app.js`, and moves the bundle to where it finds no packages. */
-function bundle(script: string, command: string, name: string): string {
+function bundle(script: string, command: string, name: string, movedName = name): string {
   writeFileSync(join(project, "app.js"), script);
   const PATH = [dirname(tool("esbuild")), process.env.PATH].join(delimiter);
   execFileSync("sh", ["-ec", command], { cwd: project, env: { ...process.env, PATH }, stdio: "pipe" });
-  return moved(name);
-}
-
-function moved(name: string): string {
   const folder = mkdtempSync(join(tmpdir(), "cross-border-bundle-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, name);
+  const path = join(folder, movedName);
   writeFileSync(path, readFileSync(join(project, name)));
   return path;
 }
@@ -97,35 +92,15 @@ function show(path: string): string {
   return run(join(project, "show.mjs"));
 }
 
-function expectNothingOfNode(path: string): void {
-  const text = readFileSync(path, "utf8");
-  expect(text).not.toMatch(/UndiciError|["'`]node:|\bBuffer\b|\brequire\(|^import /m);
+/** The bundle of a page, as an ES module for Node. */
+function pageBundle(script: string): string {
+  const path = bundle(script, browser, "page.js", "page.mjs");
+  expect(readFileSync(path, "utf8")).not.toMatch(/UndiciError|["'`]node:|\bBuffer\b|\brequire\(|^import /m);
+  return path;
 }
 
 it("runs as a bundle for browsers, without anything of Node's (esbuild)", () => {
-  const path = bundle(page, browser, "page.js");
-  expectNothingOfNode(path);
-  const module = `${path}.mjs`;
-  writeFileSync(module, readFileSync(path));
-  expect(show(module)).toBe(`${told} 2.5`);
-});
-
-it("runs as a bundle for browsers, without anything of Node's (vite)", async () => {
-  writeFileSync(join(project, "app.js"), page);
-  await buildByVite({
-    configFile: false,
-    root: project,
-    logLevel: "silent",
-    build: {
-      outDir: ".",
-      emptyOutDir: false,
-      lib: { entry: "app.js", formats: ["es"], fileName: () => "vite.mjs" },
-      rollupOptions: { output: { inlineDynamicImports: true } },
-    },
-  });
-  const path = moved("vite.mjs");
-  expectNothingOfNode(path);
-  expect(show(path)).toBe(`${told} 2.5`);
+  expect(show(pageBundle(page))).toBe(`${told} 2.5`);
 });
 
 /** A program for a page whose user logs in. */
@@ -139,13 +114,9 @@ const loginPage = `
   }`;
 
 it("logs a user in from a bundle for browsers, without anything of Node's (esbuild)", () => {
-  const path = bundle(loginPage, browser, "page.js");
-  expectNothingOfNode(path);
-  const module = `${path}.mjs`;
-  writeFileSync(module, readFileSync(path));
   const script = `
     import { startSandbox } from "cross-border-payments/sandbox";
-    import { show } from "${pathToFileURL(module)}";
+    import { show } from "${pathToFileURL(pageBundle(loginPage))}";
     const server = await startSandbox();
     const { realm, clientId } = server.sandbox.credentials;
     const stored = new Map();

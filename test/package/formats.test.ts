@@ -1,68 +1,32 @@
 import { expect, it } from "vitest";
 import { entryPoints, run } from "./installed-package.js";
 
-const story = `
-  const sandbox = createSandbox();
-  const client = new CrossBorderClient({
-    ...sandbox.clientOptions({ baseUrl: "https://a.test", authUrl: "https://b.test" }),
-    fetch: sandbox.fetch,
-  });
-  client.liquidityProviders.create({ firstName: "Lina" })
-    .then(() => client.paymentGateways.get("unknown"))
-    .catch((error) => console.log(error.name, error instanceof BadRequestError, error instanceof CrossBorderError));
-`;
-const told = "BadRequestError true true";
-
-const imports = `
-  import { CrossBorderClient, CrossBorderError, BadRequestError } from "cross-border-payments";
-  import { createSandbox } from "cross-border-payments/sandbox";`;
-
-const requires = `
-  const { CrossBorderClient, CrossBorderError, BadRequestError } = require("cross-border-payments");
-  const { createSandbox } = require("cross-border-payments/sandbox");`;
-
-it("works by import", () => {
-  expect(run("story.mjs", imports + story)).toBe(told);
-});
-
-it("works by require", () => {
-  expect(run("story.cjs", requires + story)).toBe(told);
-});
-
-const overSockets = `
-  startSandbox().then(async (server) => {
+/** A program over undici's sockets, and the sandbox's console. */
+const program = `
+  startSandbox({ console: true }).then(async (server) => {
     const client = new CrossBorderClient(server.clientOptions);
-    console.log((await client.liquidityProviders.create({ firstName: "Lina" })).firstName);
+    const { firstName } = await client.liquidityProviders.create({ firstName: "Lina" });
+    const error = await client.paymentGateways.get("unknown").catch((error) => error);
+    const { status } = await fetch(server.consoleUrl + "console.js");
+    console.log(firstName, error.name, error instanceof BadRequestError, error instanceof CrossBorderError, status);
     await client.close();
     await server.close();
   });`;
+const told = "Lina BadRequestError true true 200";
 
-const requiresOverSockets = `
-  const { CrossBorderClient } = require("cross-border-payments");
+const imports = `
+  import { CrossBorderClient, CrossBorderError, BadRequestError } from "cross-border-payments";
+  import { startSandbox } from "cross-border-payments/sandbox";`;
+
+const requires = `
+  const { CrossBorderClient, CrossBorderError, BadRequestError } = require("cross-border-payments");
   const { startSandbox } = require("cross-border-payments/sandbox");`;
 
-it("works over undici's sockets by import", () => {
-  const script = `
-    import { CrossBorderClient } from "cross-border-payments";
-    import { startSandbox } from "cross-border-payments/sandbox";`;
-  expect(run("sockets.mjs", script + overSockets)).toBe("Lina");
-});
-
-it("works over undici's sockets by require", () => {
-  expect(run("sockets.cjs", requiresOverSockets + overSockets)).toBe("Lina");
-});
-
-const withConsole = `
-  startSandbox({ console: true }).then(async ({ consoleUrl, close }) => {
-    console.log((await fetch(consoleUrl + "console.js")).status);
-    await close();
-  });`;
-
 it.each([
-  ["import", "console.mjs", 'import { startSandbox } from "cross-border-payments/sandbox";'],
-  ["require", "console.cjs", 'const { startSandbox } = require("cross-border-payments/sandbox");'],
-])("serves the sandbox's console by %s", (_, file, load) => {
-  expect(run(file, load + withConsole)).toBe("200");
+  ["import", "story.mjs", imports],
+  ["require", "story.cjs", requires],
+])("works by %s", (_, file, load) => {
+  expect(run(file, load + program)).toBe(told);
 });
 
 it("has one set of errors for all entry points by require", () => {
@@ -98,8 +62,8 @@ it("works in a loader that has require but no import(), as Jest's", () => {
         return found.includes("node_modules/cross-border-payments/") ? load(found) : own(name);
       };
     }
-    (function (require) { ${requiresOverSockets + overSockets} })(requireFrom(__filename));`;
-  expect(run("own-loader.cjs", script)).toBe("Lina");
+    (function (require) { ${requires + program} })(requireFrom(__filename));`;
+  expect(run("own-loader.cjs", script)).toBe(told);
 });
 
 it("exports the same names by import and by require, of every entry point", () => {
@@ -112,9 +76,9 @@ it("exports the same names by import and by require, of every entry point", () =
       told.push([entryPoint, names(await import(entryPoint)), names(require(entryPoint))]);
     }
     console.log(JSON.stringify(told));`;
-  const told: readonly [string, string[], string[]][] = JSON.parse(run("names.mjs", script));
-  expect(told.map(([entryPoint]) => entryPoint)).toEqual(entryPoints);
-  for (const [entryPoint, imported, required] of told) {
+  const names: readonly [string, string[], string[]][] = JSON.parse(run("names.mjs", script));
+  expect(names.map(([entryPoint]) => entryPoint)).toEqual(entryPoints);
+  for (const [entryPoint, imported, required] of names) {
     expect(imported.length, entryPoint).toBeGreaterThan(0);
     expect(imported, entryPoint).toEqual(required);
   }

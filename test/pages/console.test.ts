@@ -2,9 +2,9 @@ import { createServer } from "node:http";
 import { CrossBorderClient, generateSigningKeyPair, paymentFromIntent, signRequest } from "cross-border-payments";
 import { type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Page, Profile } from "../support/chromium.js";
+import type { Page } from "../support/chromium.js";
 import { originInTest } from "../support/origin-of.js";
-import { misledBrowser, tabTo, watchedPage } from "./watched-page.js";
+import { faultsOf, misledBrowser, tabTo, watchedPage } from "./watched-page.js";
 
 const intentRequest = {
   ...{ senderGatewayId: "alpha-bank", senderAccount: "DE-0001", senderCurrency: "EUR" },
@@ -16,18 +16,8 @@ const intentRequest = {
 describe("the sandbox's console", () => {
   const browser = misledBrowser();
 
-  interface Visit {
-    readonly server: SandboxServer;
-    readonly client: CrossBorderClient;
-    readonly privateKey: string;
-    readonly profile: Profile;
-    readonly page: Page;
-    /** Addresses that pages of the profile have asked for. */
-    readonly asked: readonly string[];
-  }
-
   /** Two gateways with a rate between them. The console can sign for the first. */
-  async function visit(options: { readonly javaScriptEnabled?: boolean } = {}): Promise<Visit> {
+  async function visit(options: { readonly javaScriptEnabled?: boolean } = {}) {
     const [alpha, beta] = [await generateSigningKeyPair(), await generateSigningKeyPair()];
     const server = await startSandbox({
       console: { signingKeys: [alpha.privateKey] },
@@ -127,17 +117,11 @@ describe("the sandbox's console", () => {
           "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)",
         );
         expect(ground > 127).toBe(colorScheme === "light");
-        expect(await page.evaluate(poorContrasts), path).toEqual([]);
         for (const width of [1440, 768, 360]) {
           await page.setViewportSize({ width, height: 900 });
-          expect(await page.evaluate(cut), `${path} at ${width} px`).toEqual([]);
+          expect(await faultsOf(page), `${path} at ${width} px`).toEqual([]);
         }
       }
-      // The checks themselves see a fault.
-      await page.evaluate("document.querySelector('h1').style.color = getComputedStyle(document.body).backgroundColor");
-      expect(await page.evaluate(poorContrasts)).toHaveLength(1);
-      await page.evaluate("document.querySelector('h1').style.minWidth = '2000px'");
-      expect(await page.evaluate(cut)).not.toEqual([]);
     },
   );
 
@@ -196,45 +180,3 @@ async function sendWronglySigned(server: SandboxServer, key: string): Promise<st
   expect(await fetch(`${server.baseUrl}/payments`, { method: "POST", headers, body })).toMatchObject({ status: 400 });
   return accessToken;
 }
-
-/** What is wider than its place or the window, or lies over a neighbor. */
-const cut = `(() => {
-  const width = document.documentElement.clientWidth;
-  const faults = document.documentElement.scrollWidth > width ? ["the page scrolls sideways"] : [];
-  const parts = [...document.querySelectorAll("h1, h2, h3, p, li, td, th, dd, dt, pre, label, button, input, select, .chip")].filter((one) => one.checkVisibility() && !one.matches(".skip"));
-  const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
-  for (const one of parts) {
-    const place = one.getBoundingClientRect();
-    if (place.right > width + 1 || place.left < -1) faults.push("outside: " + one.outerHTML.slice(0, 80));
-    if (one.scrollWidth > one.clientWidth + 1 && !one.matches("input, .chip, h1")) faults.push("cut: " + one.outerHTML.slice(0, 80));
-    const other = [...one.parentElement.children].find((sibling) => sibling !== one && parts.includes(sibling) && overlap(place, sibling.getBoundingClientRect()));
-    if (other !== undefined) faults.push("over another: " + one.outerHTML.slice(0, 80));
-  }
-  return faults;
-})()`;
-
-/** The texts of a page that stand out from their ground by less than WCAG 2.2 demands (4.5 to 1). */
-const poorContrasts = `(() => {
-  const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
-  const luminance = (colour) => {
-    const [red, green, blue] = parts(colour).map((one) => {
-      const share = one / 255;
-      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-    });
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-  };
-  const groundOf = (element) => {
-    for (let one = element; one !== null; one = one.parentElement) {
-      const colour = getComputedStyle(one).backgroundColor;
-      if ((parts(colour)[3] ?? 1) === 1) return colour;
-    }
-    return "rgb(255, 255, 255)";
-  };
-  return [...document.querySelectorAll("body *")]
-    .filter((one) => one.checkVisibility() && [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== ""))
-    .flatMap((one) => {
-      const [text, ground] = [luminance(getComputedStyle(one).color), luminance(groundOf(one))];
-      const contrast = (Math.max(text, ground) + 0.05) / (Math.min(text, ground) + 0.05);
-      return contrast < 4.5 ? [one.outerHTML.slice(0, 100) + " " + contrast] : [];
-    });
-})()`;

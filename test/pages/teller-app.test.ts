@@ -48,6 +48,7 @@ describe.runIf(isKeycloakRunning)("the teller's server", () => {
     return page;
   }
 
+  const isAt = (page: Page, path: string) => page.waitForFunction(`location.pathname === '${path}'`);
   const shown = async (page: Page) => JSON.parse((await page.locator("body").textContent()) ?? "");
   const payments = () => ({
     user: office.realm.userId,
@@ -57,7 +58,7 @@ describe.runIf(isKeycloakRunning)("the teller's server", () => {
   it("logs a user in, lists payments, renews its tokens, and logs out", async () => {
     const page = await open();
     await fillForm(page, office.realm.credentials);
-    await page.waitForFunction("location.pathname === '/payments'");
+    await isAt(page, "/payments");
     expect(await shown(page)).toEqual(payments());
     expect(await page.evaluate("document.cookie")).toBe("");
     const endMs = performance.now() + lifetimeSeconds * 1200;
@@ -74,7 +75,7 @@ describe.runIf(isKeycloakRunning)("the teller's server", () => {
     expect(await office.realm.sessions()).toBe(0);
     await page.goto(`${origin}/payments`);
     await fillForm(page, office.realm.credentials);
-    await page.waitForFunction("location.pathname === '/payments'");
+    await isAt(page, "/payments");
   });
 
   it("takes no callback that is another login's, or comes again", async () => {
@@ -84,12 +85,12 @@ describe.runIf(isKeycloakRunning)("the teller's server", () => {
       if (request.url().startsWith(`${origin}/callback?`)) callback = request.url();
     });
     await fillForm(page, office.realm.credentials);
-    await page.waitForFunction("location.pathname === '/payments'");
+    await isAt(page, "/payments");
     for (const address of [callback, `${origin}/callback?state=forged&code=forged`]) {
       await page.goto(address);
       expect(await shown(page)).toMatchObject({ error: "login_state_mismatch" });
       await page.goto(`${origin}/login`);
-      await page.waitForFunction("location.pathname === '/payments'");
+      await isAt(page, "/payments");
     }
   });
 
@@ -104,18 +105,18 @@ describe.runIf(isKeycloakRunning)("the teller's server", () => {
       },
     });
     await fillForm(page, office.realm.credentials);
-    await page.waitForFunction("location.pathname === '/callback'");
+    await isAt(page, "/callback");
     expect(await shown(page)).toMatchObject({ error: "login_code_refused" });
     await page.goto(`${origin}/login`);
     await page.waitForFunction("location.pathname === '/payments' || document.querySelector('#username') !== null");
     if ((await page.locator("#username").count()) > 0) await fillForm(page, office.realm.credentials);
-    await page.waitForFunction("location.pathname === '/payments'");
+    await isAt(page, "/payments");
   });
 
   it("takes no login of another issuer", async () => {
     const page = await open({ issuer: "https://elsewhere.test/auth/realms/payments" });
     await fillForm(page, office.realm.credentials);
-    await page.waitForFunction("location.pathname === '/callback'");
+    await isAt(page, "/callback");
     expect(await shown(page)).toMatchObject({ error: "login_issuer_mismatch" });
   });
 
@@ -123,10 +124,10 @@ describe.runIf(isKeycloakRunning)("the teller's server", () => {
     const page = await open({}, office.refusing);
     await fillForm(page, office.refusing.credentials);
     await page.click("#kc-cancel, [name=cancel]");
-    await page.waitForFunction("location.pathname === '/callback'");
+    await isAt(page, "/callback");
     expect(await shown(page)).toMatchObject({ error: "login_denied" });
     await page.goto(`${origin}/login`);
     await consent(page, office.refusing.credentials);
-    await page.waitForFunction("location.pathname === '/payments'");
+    await isAt(page, "/payments");
   });
 });

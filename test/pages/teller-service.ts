@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { extname, join } from "node:path";
 import { CrossBorderClient, generateSigningKeyPair, paymentFromIntent } from "cross-border-payments";
 import { createSandbox, type Sandbox } from "cross-border-payments/sandbox";
+import { originOf } from "../support/origin-of.js";
 import { sandboxToken } from "../support/sandbox-token.js";
 
 /** What a page and the service of a gateway are served by. */
@@ -65,11 +65,11 @@ export async function startTellerService(): Promise<TellerService> {
     });
     outgoing.writeHead(response.status, { ...cors, "content-type": "application/json" }).end(await response.text());
   };
-  const server = await listen((incoming, outgoing) => {
+  const server = createServer((incoming, outgoing) => {
     forward(incoming, outgoing).catch(() => outgoing.destroy());
   });
   return Object.assign(service, {
-    baseUrl: originOf(server),
+    baseUrl: await originOf(server),
     sandbox,
     async [Symbol.asyncDispose]() {
       await backEnd.close();
@@ -87,7 +87,7 @@ export interface PageServer extends AsyncDisposable {
 
 export async function startPageServer(folder: string): Promise<PageServer> {
   const page: { settings: unknown } = { settings: {} };
-  const server = await listen(({ url = "/" }, outgoing) => {
+  const server = createServer(({ url = "/" }, outgoing) => {
     const { pathname } = new URL(url, "http://localhost");
     if (pathname === "/settings.json") return void outgoing.end(JSON.stringify(page.settings));
     const path = pathname === "/" ? "/index.html" : pathname;
@@ -99,7 +99,7 @@ export async function startPageServer(folder: string): Promise<PageServer> {
     }
   });
   return Object.assign(page, {
-    origin: originOf(server),
+    origin: await originOf(server),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();
@@ -115,13 +115,3 @@ const types: Readonly<Record<string, string>> = {
 
 /** A page may run its own scripts, and no code made of strings. */
 const careful = { "content-security-policy": "default-src 'self'; connect-src *", "cache-control": "no-store" };
-
-async function listen(listener: RequestListener): Promise<Server> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return server;
-}
-
-function originOf(server: Server): string {
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}

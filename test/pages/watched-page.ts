@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect } from "vitest";
+import { cutParts, faintTexts } from "../look/page-faults.js";
 import { type Browser, openBrowser, type Page, type Profile } from "../support/chromium.js";
 import { installTools } from "../support/install-tools.js";
 
@@ -34,4 +35,12 @@ export async function tabTo(page: Page, selector: string): Promise<void> {
     if (isThere) return;
   }
   throw new Error(`the key for the next control never leads to ${selector}`);
+}
+
+/** What can't be seen whole in the page's `main`, or not read. */
+export async function faultsOf(page: Page): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const script of [cutParts, faintTexts])
+    found.push(...(await page.evaluate<string[]>(script.replaceAll(".VPContent", "main"))));
+  return found;
 }

@@ -1,6 +1,7 @@
 import type { PagingValues } from "../../src/api/api-client.js";
 import { type ApiError, BadRequestError } from "../../src/core/errors.js";
 import type { ListSource } from "../../src/paging/reader.js";
+import { selectPage } from "./select-page.js";
 
 export interface ModelRecord {
   readonly id: string | number;
@@ -40,9 +41,6 @@ export interface ModelOptions {
   readonly newestFirst?: boolean;
   readonly defect?: Defect | undefined;
 }
-
-/** The size of a page that the request leaves open. */
-export const defaultSize = 20;
 
 /** A list in memory, whose service knows the place of each token, as a database knows its index. */
 export class ModelService implements ListSource<ModelRecord> {
@@ -93,36 +91,23 @@ export class ModelService implements ListSource<ModelRecord> {
     return Promise.resolve();
   }
 
-  select({ _size: size, _sort: sort, _after: after, _before: before }: PagingValues): readonly ModelRecord[] {
-    const { cap = Number.POSITIVE_INFINITY, newestFirst = false, defect } = this.#options;
-    if (defect === "refuses _sort" && sort !== undefined) throw refusal();
-    let list = [...this.records];
-    if (defect !== "ignores the cursor") list = list.filter(this.#isWithin(after, before));
-    const length = Math.min(size ?? defaultSize, cap);
-    const [field = "pagingToken", way] =
-      (defect === "ignores _sort" ? "" : (sort ?? "")).split(",")[0]?.split(".") ?? [];
-    const isDown = way === undefined ? newestFirst : way === "desc";
-    const keyOf = ({ place, name, createdAt, id }: ModelRecord): string | number => {
-      if (way === undefined && defect === "lists in no order") return (place * 37) % 101;
-      return field === "name" ? name : field === "createdAt" ? createdAt : field === "id" ? id : place;
-    };
-    const compare = (one: ModelRecord, other: ModelRecord) =>
-      (keyOf(one) < keyOf(other) ? -1 : keyOf(one) > keyOf(other) ? 1 : 0) * (isDown ? -1 : 1);
-    if (defect === "sorts only what it cut out") return list.slice(0, length).sort(compare);
-    return list.sort(compare).slice(0, length);
-  }
-
-  #isWithin(after: string | undefined, before: string | undefined): (record: ModelRecord) => boolean {
-    const placesOf = (token: string) => {
-      const places = this.records.filter(({ pagingToken }) => String(pagingToken) === token).map(({ place }) => place);
-      // Numbers have their place, even if their record moved.
-      return places.length === 0 ? [Number(token) - 1000] : places;
-    };
-    const isInclusive = this.#options.isInclusive === true;
-    const [low, high] = [after, before].map((token) => (token === undefined ? undefined : placesOf(token)));
-    return ({ place }) =>
-      (low === undefined || (isInclusive ? place >= Math.min(...low) : place > Math.max(...low))) &&
-      (high === undefined || (isInclusive ? place <= Math.max(...high) : place < Math.min(...high)));
+  select({ _after, _before, ...rest }: PagingValues): readonly ModelRecord[] {
+    const { defect, ...traits } = this.#options;
+    if (defect === "refuses _sort" && rest._sort !== undefined) throw refusal();
+    return selectPage(this.records, defect === "ignores the cursor" ? rest : { ...rest, _after, _before }, {
+      ...traits,
+      sort: defect === "ignores _sort" ? "ignored" : defect === "sorts only what it cut out" ? "cut" : undefined,
+      placeOf: ({ place }) => place,
+      placesOf: (token) => {
+        const found = this.records.filter(({ pagingToken }) => String(pagingToken) === token);
+        // Numbers have their place, even if their record moved.
+        return found.length === 0 ? [Number(token) - 1000] : found.map(({ place }) => place);
+      },
+      keyOf: ({ place, name, createdAt, id }, field) => {
+        if (field === undefined && defect === "lists in no order") return (place * 37) % 101;
+        return field === "name" ? name : field === "createdAt" ? createdAt : field === "id" ? id : place;
+      },
+    });
   }
 }
 

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { type NewestFirstOptions, newestFirst, type ReadingEnd } from "../../src/paging/newest-first.js";
+import {
+  type NewestFirstOptions,
+  newestFirst,
+  parseCreatedAt,
+  type ReadingEnd,
+} from "../../src/paging/newest-first.js";
 import { payments } from "../../src/resources/payments.js";
 import {
   type ModelOptions,
@@ -31,19 +36,12 @@ async function read(service: ModelService, options: Partial<NewestFirstOptions> 
   }
 }
 
-function idsSince(service: ModelService, sinceMs: number): readonly string[] {
-  return service
-    .all()
-    .filter((_, index, all) => startMs - (all.length - index) * hourMs >= sinceMs)
-    .map(({ id }) => String(id));
-}
-
 describe.each(ordinaryServices)("%s", (_, features) => {
   it.each([0, 1, 2, 12, 105, 230])("gives all of %i payments, and the reading is complete", async (count) => {
     const service = new ModelService(hourly(count), features);
     const { ids, end } = await read(service, { toTheEnd: true });
     expect(end).toEqual({ complete: true });
-    expect([...ids].sort()).toEqual([...idsSince(service, Number.NEGATIVE_INFINITY)].sort());
+    expect(ids).toEqual(new Set(service.all().map(({ id }) => String(id))));
   });
 });
 
@@ -110,33 +108,13 @@ it("proves nothing if records have no tokens", async () => {
   expect((await read(service, yesterday)).end).toMatchObject({ complete: false });
 });
 
-it("throws what can pass", async () => {
-  const service = new ModelService(hourly(3), { failing: new Set([2]) });
-  await expect(read(service)).rejects.toMatchObject({ code: "connection_failed" });
-});
-
-it("requests nothing more once it is stopped", async () => {
-  const service = new ModelService(hourly(230), { cap: 10 });
-  for await (const page of newestFirst(service.api, payments.list, { since: 0, clockSkewMs: 0 })) {
-    expect(page).toHaveLength(10);
-    break;
-  }
-  expect(service.requests).toHaveLength(1);
-});
-
 it("gives a payment that comes while it is read, and is complete", async () => {
-  const late = { createdMs: startMs - 30 * hourMs, lateMs: 30 * hourMs + 10 };
   const service = new ModelService([...hourly(230), { createdMs: startMs - 1 }, { createdMs: startMs + 8 }]);
   const { ids, end } = await read(service, yesterday);
-  expect(end).toEqual({ complete: true });
-  expect(ids).toContain("p231");
+  expect([ids.has("p231"), end]).toEqual([true, { complete: true }]);
   // One that should have been there before contradicts the page.
-  const other = new ModelService([
-    ...hourly(230),
-    { ...late, createdMs: startMs - 2 * hourMs, lateMs: 2 * hourMs + 10 },
-  ]);
-  const found = await read(other, yesterday);
-  expect(found.ids).toContain("p230");
+  const late = { createdMs: startMs - 2 * hourMs, lateMs: 2 * hourMs + 10 };
+  expect((await read(new ModelService([...hourly(230), late]), yesterday)).ids).toContain("p230");
 });
 
 it("passes on size, headers, and signal", async () => {
@@ -146,4 +124,37 @@ it("passes on size, headers, and signal", async () => {
   await read(service, { size: 7, headers, signal });
   expect(service.requests.map(({ _size }) => _size)).toEqual([7, 7, 7]);
   for (const options of service.options) expect(options).toEqual({ signal, headers });
+});
+
+const instant = Date.parse("2026-11-22T10:00:00.123Z");
+
+it.each([
+  ["2026-11-22T10:00:00.123Z", instant],
+  ["2026-11-22T10:00:00.123456789Z", instant],
+  ["2026-11-22T13:00:00.123+03:00", instant],
+  ["2026-11-22T06:30:00.123-0330", instant],
+  ["2026-11-22T10:00:00.123", instant],
+  ["2026-11-22 10:00:00.123456", instant],
+  ["2026-11-22 10:00:00.123456+00", instant],
+  ["2026-11-22 12:00:00.123456 +02", instant],
+  ["2026-11-22 10:00:00.123456 UTC", instant],
+  ["2026-11-22T10:00:00,123z", instant],
+  ["2026-11-22T10:00:00.12Z", instant - 3],
+  ["2026-11-22T10:00Z", instant - 123],
+  [" 2026-11-22 10:00:00 ", instant - 123],
+])("reads %s as the same instant in any zone of the machine", (text, ms) => {
+  expect(parseCreatedAt(text)).toBe(ms);
+});
+
+it.each([
+  "",
+  "2026-11-22",
+  "22.11.2026 10:00",
+  "2026-13-22T10:00:00Z",
+  "2026-11-22T25:00:00Z",
+  "soon",
+  1_763_805,
+  null,
+])("can't read %j", (value) => {
+  expect(parseCreatedAt(value)).toBeNaN();
 });

@@ -96,26 +96,20 @@ describe("an ordinary service", () => {
 
 describe("any service", () => {
   const broken: readonly Defect[] = ["ignores the cursor", "ignores _sort", "refuses _sort", "has no tokens"];
+  const unordered: readonly (Defect | undefined)[] = ["lists in no order", "sorts only what it cut out"];
 
-  it("loses no record in silence, and repeats none, with any tokens and any of these defects", async () => {
+  it("loses no record in silence unless it has no order, and repeats none, with any tokens and any of these defects", async () => {
     let readings = 0;
-    for (const { made, query } of trials([undefined, ...broken])) {
+    for (const { made, query } of trials([undefined, ...broken, ...unordered])) {
       if (made.defect === "refuses _sort" && query.sort !== undefined) continue;
       const service = new ModelService(made);
       const { ids, code } = await read(service, query);
       const trial = JSON.stringify({ made, query });
       expect(new Set(ids).size, trial).toBe(ids.length);
-      if (code === undefined) expect(ids.toSorted(), trial).toEqual(idsOf(service));
+      if (code === undefined && !unordered.includes(made.defect)) expect(ids.toSorted(), trial).toEqual(idsOf(service));
       readings += 1;
     }
     expect(readings).toBeGreaterThan(20_000);
-  });
-
-  it("repeats no record, even if it lists in no order or sorts only what it cut out", async () => {
-    for (const { made, query } of trials(["lists in no order", "sorts only what it cut out"])) {
-      const { ids } = await read(new ModelService(made), query);
-      expect(new Set(ids).size).toBe(ids.length);
-    }
   });
 });
 
@@ -124,17 +118,18 @@ describe("a list that changes while it is read", () => {
     size: fc.constantFrom(undefined, 3, 7),
     sort: fc.constantFrom(undefined, ["pagingToken.asc"], ["pagingToken.desc"]),
   });
-
-  it("is read with every record that it had, once, although others come and tokens grow", async () => {
-    const made = fc.record({
+  const madeWith = (tokens: ModelOptions["tokens"][]) =>
+    fc.record({
       count: fc.integer({ min: 4, max: 40 }),
-      tokens: fc.constant("number" as const),
+      tokens: fc.constantFrom(...tokens),
       isInclusive: fc.boolean(),
       cap: fc.constantFrom(4, 7, 100),
     });
+
+  it("is read with every record that it had, once, although others come and tokens grow", async () => {
     const changes = fc.array(fc.record({ at: fc.nat(60), touched: fc.option(fc.nat(39)) }), { maxLength: 8 });
     await fc.assert(
-      fc.asyncProperty(made, query, changes, async (options, asked, changing) => {
+      fc.asyncProperty(madeWith(["number"]), query, changes, async (options, asked, changing) => {
         const service = new ModelService(options);
         const atFirst = idsOf(service);
         let handedOut = 0;
@@ -158,12 +153,7 @@ describe("a list that changes while it is read", () => {
   });
 
   it("is read whole, or ends in an error, if pages come from replicas that lag", async () => {
-    const made = fc.record({
-      count: fc.integer({ min: 4, max: 40 }),
-      tokens: fc.constantFrom(...kinds.filter((kind) => kind !== "seconds")),
-      isInclusive: fc.boolean(),
-      cap: fc.constantFrom(4, 7, 100),
-    });
+    const made = madeWith(kinds.filter((kind) => kind !== "seconds"));
     const lags = fc.array(
       fc.record({ request: fc.integer({ min: 1, max: 14 }), lacks: fc.integer({ min: 1, max: 12 }) }),
     );
@@ -236,21 +226,6 @@ describe("an error", () => {
   ])("has the code %s (%#)", async (code, service, query) => {
     expect((await read(service, query)).code).toBe(code);
   });
-
-  it.each([["createdAt.asc"], ["createdAt.desc"]])(
-    "ends a list by %s after its first page, where two machines draw tokens from blocks of their own",
-    async (sort) => {
-      const service = new ModelService({ count: 40, tokens: "number" });
-      // Every other record has a token of the second machine's block.
-      for (const [index, record] of service.records.entries()) {
-        record.place = Math.floor(index / 2) + (index % 2) * 500;
-        Object.assign(record, { pagingToken: String(1000 + record.place) });
-      }
-      const { ids, code } = await read(service, { sort: [sort] });
-      expect([ids.length, code]).toEqual([20, "paging_sort"]);
-      expect((await read(service, {})).ids.toSorted()).toEqual(idsOf(service));
-    },
-  );
 });
 
 describe("a query", () => {

@@ -7,6 +7,7 @@ import { toApiPromise } from "../../src/http/http-client.js";
 import type { PaymentsClient } from "../../src/reconcile/read-payments.js";
 import type { Payment } from "../../src/resources/payments.js";
 import { fakeApiClient } from "../paging/fake-api-client.js";
+import { selectPage } from "../paging/select-page.js";
 
 /** What services do differently. */
 export interface Features {
@@ -67,6 +68,17 @@ interface Row extends ModelPayment {
 }
 
 export const startMs = Date.parse("2026-11-22T00:00:00.000Z");
+
+const halfHourMs = 1_800_000;
+
+/** The time of the tests that read {@link halfHourly}. */
+export const noonMs = startMs + 24 * halfHourMs;
+
+/** Two an hour for five days, the last of them half an hour before noon. */
+export const halfHourly: readonly ModelPayment[] = Array.from({ length: 240 }, (_, index) => ({
+  createdMs: noonMs - (240 - index) * halfHourMs,
+  fields: { senderAmount: "10.00" },
+}));
 
 /** A service in memory. Time passes only while someone waits, and with each request. */
 export class ModelService {
@@ -151,31 +163,22 @@ export class ModelService {
     return isRefused ? refusal(400) : failure?.(paging, number);
   }
 
-  #select({ _after, _before, _sort, _size = 20 }: PagingValues): readonly Payment[] {
-    const { bounds, cap = Number.POSITIVE_INFINITY, defaultOrder, sort, lagMs = 0 } = this.#options;
+  #select(paging: PagingValues): readonly Payment[] {
+    const { bounds, cap, defaultOrder, sort, lagMs = 0 } = this.#options;
     const shownMs = this.nowMs - lagMs;
-    const isPast = (row: Row, bound: string | undefined, sign: 1 | -1) => {
-      if (bound === undefined || bounds === "ignored") return true;
-      const found = this.#rows.find(({ token }) => String(token) === bound);
-      const distance = sign * (row.position - (found?.position ?? Number.NaN));
-      return distance > 0 || (bounds === "inclusive" && distance === 0);
-    };
-    const asked = sort === "ignored" ? undefined : _sort?.split(",")[0]?.split(".");
-    const [field = "pagingToken", way = defaultOrder === undefined ? "asc" : "desc"] = asked ?? [];
-    const numberOf = (row: Row) => (field === "createdAt" ? row.createdMs : row.position);
-    const byField = (one: Row, other: Row) =>
-      (way === "desc" ? -1 : 1) * (field === "id" ? compareTexts(one.id, other.id) : numberOf(one) - numberOf(other));
-    const rows = this.#rows
-      .filter(({ createdMs, lateMs = 0 }) => createdMs + lateMs <= shownMs)
-      .filter((row) => isPast(row, _after, 1) && isPast(row, _before, -1));
-    const limit = Math.min(_size, cap);
-    const page =
-      sort === "cut"
-        ? rows
-            .sort((one, other) => one.position - other.position)
-            .slice(0, limit)
-            .sort(byField)
-        : rows.sort(byField).slice(0, limit);
+    const shown = this.#rows.filter(({ createdMs, lateMs = 0 }) => createdMs + lateMs <= shownMs);
+    shown.sort((one, other) => one.position - other.position);
+    const page = selectPage(shown, paging, {
+      ...{ cap, isInclusive: bounds === "inclusive", newestFirst: defaultOrder !== undefined },
+      sort: sort === "ignored" || sort === "cut" ? sort : undefined,
+      placeOf: ({ position }) => position,
+      placesOf: (token) => {
+        if (bounds === "ignored") return [];
+        return [this.#rows.find((row) => String(row.token) === token)?.position ?? Number.NaN];
+      },
+      keyOf: ({ createdMs, id, position }, field) =>
+        field === "createdAt" ? createdMs : field === "id" ? id : position,
+    });
     return page.map((row) => this.#record(row, shownMs));
   }
 
@@ -205,8 +208,4 @@ function tokenOf(position: number, tokens: Features["tokens"]): unknown {
   const scattered = (Math.imul(position, 2654435761) >>> 0).toString(16).padStart(8, "0");
   if (tokens === "base64") return btoa(scattered);
   return tokens === "uuid" ? `${scattered}-0000-4000-8000-000000000000` : `${position}`;
-}
-
-function compareTexts(one: string, other: string): number {
-  return one < other ? -1 : Number(one > other);
 }

@@ -7,19 +7,20 @@ import {
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { runs } from "../support/thorough.js";
-import { type Features, type ModelPayment, ModelService, ordinaryServices, refusal, startMs } from "./model-service.js";
+import {
+  type Features,
+  halfHourly,
+  type ModelPayment,
+  ModelService,
+  noonMs,
+  ordinaryServices,
+  refusal,
+  startMs,
+} from "./model-service.js";
 
 const dayMs = 86_400_000;
 const fromMs = startMs - dayMs;
 const day = { from: new Date(fromMs) };
-const nowMs = startMs + dayMs / 2;
-
-/** Two an hour for five days, up to half a day after the period. */
-const halfHourly: readonly ModelPayment[] = Array.from({ length: 240 }, (_, index) => ({
-  createdMs: nowMs - (240 - index) * (dayMs / 48),
-  fields: { senderAmount: "10.00" },
-}));
-
 async function discrepanciesOf(
   service: ModelService,
   own: Parameters<typeof reconcilePayments>[1],
@@ -42,22 +43,17 @@ function entriesOf(service: ModelService, payments: readonly ModelPayment[] = ha
 
 it("gives each difference, with amounts compared by value and ids as text", async () => {
   const payments = halfHourly.slice(-40);
-  const service = new ModelService(payments, { ids: "numbers" }, nowMs);
-  const [first, second, ...own] = entriesOf(service, payments);
+  const service = new ModelService(payments, { ids: "numbers" }, noonMs);
+  const [, , ...own] = entriesOf(service, payments);
   const differing = { senderGatewayTransactionId: "T-1", paymentId: "1", senderAmount: "10.01" } satisfies OwnEntry;
   const other = { senderGatewayTransactionId: "T-2", paymentId: "1", senderAmount: "10.0" } satisfies OwnEntry;
-  expect([first, second].map((entry) => entry?.senderGatewayTransactionId)).toEqual(["T-1", "T-2"]);
   expect(await discrepanciesOf(service, [differing, other, ...own])).toEqual([
     {
-      type: "different",
-      entry: differing,
-      payment: expect.objectContaining({ id: 1 }),
+      ...{ type: "different", entry: differing, payment: expect.objectContaining({ id: 1 }) },
       differences: [{ field: "senderAmount", here: "10.01", there: "10.00" }],
     },
     {
-      type: "different",
-      entry: other,
-      payment: expect.objectContaining({ id: 2 }),
+      ...{ type: "different", entry: other, payment: expect.objectContaining({ id: 2 }) },
       differences: [{ field: "paymentId", here: "1", there: "2" }],
     },
   ]);
@@ -69,7 +65,7 @@ it("shows at most 100 of each side of a duplicate, and counts all", async () => 
     fields: { senderGatewayTransactionId: "T" },
   }));
   const entries = Array.from({ length: 120 }, () => ({ senderGatewayTransactionId: "T" }));
-  const [found, ...rest] = await discrepanciesOf(new ModelService(payments, {}, nowMs), entries);
+  const [found, ...rest] = await discrepanciesOf(new ModelService(payments, {}, noonMs), entries);
   expect(found).toMatchObject({ type: "duplicate", entryCount: 120, paymentCount: 150 });
   expect(found).toMatchObject({ entries: { length: 100 }, payments: { length: 100 } });
   expect(rest).toEqual([]);
@@ -80,19 +76,19 @@ it("reports payments without a transaction id one by one", async () => {
     createdMs: fromMs + index * 1000,
     fields: { senderGatewayTransactionId: "" },
   }));
-  const found = await discrepanciesOf(new ModelService(payments, {}, nowMs), []);
+  const found = await discrepanciesOf(new ModelService(payments, {}, noonMs), []);
   expect(found.map(({ type }) => type)).toEqual(["missing-here", "missing-here"]);
 });
 
 it("never reports missing-there from an incomplete reading", async () => {
-  const service = new ModelService(halfHourly, { cap: 10, bounds: "ignored" }, nowMs);
+  const service = new ModelService(halfHourly, { cap: 10, bounds: "ignored" }, noonMs);
   await expect(discrepanciesOf(service, entriesOf(service))).rejects.toMatchObject({ name: "PagingError" });
-  const refused = new ModelService(halfHourly, { failure: () => refusal(403) }, nowMs);
+  const refused = new ModelService(halfHourly, { failure: () => refusal(403) }, noonMs);
   await expect(discrepanciesOf(refused, entriesOf(refused))).rejects.toMatchObject({ code: "http_403" });
 });
 
 it("ends with the caller's signal, requests nothing before all entries are read, and takes them from a cursor", async () => {
-  const service = new ModelService(halfHourly, {}, nowMs);
+  const service = new ModelService(halfHourly, {}, noonMs);
   const controller = new AbortController();
   async function* cursor() {
     for (const entry of entriesOf(service)) {
@@ -112,7 +108,7 @@ it("refuses payments of several sending gateways unless it knows its own", async
     ...payment,
     fields: { senderGatewayId: index % 2 === 0 ? "alpha" : "beta" },
   }));
-  const service = new ModelService(payments, {}, nowMs);
+  const service = new ModelService(payments, {}, noonMs);
   const own = entriesOf(service, payments)
     .filter((_, index) => index % 2 === 0)
     .map(({ senderAmount: _, ...entry }) => entry);
@@ -127,7 +123,7 @@ it.each<[string, unknown, RegExp]>([
   ["a number as an amount", { senderGatewayTransactionId: "T", senderAmount: 1 }, /senderAmount must be a decimal/],
   ["a time without a zone", { senderGatewayTransactionId: "T", bookedAt: "2026-03-02T12:00:00" }, /bookedAt must be/],
 ])("refuses an entry with %s before anything is requested", async (_, entry, message) => {
-  const service = new ModelService(halfHourly, {}, nowMs);
+  const service = new ModelService(halfHourly, {}, noonMs);
   const own = [{ senderGatewayTransactionId: "first" }, entry] as OwnEntry[];
   await expect(discrepanciesOf(service, own)).rejects.toThrow(message);
   expect(service.requests).toEqual([]);
@@ -203,7 +199,7 @@ it("gives what a comparison of everything with everything gives, with any servic
     fc.asyncProperty(
       ...([entries, listed, services, failing, fc.constantFrom(3, 20, 100)] as const),
       async (own, payments, features, failures, size) => {
-        const service = new ModelService(payments, { ...features, failing: failures }, nowMs);
+        const service = new ModelService(payments, { ...features, failing: failures }, noonMs);
         const options = { from: new Date(fromMs), to: new Date(toMs), slackMs, size };
         const found = await discrepanciesOf(service, own, options);
         expect(found.map(describeFound).sort()).toEqual(naive(own, payments).sort());

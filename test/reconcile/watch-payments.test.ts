@@ -2,7 +2,6 @@ import { getEventListeners } from "node:events";
 import { type PaymentEvent, type WatchOptions, watchPayments } from "cross-border-payments/reconcile";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { TokenError } from "../../src/core/errors.js";
 import type { Payment } from "../../src/resources/payments.js";
 import { runs } from "../support/thorough.js";
 import { type ModelPayment, ModelService, ordinaryServices, refusal, startMs } from "./model-service.js";
@@ -92,15 +91,6 @@ it("reads little between two rereadings, and no further back than it remembers",
   expect(requests.every(({ _sort }) => _sort === "createdAt.desc")).toBe(true);
   // Two requests every ten seconds, and one more for each rereading.
   expect(requests.length).toBeLessThan(2 * 120 + 20);
-});
-
-it("waits as long as an identity server asks", async () => {
-  const heldUntilMs = startMs + 50_000;
-  const failure = (_: unknown, number: number) =>
-    number === 1 ? new TokenError("later", { code: "token_throttled", heldUntilMs }) : undefined;
-  const service = new ModelService(minutely(1), { failure });
-  await watchPayments(service.client).next();
-  expect(service.nowMs).toBeGreaterThanOrEqual(heldUntilMs);
 });
 
 it.each<[what: string, fields: Partial<Payment>, message: RegExp]>([
@@ -244,34 +234,26 @@ async function liveThrough(
   return stored;
 }
 
-it("hands out every payment and its last status, whatever is listed late, fails, or is restarted", async () => {
+it("hands out every payment and its last status, whatever is listed late, fails, or is restarted", () =>
+  expectAllHandedOut({ isLate: true, options: {} }));
+
+it("hands out every payment that is listed in time, however few it remembers", () =>
+  expectAllHandedOut({ isLate: false, options: { remember: 10 } }));
+
+/** Statuses are compared only if each payment is remembered. */
+async function expectAllHandedOut({ isLate, options }: { isLate: boolean; options: WatchOptions }): Promise<void> {
   await fc.assert(
-    fc.asyncProperty(worlds, lives, failing, services, async (payments, deaths, failures, features) => {
+    fc.asyncProperty(worlds, lives, failing, services, async (world, deaths, failures, features) => {
+      const payments = isLate ? world : world.map((payment) => ({ ...payment, lateMs: 0 }));
       const service = new ModelService(payments, { ...features, failing: failures, requestMs: 20 });
       const lastMs = startMs + payments.length * 700 + 2 * latestMs;
-      const stored = await liveThrough(service, lastMs, deaths, { everyMs: 2000, rereadEveryMs: 5000 });
-      const expected = service.all().map((payment) => [String(payment.id), payment.receiverGatewayStatus] as const);
-      expect(stored).toEqual(new Map(expected));
-    }),
-    { numRuns: runs(60) },
-  );
-});
-
-it("hands out every payment that is listed in time, however few it remembers", async () => {
-  await fc.assert(
-    fc.asyncProperty(worlds, lives, failing, services, async (payments, deaths, failures, features) => {
-      const inTime = payments.map(({ createdMs, changes }) => ({ createdMs, changes }));
-      const service = new ModelService(inTime, { ...features, failing: failures, requestMs: 20 });
-      const lastMs = startMs + payments.length * 700 + latestMs;
-      const options = { everyMs: 2000, rereadEveryMs: 5000, remember: 10 };
-      const stored = await liveThrough(service, lastMs, deaths, options);
-      expect([...stored.keys()].sort()).toEqual(
-        service
-          .all()
-          .map(({ id }) => String(id))
-          .sort(),
+      const stored = await liveThrough(service, lastMs, deaths, { everyMs: 2000, rereadEveryMs: 5000, ...options });
+      const expected = new Map(
+        service.all().map(({ id, receiverGatewayStatus }) => [String(id), receiverGatewayStatus]),
       );
+      if (isLate) expect(stored).toEqual(expected);
+      else expect([...stored.keys()].sort()).toEqual([...expected.keys()].sort());
     }),
     { numRuns: runs(60) },
   );
-});
+}

@@ -17,12 +17,6 @@ function isRows(value: unknown): value is Readonly<Record<string, Operation>> {
   return entries.length > 0 && entries.every(([key, row]) => row?.verb === key && row.path !== undefined);
 }
 
-/** The interfaces, classes, and types that a file exports. */
-function exportedTypes(path: string): string[] {
-  const text = readFileSync(path, "utf8");
-  return Array.from(text.matchAll(/^export (?:interface|class|type) (\w+)/gm), ([, name = ""]) => name);
-}
-
 it("has a row for every operation of the description, signed as it says, and for no other", () => {
   const rows = [...operations.values()].map(({ name, method, path, signed }) => [
     name,
@@ -36,17 +30,15 @@ it("has a row for every operation of the description, signed as it says, and for
 });
 
 it.each(files)("has the rows of src/resources/%s.ts", async (file) => {
-  const exported: Readonly<Record<string, unknown>> = await import(`../../src/resources/${file}.ts`);
-  const resources = Object.entries(exported).filter(([, value]) => isRows(value));
-  expect(resources, "a file of src/resources exports rows").not.toEqual([]);
-  const listed: readonly unknown[] = catalogue;
-  const missing = resources.filter(([, rows]) => !listed.includes(rows)).map(([name]) => name);
-  expect(missing, "rows that are missing in src/resources/catalogue.ts").toEqual([]);
+  const rows = Object.values<unknown>(await import(`../../src/resources/${file}.ts`)).filter(isRows);
+  expect(rows).not.toEqual([]);
+  expect(catalogue).toEqual(expect.arrayContaining(rows));
 });
 
 it.each(files)("has the types of src/resources/%s.ts in the package's public types", (file) => {
-  const exported = exportedTypes(`src/resources/${file}.ts`);
-  expect(exported, "a file of src/resources exports an interface and a class").not.toEqual([]);
+  const text = readFileSync(`src/resources/${file}.ts`, "utf8");
+  const exported = Array.from(text.matchAll(/^export (?:interface|class|type) (\w+)/gm), ([, name = ""]) => name);
+  expect(exported).not.toEqual([]);
   const [, names = ""] =
     new RegExp(`^export (?:type )?\\{([^}]*)\\} from "./resources/${file}.js"`, "m").exec(
       readFileSync("src/index.ts", "utf8"),
@@ -54,14 +46,6 @@ it.each(files)("has the types of src/resources/%s.ts in the package's public typ
   const known = names.split(/\W+/);
   const missing = exported.filter((name) => !known.includes(name));
   expect(missing, "types that src/index.ts does not export").toEqual([]);
-});
-
-it.each([...operations.values()])("names only fields of the body where $name wants and signs them", (row) => {
-  const { body, path, signer } = row;
-  const isInBody = signer !== undefined && !path.parameters.includes(signer);
-  const named = [...(body?.required ?? []), ...(isInBody ? [signer] : [])];
-  const unknown = named.filter((field) => kindOfField(body?.fields ?? {}, field) === undefined);
-  expect(unknown).toEqual([]);
 });
 
 it.each([...operations.values()])(
@@ -75,10 +59,13 @@ it.each([...operations.values()])(
   },
 );
 
-it("knows each signed create by a field that comes back", () => {
+it("knows each signed create by a field that comes back, and its signer by a field or a part of its path", () => {
   const signed = [...operations.values()].filter(({ verb, signed }) => verb === "create" && signed);
   expect(signed.length).toBeGreaterThan(0);
-  for (const { body, identifiedBy = "" } of signed) expect(body?.fields).toHaveProperty(identifiedBy);
+  for (const { body, identifiedBy = "", path, signer } of signed) {
+    expect(body?.fields).toHaveProperty(identifiedBy);
+    expect([...path.parameters, ...Object.keys(body?.fields ?? {})]).toContain(signer);
+  }
 });
 
 /** Fields whose names speak of accounts, and whose values may be shown. */

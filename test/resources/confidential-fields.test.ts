@@ -39,7 +39,7 @@ const value = fc.oneof(
 );
 
 /** One call as plain JavaScript can make it: a message that shows the value fails. */
-async function expectHidden(row: Operation, input: object, shown: readonly unknown[], step: Step, more = {}) {
+async function expectHidden(row: Operation, input: object, secret: string, step: Step, more = {}) {
   const { events, client } = scriptedClient([step], { maxRetries: 0, ...more } satisfies Partial<HttpClientOptions>);
   const anyRow = row as TypedOperation<string, readonly string[], unknown, unknown>;
   const error = await errorOf(
@@ -51,7 +51,7 @@ async function expectHidden(row: Operation, input: object, shown: readonly unkno
   );
   const told = Object.values(events).flatMap((hook) => hook.mock.calls);
   const texts = [error.message, error.stack, inspect(error, { depth: 10 }), JSON.stringify(error), inspect(told)];
-  for (const text of texts) for (const secret of shown) expect(text).not.toContain(secret);
+  for (const text of texts) expect(text).not.toContain(secret);
   return error;
 }
 
@@ -70,21 +70,17 @@ it("has cells: otherwise it would prove nothing", () => {
   expect(inResponses.map(({ name }) => name)).toContain("receiverName of paymentIntents.get");
 });
 
-it.each(inBodies)("shows no $name that the service repeats", async ({ row, field }) => {
+it.each([
+  ...inBodies.map((cell) => ({
+    ...cell,
+    of: "the body",
+    inputOf: (part: object) => ({ body: { ...bodyOf(cell.row), ...part } }),
+  })),
+  ...inQueries.map((cell) => ({ ...cell, of: "a filter", inputOf: (part: object) => ({ query: part }) })),
+])("shows no $name in $of that the service repeats", async ({ row, field, inputOf }) => {
   await fc.assert(
     fc.asyncProperty(value, async (secret) => {
-      const body = { ...bodyOf(row), [field]: secret };
-      const error = await expectHidden(row, { body }, [secret], repeating(field, secret));
-      expect(error.code).toBe("http_400");
-    }),
-    { numRuns: runs(20) },
-  );
-});
-
-it.each(inQueries)("shows no $name in a filter that the service repeats", async ({ row, field }) => {
-  await fc.assert(
-    fc.asyncProperty(value, async (secret) => {
-      const error = await expectHidden(row, { query: { [field]: secret } }, [secret], repeating(field, secret));
+      const error = await expectHidden(row, inputOf({ [field]: secret }), secret, repeating(field, secret));
       expect(error.code).toBe("http_400");
     }),
     { numRuns: runs(20) },
@@ -95,10 +91,13 @@ it.each(inBodies)("shows no $name when the connection breaks, nor when the body 
   await fc.assert(
     fc.asyncProperty(value, async (secret) => {
       const body = bodyOf(row);
-      await expectHidden(row, { body: { ...body, [field]: secret } }, [secret], broken);
-      await expectHidden(row, { body: { ...body, [field]: secret, colour: "red" } }, [secret], broken);
-      await expectHidden(row, { body: { ...body, [field]: [secret] } }, [secret], broken);
-      await expectHidden(row, { body: { ...body, [field]: { secret } } }, [secret], broken);
+      for (const part of [
+        { [field]: secret },
+        { [field]: secret, colour: "red" },
+        { [field]: [secret] },
+        { [field]: { secret } },
+      ])
+        await expectHidden(row, { body: { ...body, ...part } }, secret, broken);
     }),
     { numRuns: runs(10) },
   );
@@ -111,15 +110,9 @@ it.each(inResponses)("shows no $name when the response is not as described", asy
       const record = recordOf(row.record);
       const input = row.body === undefined ? {} : { body: bodyOf(row) };
       const strict = { validation: "strict" };
-      await expectHidden(row, input, [secret], respond({ ...record, [field]: [secret] }), strict);
-      await expectHidden(row, input, [secret], respond({ ...record, [field]: secret, id: 7 }), strict);
-      await expectHidden(
-        row,
-        input,
-        [secret],
-        { text: `{"${field}":"${secret}"`, broken: "cut-short" },
-        { validation },
-      );
+      await expectHidden(row, input, secret, respond({ ...record, [field]: [secret] }), strict);
+      await expectHidden(row, input, secret, respond({ ...record, [field]: secret, id: 7 }), strict);
+      await expectHidden(row, input, secret, { text: `{"${field}":"${secret}"`, broken: "cut-short" }, { validation });
     }),
     { numRuns: runs(10) },
   );

@@ -72,21 +72,9 @@ it.each(everyOperation.filter(({ verb, sendsBack }) => verb === "create" && !sen
   },
 );
 
-describe("the ends of a transfer", () => {
-  const transfers = () => client.liquidityProviders.transfers("lp");
-
-  it.each(["bank", "", "Wallet", "wallet ", "exchange_rate"])("can't be %j on creation", async (end) => {
-    for (const field of ["from", "to"]) {
-      const error = await errorOf(transfers().create({ [field]: end }));
-      expect(error).toBeInstanceOf(InvalidArgumentError);
-      expect(error.message).toContain(`${field} must be "wallet" or "exchange-rate"; got`);
-    }
-  });
-
-  it("are sent as they are in an update, in a filter and in a read, since records are open", async () => {
-    await transfers().update("t", { from: "bank", to: "escrow" });
-    expect(bodies).toEqual([{ from: "bank", to: "escrow" }]);
-    const error = await errorOf(transfers().list({ filter: { from: "bank" } }));
-    expect(error).not.toBeInstanceOf(InvalidArgumentError);
-  });
+it("sends the ends of a transfer as they are in an update and in a filter, since records are open", async () => {
+  const transfers = client.liquidityProviders.transfers("lp");
+  await transfers.update("t", { from: "bank", to: "escrow" });
+  expect(bodies).toEqual([{ from: "bank", to: "escrow" }]);
+  expect(await errorOf(transfers.list({ filter: { from: "bank" } }))).not.toBeInstanceOf(InvalidArgumentError);
 });

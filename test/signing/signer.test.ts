@@ -5,9 +5,10 @@ import { Deadline } from "../../src/core/deadline.js";
 import { ConfigError, SigningError } from "../../src/core/errors.js";
 import { publicKeyToBase64, type SigningKey } from "../../src/signing/keys.js";
 import { createSigner, type RequestSigner, type SigningContext } from "../../src/signing/signer.js";
+import { errorOf } from "../support/error-of.js";
 import { keyPairOf } from "../support/key-pairs.js";
 import { platforms, signingOn } from "./signing-on.js";
-import { base64, expectToTellNothingOf, pkcs8, rejectionOf, rsaKeyPair, spki } from "./test-keys.js";
+import { base64, expectToTellNothingOf, pkcs8, rsaKeyPair, spki } from "./test-keys.js";
 
 const { privateKey, publicKey } = keyPairOf("gateway");
 const other = keyPairOf("stranger");
@@ -41,7 +42,6 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     ["a key service with methods", new Service()],
     ["one that names its key as PEM", { publicKey: spki(publicKey), sign: properly }],
     ["one that names its key as Base64", { publicKey: publicKeyToBase64(publicKey), sign: properly }],
-    ["one that returns bytes", answering((bytes) => new Uint8Array(bytes))],
     ["one that returns Base64", answering(base64)],
     ["one that returns lines", answering((bytes) => `${base64(bytes).replace(/(.{64})/g, "$1\r\n")}\n`)],
     [
@@ -61,8 +61,6 @@ describe.for(platforms)("on the platform %s", async (platform) => {
 
   it.each([
     ["signingKey is a public key. ", spki(publicKey)],
-    ["signingKey is undefined. ", undefined],
-    ["signingKey is null. ", null],
     ["signingKey.publicKey is a private key. ", { publicKey: pkcs8(privateKey), sign: properly }],
     ["signingKey.publicKey is an RSA key of 1024 bits. ", { publicKey: rsaKeyPair(1024).publicKey, sign: properly }],
     ["signingKey.publicKey is undefined. ", { sign: properly }],
@@ -104,17 +102,15 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     ["of another key", wrongSignature, (text) => crypto.sign("sha256", text, other.privateKey)],
     ["of another text", wrongSignature, () => properly(Buffer.from("another text"))],
     ["of a text that it changed", wrongSignature, (text) => properly(text.fill(0))],
-    ["of the hash", wrongSignature, (text) => properly(crypto.createHash("sha256").update(text).digest())],
     ["in PSS", wrongSignature, (text) => crypto.sign("sha256", text, { key: privateKey, padding: 6 })],
     ["with SHA-512", wrongSignature, (text) => crypto.sign("sha512", text, privateKey)],
     ["of no bytes", wrongSignature, () => new Uint8Array()],
     ["that is undefined", `${wrongType} undefined`, () => undefined],
     ["that is an object", `${wrongType} an object`, () => ({ signature: "c2ln" })],
     ["that is a text", "the signer returned text that is not Base64", () => "a signature?"],
-    ["that is empty", "the signer returned text that is not Base64", () => ""],
   ])("sends no signature %s", async (_, message, sign) => {
     const signer = createSigner(keyService(async (text) => (await sign(text)) as string));
-    const error = await rejectionOf(signer.sign(path, body));
+    const error = await errorOf(signer.sign(path, body));
     expect(error).toBeInstanceOf(SigningError);
     expect(error).toMatchObject({ code: "signing_failed", effect: "none" });
     expect(error).toHaveProperty("message", typeof message === "string" ? message : expect.stringMatching(message));
@@ -129,7 +125,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       },
     ],
   ])("of a key service that %s throws an error whose cause tells no secret", async (_, sign) => {
-    const error = await rejectionOf(createSigner(keyService(sign)).sign(path, body));
+    const error = await errorOf(createSigner(keyService(sign)).sign(path, body));
     expect(error).toBeInstanceOf(SigningError);
     expect(error).toMatchObject({
       ...{ message: "the signer failed, so nothing was sent", effect: "none" },
@@ -144,14 +140,6 @@ function leakyError(): Error {
   return Object.assign(new Error("throttled, Bearer kms-token-1234"), { code: "ThrottlingException", request });
 }
 
-it("signs many requests at once", async () => {
-  const signer = createSigner(privateKey);
-  const paths = Array.from({ length: 100 }, (_, index) => `/payments/${index}`);
-  const signatures = await Promise.all(paths.map((each) => signer.sign(each, new Uint8Array())));
-  const right = paths.map((each) => base64(crypto.sign("sha256", Buffer.from(each), privateKey)));
-  expect(signatures).toEqual(right);
-});
-
 it("turns a failure of the crypto library into a SigningError, and signs the next request", async () => {
   const signer = createSigner(privateKey);
   const failing = (...given: unknown[]) => {
@@ -159,7 +147,7 @@ it("turns a failure of the crypto library into a SigningError, and signs the nex
     done(Object.assign(new Error("out of memory"), { code: "ERR_OSSL_MALLOC_FAILURE" }));
   };
   vi.spyOn(process.getBuiltinModule("node:crypto"), "sign").mockImplementationOnce(failing as never);
-  const error = await rejectionOf(signer.sign(path, body));
+  const error = await errorOf(signer.sign(path, body));
   expect(error).toBeInstanceOf(SigningError);
   expect(error).toMatchObject({ effect: "none", cause: { code: "ERR_OSSL_MALLOC_FAILURE" } });
   expect(await signer.sign(path, body)).toBe(expected);

@@ -29,13 +29,6 @@ export function thrownBy(work: () => unknown): unknown {
   throw new Error("nothing was thrown");
 }
 
-export function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then(
-    () => Promise.reject(new Error("it resolved")),
-    (error: unknown) => error,
-  );
-}
-
 /** No line of the secret stands anywhere in what may be printed or logged of the error. */
 export function expectToTellNothingOf(secret: string, error: unknown): void {
   const stack = error instanceof Error ? `${error.message}\n${error.stack ?? ""}` : "";

@@ -50,12 +50,14 @@ describe("options", () => {
     new CrossBorderClient({ baseUrl: "https://a.test", auth, retries: 3 });
     // @ts-expect-error auth is needed
     new CrossBorderClient({ baseUrl: "https://a.test" });
-    // @ts-expect-error validation has three modes
-    new CrossBorderClient({ baseUrl: "https://a.test", auth, validation: "loose" });
     // @ts-expect-error there is no such operation
     new CrossBorderClient({ baseUrl: "https://a.test", auth, signedOperations: ["payments.delete"] });
     // @ts-expect-error there is no option `timeout`
     client.payments.list({}, { timeout: 1 });
+    // @ts-expect-error a list takes filters in its query, not in the options
+    client.payments.list({}, { query: {} });
+    // @ts-expect-error an update takes no query
+    client.liquidityProviders.update("1", {}, { query: {} });
   });
 });
 
@@ -74,8 +76,6 @@ describe("bodies", () => {
   it("carry the described fields and no others", () => {
     const deposits = client.liquidityProviders.deposits("1");
     expectTypeOf(deposits.create).parameter(0).toExtend<{ amount?: string | undefined }>();
-    expectTypeOf(deposits.create).toBeCallableWith({ amount: undefined });
-    expectTypeOf(deposits.list).toBeCallableWith({ filter: { currency: undefined } });
     // @ts-expect-error requestBody is response only
     deposits.create({ amount: "1", requestBody: "{}" });
     // @ts-expect-error amounts are strings
@@ -88,8 +88,6 @@ describe("bodies", () => {
     client.paymentGateways.withdrawals("1").update("2", { liquidityProviderId: "3" });
     // @ts-expect-error an intent has all eight fields
     client.paymentIntents.create({ memo: "" });
-    // @ts-expect-error the sender amount is computed by the service
-    client.paymentIntents.create({ ...intent, senderAmount: "1" } satisfies object as { senderAmount: string });
   });
 
   it("of a transfer name on creation the two ends that there are; an update takes any, as records do", async () => {
@@ -107,22 +105,13 @@ describe("bodies", () => {
     lp.update("1", { ...(await lp.get("1")), email: "a@b.test" });
     lp.deposits("1").update("2", { ...(await lp.deposits("1").get("2")), amount: "1" });
     lp.withdrawals("1").update("2", { ...(await lp.withdrawals("1").get("2")), status: "done" });
-    lp.exchangeRates("1").update("2", { ...(await lp.exchangeRates("1").get("2")), buyPrice: "1" });
-    lp.transfers("1").update("2", { ...(await lp.transfers("1").get("2")), amount: "1" });
     const gateways = client.paymentGateways;
     gateways.update("1", { ...(await gateways.get("1")), email: "a@b.test" });
     gateways.withdrawals("1").update("2", { ...(await gateways.withdrawals("1").get("2")), status: "done" });
-    gateways.update("1", await gateways.get("1"));
     // @ts-expect-error there is no such field
     lp.update("1", { ...(await lp.get("1")), emial: "a@b.test" });
     // @ts-expect-error fields are strings
     lp.update("1", { ...(await lp.get("1")), email: 5 });
-    // @ts-expect-error a gateway is no provider
-    lp.update("1", { currency: "EUR" });
-    // @ts-expect-error a promise is no body
-    lp.update("1", lp.get("1"));
-    // @ts-expect-error the id is missing
-    lp.update({ email: "a@b.test" });
   });
 
   it("of a payment are made from an intent", () => {
@@ -143,8 +132,6 @@ describe("calls that are not described", () => {
     client.request({ method: "GET", path: "/refunds", ids: ["1"] });
     // @ts-expect-error there is no such method
     client.request({ method: "get", path: "/refunds" });
-    const path: `/${string}` = "/refunds/{refundId}";
-    client.request({ method: "GET", path, ids: ["1"] });
     const named: RawRequest = { method: "GET", path: "/refunds/{refundId}", ids: ["1"] };
     client.request(named);
   });
@@ -195,7 +182,6 @@ describe("lists", () => {
     client.payments.list({ filter: { recieverGatewayStatus: "error" } });
     // @ts-expect-error deposits do not filter by id
     client.liquidityProviders.deposits("1").list({ filter: { id: "1" } });
-    client.liquidityProviders.exchangeRates("1").list({ filter: { buyPriceN: 3, baseCurrency: "EUR" } });
     // @ts-expect-error N and D are integers
     client.liquidityProviders.exchangeRates("1").list({ filter: { buyPriceN: "3" } });
     // @ts-expect-error toArray needs a maximum
