@@ -1,26 +1,10 @@
 import type { CrossBorderClient, RequestOptions } from "cross-border-payments";
+import { intent, payment } from "../http/scripted-transport.js";
+
+export { intent, payment };
+
 import { accounts, bearer } from "./canaries.js";
 import type { Kind } from "./expectations.js";
-
-export const intent = {
-  senderGatewayId: "alpha",
-  senderCurrency: "EUR",
-  senderAccount: "DE-1000-2000",
-  receiverGatewayId: "beta",
-  receiverAccount: "KE-3000-4000",
-  receiverCurrency: "KES",
-  receiverAmount: "150.00",
-  memo: "rent",
-};
-
-export const payment = {
-  ...intent,
-  senderAmount: "1.00",
-  senderName: "Ada Sender",
-  receiverName: "Baraka Receiver",
-  receivingGatewayFee: "0",
-  senderGatewayTransactionId: "transaction-1",
-};
 
 const provider = { firstName: "Ada", lastName: "Lovelace", email: "ada@example.com" };
 

@@ -1,7 +1,7 @@
 import { CrossBorderClient, CrossBorderError } from "cross-border-payments";
 import { type FlowOutcome, FlowPausedError, MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import { Agent, type Dispatcher } from "undici";
-import { intent } from "./calls.js";
+import { intent } from "../http/scripted-transport.js";
 import { type Fixture, likeTheClients, type Mode, networkOf } from "./cell.js";
 import { capBytes, type Fault } from "./faults.js";
 import { type SeenRequest, startWireFaultServer, type WireFaultServer } from "./wire-fault-server.js";

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ClientOptions, CrossBorderClient, OutcomeUnknownError } from "cross-border-payments";
 import { Agent } from "undici";
 import { expect, it, onTestFinished } from "vitest";
+import { payment } from "../http/scripted-transport.js";
 import { signingKeysOf } from "../support/key-pairs.js";
-import { payment } from "./calls.js";
 import { type SeenRequest, startWireFaultServer, type WireFaultServer, wireResponse } from "./wire-fault-server.js";
 
 /** Pays, waits for so long, and pays again. Returns how often the client knew of both, and how many payments were made. */

@@ -48,18 +48,6 @@ describe("the message of a failed call", () => {
       `payments.create failed: 400 limit.exceeded for POST ${https}/payments. The payment was not made.`,
     ],
     [
-      "a code that may be an account",
-      calls.signed,
-      [json({ error: "DE-0001", message: "m" }, 422)],
-      `payments.create failed: 422 Unprocessable Content for POST ${https}/payments. The payment was not made.`,
-    ],
-    [
-      "a code of several words",
-      calls.create,
-      [json({ error: "Bad Erika", message: "m" }, 400)],
-      `liquidityProviders.create failed: 400 Bad Request for POST ${https}/liquidity-providers. The record was not created.`,
-    ],
-    [
       "a wrong signature",
       calls.signed,
       [json({ error: "invalid_signature", message: "m" }, 400)],
@@ -162,12 +150,6 @@ describe("the message of a failed call", () => {
       `payments.create failed: the deadline (timeoutMs) passed during POST ${https}/payments. ${madeOrNot}`,
     ],
     [
-      "a deadline before anything was sent",
-      calls.signed,
-      [new Ended("timeout", false)],
-      "payments.create failed: the deadline (timeoutMs) passed. Nothing was sent.",
-    ],
-    [
       "a signal",
       calls.read,
       [new Ended("abort", true)],
@@ -212,6 +194,7 @@ describe("the facts of a response on its error", () => {
     ],
     ["an OutcomeUnknownError", "update", [{ status: 503 }, unsent], { name: "OutcomeUnknownError", status: 503 }],
     ["problem+json", "read", [json({ title: "t", detail: "d" }, 400)], { status: 400, serviceMessage: "d" }],
+    ["problem+json without a detail", "read", [json({ title: "t" }, 400)], { status: 400, serviceMessage: "t" }],
   ])("are there for %s", async (_, kind, steps, facts) => {
     const error = await errorOf(calls[kind](scriptedClient(steps).client));
     expect(error).toMatchObject(facts);
@@ -237,9 +220,10 @@ describe("the error of a connection", () => {
 });
 
 describe("an error of a token source or a signer", () => {
+  const call = { operation: "paymentIntents.get" };
   const own = { operation: "login", attempts: 4, requestId: "r-9" };
   it.each<[string, ConstructorParameters<typeof TokenError>[1], object]>([
-    ["says which call it ended", { code: "login_refused" }, { operation: "paymentIntents.get", attempts: 1 }],
+    ["says which call it ended", { code: "login_refused" }, { ...call, attempts: 1, requestId: "r-1" }],
     ["keeps what it says of a call of its own", { code: "token_endpoint_failing", ...own }, own],
     ["keeps a cause of this package", { code: "token_endpoint_unreachable", cause: timeout }, { cause: timeout }],
   ])("%s", async (_, facts, expected) => {

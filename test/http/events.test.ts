@@ -2,10 +2,23 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Ended } from "../../src/core/deadline.js";
 import { ConfigError, SigningError, TokenError } from "../../src/core/errors.js";
 import type { FailureEvent } from "../../src/events/events.js";
+import { createReporter } from "../../src/events/reporter.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
 import { Schemas } from "../../src/http/schema.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
-import { broken, calls, errorOf, json, ownError, payment, type Step, scriptedClient } from "./scripted-transport.js";
+import { RecordedTracing } from "../events/recorded-tracing.js";
+import {
+  broken,
+  calls,
+  errorOf,
+  json,
+  ownError,
+  payment,
+  paymentRecord,
+  type Step,
+  scriptedClient,
+  unsent,
+} from "./scripted-transport.js";
 
 const withId = { "x-request-id": "r-7" };
 const tokenRefused = () => Promise.reject(new TokenError("no token", { code: "login_refused", status: 401 }));
@@ -138,13 +151,6 @@ describe("a request id", () => {
     expect(events.response.mock.calls.map(([event]) => event.requestId)).toEqual(["r-7", undefined]);
   });
 
-  it("is that of a 401 where no other token is to be had", async () => {
-    const { client } = scriptedClient([{ status: 401, headers: withId }], {
-      tokens: { current: () => "token-1", renew: tokenRefused },
-    });
-    expect(await errorOf(calls.signed(client))).toMatchObject({ code: "login_refused", requestId: "r-7", attempts: 1 });
-  });
-
   it.each([
     ["as it came", "{0HMVB8:00 01}", "{0HMVB8:00 01}"],
     ["with a word that is no secret", "alpha:beta:rent", "alpha:beta:rent"],
@@ -163,4 +169,36 @@ describe("a request id", () => {
     const call = reading.call(paymentIntents.get, ["1"], { query }, { headers });
     expect((await call.withResponse()).response.requestId).toBe(shown);
   });
+});
+
+/** A client whose calls are followed, and their parts. */
+function followedClient(steps: readonly Step[]) {
+  const tracing = new RecordedTracing();
+  return { ...scriptedClient(steps, { reporter: createReporter([], {}, tracing) }), parts: tracing.parts };
+}
+
+it("has a part for the call, for its signature and for each attempt, with templates and no ids", async () => {
+  const { client, parts } = followedClient([unsent, json(paymentRecord())]);
+  expect(await calls.signed(client)).toMatchObject({ id: "payment-1" });
+  const request = { "http.request.method": "POST", "url.template": "/payments" };
+  const attempt = { ...request, "server.address": "service.test", "server.port": 443 };
+  const again = { "http.response.status_code": 200, "http.request.resend_count": 1 };
+  expect(parts).toEqual([
+    { name: "payments.create", kind: "internal", attributes: request },
+    { name: "signature", kind: "internal", attributes: {} },
+    { name: "POST /payments", kind: "client", attributes: { ...attempt, "error.type": "ECONNREFUSED" } },
+    { name: "POST /payments", kind: "client", attributes: { ...attempt, ...again } },
+  ]);
+});
+
+it.each<[string, Step, string | undefined]>([
+  ["a success", { status: 399 }, undefined],
+  ["a refusal", ownError(400), "400"],
+  ["a failure", ownError(503), "503"],
+  ["a reset", broken, "ECONNRESET"],
+  ["a deadline", new Ended("timeout", true), "DEADLINE"],
+])("says if an attempt ended with an error: %s", async (_, step, type) => {
+  const { client, parts } = followedClient([step]);
+  await Promise.allSettled([calls.create(client)]);
+  expect(parts.at(-1)?.attributes["error.type"]).toBe(type);
 });

@@ -116,19 +116,10 @@ describe("a check finds of service and token", () => {
 describe("a check throws", () => {
   it.each([
     ["the caller's own signal", { signal: AbortSignal.abort() }, "AbortedError"],
-    ["a wrong option", { timeoutMs: -1 }, "InvalidArgumentError"],
     ["an option of a single read", { query: {} }, "InvalidArgumentError"],
   ])("%s", async (_, options, name) => {
     const { client, transport } = scriptedClient([json([])]);
     expect(await errorOf(client.checkHealth(list, options as RequestOptions))).toMatchObject({ name });
     expect(transport.sent).toEqual([]);
   });
-});
-
-it("ends before a client that is closed meanwhile", async () => {
-  const { client, transport } = scriptedClient([json([])]);
-  const checking = client.checkHealth(list);
-  await client.close();
-  expect(transport.sent).toHaveLength(1);
-  expect(await checking).toMatchObject({ ok: true });
 });

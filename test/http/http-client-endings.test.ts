@@ -174,9 +174,3 @@ describe("Retry-After", () => {
     await within(1, running);
   });
 });
-
-it("waits longer before each attempt, with jitter", async () => {
-  const { client, events } = scriptedClient([{ status: 503 }], { random: () => 0.5 });
-  await within(10_000, errorOf(calls.read(client, { maxRetries: 4 })));
-  expect(events.retry.mock.calls.map(([event]) => event.delayMs)).toEqual([375, 750, 1500, 3000]);
-});

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { later, now } from "../../src/core/clock.js";
 import { Ended } from "../../src/core/deadline.js";
 import { OutcomeUnknownError, TokenError } from "../../src/core/errors.js";
-import type { HttpClient } from "../../src/http/http-client.js";
+import type { HttpClient, HttpClientOptions } from "../../src/http/http-client.js";
 import { deposits } from "../../src/resources/deposits.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
@@ -81,7 +81,7 @@ const rows: readonly Row[] = [
     [`${status}`, ownError(status), `http_${status}`, ...open],
     [`${status} as a page`, { status, text: page }, `http_${status}`, ...open],
   ]),
-  ...[...passingRefusals, 500, 502, 503, 504, 599, 600, 999].flatMap((status): Row[] => [
+  ...[...passingRefusals, 199, 500, 502, 503, 504, 599, 600, 999].flatMap((status): Row[] => [
     [`${status}`, ownError(status), `http_${status}`, ...passing],
     [`${status} as a page`, { status, text: page }, `http_${status}`, ...passing],
   ]),
@@ -203,7 +203,7 @@ describe("a call that succeeds in the end", () => {
 
 describe("what earlier attempts may have done", () => {
   const lost = { text: '{"id":', broken: "cut-short" } as const;
-  it.each<[string, Kind, readonly Step[], object]>([
+  it.each<[string, Kind, readonly Step[], object, Partial<HttpClientOptions>?]>([
     ["a connection that is refused later", "update", [{ status: 503 }, unsent], { effect: "possible", attempts: 3 }],
     [
       "a refusal",
@@ -215,21 +215,17 @@ describe("what earlier attempts may have done", () => {
     ["a token for an intent", "repeatable", [lost, { status: 401 }], { effect: "possible", attempts: 2 }],
     ["a refusal of an intent", "repeatable", [{ status: 503 }, ownError(400)], { effect: "possible", status: 400 }],
     ["a refusal of what was not sent", "signed", [unsent, ownError(400)], { effect: "none", attempts: 2 }],
-  ])("is told after %s", async (_, kind, steps, expected) => {
-    const { client, tokens } = scriptedClient(steps);
+    [
+      "a record that is certainly the intent's",
+      "repeatable",
+      [json({ id: "1" }), { status: 503 }, ownError(400)],
+      { effect: "done", attempts: 3 },
+      { validation: "strict" },
+    ],
+  ])("is told after %s", async (_, kind, steps, expected, overrides) => {
+    const { client, tokens } = scriptedClient(steps, overrides);
     tokens.renew.mockRejectedValue(new TokenError("no token", { code: "token_rejected" }));
     expect(await errorOf(calls[kind](client))).toMatchObject(expected);
-  });
-
-  it("does not matter where a later one brings an intent", async () => {
-    const { client, transport } = scriptedClient([{ status: 503 }, lost, well.repeatable]);
-    expect(await calls.repeatable(client)).toMatchObject({ id: "text" });
-    expect(transport.sent).toHaveLength(3);
-  });
-
-  it("stays certain where an intent was certainly made", async () => {
-    const { client } = scriptedClient([json({ id: "1" }), { status: 503 }, ownError(400)], { validation: "strict" });
-    expect(await errorOf(calls.repeatable(client))).toMatchObject({ effect: "done", attempts: 3 });
   });
 });
 
@@ -245,16 +241,25 @@ describe("a 2xx to a payment", () => {
     ],
   ] as const;
 
-  it.each(ways)("is not this payment's where its transaction is another, %s", async (_, pay) => {
-    for (const transaction of ["tx-2", "TX-1", "", null, undefined, ["tx-1"], { toString: "tx-1" }, 1]) {
-      const body = { ...paymentRecord(), senderGatewayTransactionId: transaction };
-      const { client, transport } = scriptedClient([json(body)]);
-      const error = await errorOf(pay(client));
-      expect(error).toMatchObject({ name: "UnexpectedResponseError", effect: "possible", attempts: 1 });
-      expect(JSON.stringify(error) + error.message).not.toContain("tx-");
-      expect(transport.sent).toHaveLength(1);
-    }
-  });
+  const others = ["tx-2", "TX-1", "", null, undefined, ["tx-1"], { toString: "tx-1" }, 1];
+  const unsure: readonly Step[] = [
+    ...others.map((transaction) => json({ ...paymentRecord(), senderGatewayTransactionId: transaction })),
+    ...(["cut-short", "timeout", "abort", "too-large", "not-utf8"] as const).map((broken) => {
+      return { text: JSON.stringify(paymentRecord()), broken };
+    }),
+  ];
+  it.each(ways)(
+    "leaves open whether it was done where it may be another's, or didn't come whole, %s",
+    async (_, pay) => {
+      for (const step of unsure) {
+        const { client, transport } = scriptedClient([step]);
+        const error = await errorOf(pay(client));
+        expect(error).toMatchObject({ name: "UnexpectedResponseError", effect: "possible", attempts: 1 });
+        expect(JSON.stringify(error) + error.message).not.toContain("tx-");
+        expect(transport.sent).toHaveLength(1);
+      }
+    },
+  );
 
   it.each(ways)("is this payment's by its id and its transaction alone, %s", async (_, pay) => {
     const other = { creationRequestBody: "{}", creationRequestSignatureBase64: "other", senderAmount: "12.5" };
@@ -278,17 +283,6 @@ describe("a 2xx to a payment", () => {
     const { client } = scriptedClient([json({ ...paymentRecord(), memo: 1 })], { validation: "strict" });
     expect(await errorOf(calls.signed(client))).toMatchObject({ effect: "done", attempts: 1 });
   });
-
-  it.each(["cut-short", "timeout", "abort", "too-large", "not-utf8"] as const)(
-    "leaves open whether it was done, although the payment is in it: %s",
-    async (broken) => {
-      for (const [, pay] of ways) {
-        const { client, transport } = scriptedClient([{ text: JSON.stringify(paymentRecord()), broken }]);
-        expect(await errorOf(pay(client))).toMatchObject({ name: "UnexpectedResponseError", effect: "possible" });
-        expect(transport.sent).toHaveLength(1);
-      }
-    },
-  );
 });
 
 describe("a 2xx to an update", () => {
@@ -316,10 +310,6 @@ describe("a 2xx to an update", () => {
 
 describe("a 2xx to a list", () => {
   const list = (client: HttpClient) => client.call(liquidityProviders.list, []);
-
-  it.each([[[]], [[{}]], [[{ id: 1 }, { status: "new" }]]])("is a page of records where it is %j", async (records) => {
-    expect(await list(scriptedClient([json(records)]).client)).toEqual(records);
-  });
 
   it.each([{}, { items: [] }, [1], [null], [{}, []], "[]", null])(
     "is asked for again where it is %j",

@@ -1,7 +1,8 @@
 import { inspect } from "node:util";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import type { RequestOptions } from "../../src/api/request-options.js";
-import { ConfigError, InvalidArgumentError } from "../../src/core/errors.js";
+import { ConfigError } from "../../src/core/errors.js";
+import { RetryBudget } from "../../src/http/context.js";
+import { Schemas } from "../../src/http/schema.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
@@ -36,16 +37,6 @@ describe("what is sent", () => {
     const [sent] = transport.sent;
     expect(sent?.headers["x-service-signature-base64"]).toBe(`signature of /gw/payments ${sent?.body}`);
     expect(signer.sign).toHaveBeenCalledOnce();
-  });
-
-  it.each([
-    [false, "/gw/payment-intents/1"],
-    [true, "/gw/payment-intents/1?memo=x"],
-  ])("is signed where the client's options name the operation, with the query: %s", async (signQuery, path) => {
-    const signedOperations = new Set(["paymentIntents.get"]);
-    const { client, signer } = scriptedClient([json(intent)], { signedOperations, signQuery });
-    await client.call(paymentIntents.get, ["1"], {}, { query: { memo: "x" } } as RequestOptions);
-    expect(signer.sign.mock.calls[0]?.[0]).toBe(path);
   });
 });
 
@@ -194,14 +185,6 @@ describe("input that is refused before anything is sent, signed or asked for", (
     expect(() => client.assertCallable(paymentIntents.create)).not.toThrow();
     expect([transport.sent, tokens.current.mock.calls]).toEqual([[], []]);
   });
-
-  it("a call of a client that is closed", async () => {
-    const { client, transport } = scriptedClient([json(intent)]);
-    await client.close();
-    const message = "paymentIntents.get: the client is closed";
-    expect(await errorOf(calls.read(client))).toMatchObject({ code: "client_closed", effect: "none", message });
-    expect([transport.sent, transport.closed]).toEqual([[], 1]);
-  });
 });
 
 describe("a promise of the data", () => {
@@ -218,11 +201,67 @@ describe("a promise of the data", () => {
     await new Promise(setImmediate);
     expect(unhandled).not.toHaveBeenCalled();
   });
+});
 
-  it("reports the caller's mistakes by rejecting, never by throwing", async () => {
-    const { client } = scriptedClient([json(intent)]);
-    const call = client.call(paymentIntents.get, [""], {}, { maxRetries: -1 });
-    expect(call).toBeInstanceOf(Promise);
-    await expect(call).rejects.toBeInstanceOf(InvalidArgumentError);
+it("begins to load its libraries when it is made, once, and sends nothing", async () => {
+  const preload = vi.fn();
+  const tokens = { current: () => "token-1", renew: async () => "token-2", preload };
+  const { client, transport } = scriptedClient([json(intent)], { tokens });
+  expect(transport.sent).toEqual([]);
+  await calls.read(client);
+  client.derive({ timeoutMs: 1000, maxRetries: 0, headers: {}, validation: "off", reporter: client.reporter });
+  expect(preload).toHaveBeenCalledOnce();
+});
+
+it("needs a source of tokens that is told of nothing", async () => {
+  const tokens = { current: () => "token-1", renew: async () => "token-2" };
+  const { client } = scriptedClient([{ status: 401 }], { tokens });
+  expect(await errorOf(calls.read(client, { maxRetries: 0 }))).toMatchObject({ code: "http_401", attempts: 1 });
+});
+
+it("waits with closing until the last call under way has ended", async () => {
+  const schemas = new Schemas();
+  await schemas.load();
+  const waiting: ((token: string) => void)[] = [];
+  const wait = () => new Promise<string>((resolve) => waiting.push(resolve));
+  const { client, transport } = scriptedClient([json(intent)], { schemas, tokens: { current: wait, renew: wait } });
+  const running = [calls.read(client), calls.read(client)];
+  await new Promise(setImmediate);
+  const closed = vi.fn();
+  const closing = client.close().then(closed);
+  for (const one of running) {
+    await new Promise(setImmediate);
+    expect([closed.mock.calls, transport.closed]).toEqual([[], 0]);
+    waiting.shift()?.("token-1");
+    await one;
+  }
+  await closing;
+  await client.close();
+  expect(transport.closed).toBe(1);
+});
+
+describe("the retry budget", () => {
+  it("ends the retries of all calls in a long outage", async () => {
+    const { client, transport } = scriptedClient([{ status: 503 }, json({ status: "maintenance" })]);
+    for (let index = 0; index < 1000; index++) await errorOf(calls.read(client));
+    expect(transport.sent.length).toBeLessThanOrEqual(1300);
+    expect(transport.sent.length).toBeGreaterThan(1000);
+  });
+
+  it("has one retry again after five successes, and after a second, and never more than at first", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const budget = new RetryBudget(1);
+    const { client } = scriptedClient([json(intent)], { budget });
+    expect([budget.take(), budget.take()]).toEqual([true, false]);
+    for (let success = 0; success < 4; success++) await calls.read(client);
+    expect(budget.take()).toBe(false);
+    await calls.read(client);
+    expect([budget.take(), budget.take()]).toEqual([true, false]);
+    vi.advanceTimersByTime(1001);
+    expect([budget.take(), budget.take()]).toEqual([true, false]);
+    for (let success = 0; success < 50; success++) budget.giveBack();
+    vi.advanceTimersByTime(10_000);
+    expect([budget.take(), budget.take()]).toEqual([true, false]);
   });
 });

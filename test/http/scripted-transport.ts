@@ -2,7 +2,6 @@ import { vi } from "vitest";
 import type { FieldKind, FieldTable } from "../../src/api/fields.js";
 import type { RequestOptions } from "../../src/api/request-options.js";
 import type { Deadline, Ended } from "../../src/core/deadline.js";
-import { CrossBorderError } from "../../src/core/errors.js";
 import { createReporter } from "../../src/events/reporter.js";
 import { RetryBudget } from "../../src/http/context.js";
 import { HttpClient, type HttpClientOptions } from "../../src/http/http-client.js";
@@ -11,6 +10,8 @@ import { type PaymentIntentRequest, paymentIntents } from "../../src/resources/p
 import { type PaymentRequest, payments } from "../../src/resources/payments.js";
 import { type Transport, WireFailure, type WireRequest, type WireResponse } from "../../src/wire/transport.js";
 import { signingKeysOf } from "../support/key-pairs.js";
+
+export { errorOf } from "../support/error-of.js";
 
 /** How one exchange goes: a response, a failure, or nothing until the call ends (`hang`; `queue` where it was not sent). */
 export type Step = Partial<WireResponse> | WireFailure | Ended | "hang" | "queue";
@@ -169,13 +170,3 @@ export const calls = {
   signed: (client: HttpClient, options?: RequestOptions) =>
     client.call(payments.create, [], { body: payment }, options),
 };
-
-/** What a call rejects with; a call that resolves fails the test. */
-export async function errorOf(call: PromiseLike<unknown>): Promise<CrossBorderError> {
-  const error: unknown = await Promise.resolve(call).then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof CrossBorderError)) throw new Error(`expected a CrossBorderError; got ${String(error)}`);
-  return error;
-}
