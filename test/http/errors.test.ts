@@ -78,18 +78,6 @@ describe("the message of a failed call", () => {
       `paymentIntents.get failed: 431 for GET ${https}/payment-intents/pi-1. The access token may be too large.`,
     ],
     [
-      "an unknown status",
-      calls.read,
-      [ownError(418)],
-      `paymentIntents.get failed: 418 for GET ${https}/payment-intents/pi-1.`,
-    ],
-    [
-      "a failure of the service",
-      calls.read,
-      [page(503)],
-      `paymentIntents.get failed: 503 Service Unavailable for GET ${https}/payment-intents/pi-1 after 3 attempts.`,
-    ],
-    [
       "an id that may be an account",
       deposit,
       [ownError(400)],

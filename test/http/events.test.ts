@@ -193,7 +193,6 @@ it("has a part for the call, for its signature and for each attempt, with templa
 
 it.each<[string, Step, string | undefined]>([
   ["a success", { status: 399 }, undefined],
-  ["a refusal", ownError(400), "400"],
   ["a failure", ownError(503), "503"],
   ["a reset", broken, "ECONNRESET"],
   ["a deadline", new Ended("timeout", true), "DEADLINE"],

@@ -2,7 +2,6 @@ import { inspect } from "node:util";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ConfigError } from "../../src/core/errors.js";
 import { RetryBudget } from "../../src/http/context.js";
-import { Schemas } from "../../src/http/schema.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";
@@ -217,27 +216,6 @@ it("needs a source of tokens that is told of nothing", async () => {
   const tokens = { current: () => "token-1", renew: async () => "token-2" };
   const { client } = scriptedClient([{ status: 401 }], { tokens });
   expect(await errorOf(calls.read(client, { maxRetries: 0 }))).toMatchObject({ code: "http_401", attempts: 1 });
-});
-
-it("waits with closing until the last call under way has ended", async () => {
-  const schemas = new Schemas();
-  await schemas.load();
-  const waiting: ((token: string) => void)[] = [];
-  const wait = () => new Promise<string>((resolve) => waiting.push(resolve));
-  const { client, transport } = scriptedClient([json(intent)], { schemas, tokens: { current: wait, renew: wait } });
-  const running = [calls.read(client), calls.read(client)];
-  await new Promise(setImmediate);
-  const closed = vi.fn();
-  const closing = client.close().then(closed);
-  for (const one of running) {
-    await new Promise(setImmediate);
-    expect([closed.mock.calls, transport.closed]).toEqual([[], 0]);
-    waiting.shift()?.("token-1");
-    await one;
-  }
-  await closing;
-  await client.close();
-  expect(transport.closed).toBe(1);
 });
 
 describe("the retry budget", () => {
