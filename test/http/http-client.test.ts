@@ -202,20 +202,14 @@ describe("a promise of the data", () => {
   });
 });
 
-it("begins to load its libraries when it is made, once, and sends nothing", async () => {
+it("begins to load its libraries once, when it is made, and needs no source of tokens that is told of a 401", async () => {
   const preload = vi.fn();
   const tokens = { current: () => "token-1", renew: async () => "token-2", preload };
-  const { client, transport } = scriptedClient([json(intent)], { tokens });
+  const { client, transport } = scriptedClient([{ status: 401 }], { tokens });
   expect(transport.sent).toEqual([]);
-  await calls.read(client);
+  expect(await errorOf(calls.read(client, { maxRetries: 0 }))).toMatchObject({ code: "http_401", attempts: 1 });
   client.derive({ timeoutMs: 1000, maxRetries: 0, headers: {}, validation: "off", reporter: client.reporter });
   expect(preload).toHaveBeenCalledOnce();
-});
-
-it("needs a source of tokens that is told of nothing", async () => {
-  const tokens = { current: () => "token-1", renew: async () => "token-2" };
-  const { client } = scriptedClient([{ status: 401 }], { tokens });
-  expect(await errorOf(calls.read(client, { maxRetries: 0 }))).toMatchObject({ code: "http_401", attempts: 1 });
 });
 
 describe("the retry budget", () => {

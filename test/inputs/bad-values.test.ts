@@ -110,28 +110,20 @@ it.each([7.5, ...texts, ...values.map(([, value]) => value)])("%o can't be an id
   }
 });
 
-describe("options of a call", () => {
-  const call = (options: unknown) => () => client.paymentIntents.get("1", options as object);
-
-  it.each(["timeout", "timeoutMS", "idempotencyKey", "constructor", "__proto__"])(
-    "can't have the name %s",
-    async (name) => {
-      await expectRefusal(call(JSON.parse(`{${JSON.stringify(name)}:1}`)), `unknown option "${name}"`);
-    },
-  );
-
-  it.each<[string, unknown, string]>([
-    ["signal", new AbortController(), "signal must be an AbortSignal; got an AbortController"],
-    ["timeoutMs", "5000", "timeoutMs must be a number of milliseconds"],
-    ["timeoutMs", 0, "got 0"],
-    ["timeoutMs", 2 ** 31, "up to 2147483647"],
-    ["maxRetries", -1, "maxRetries must be a whole number, 0 or more; got -1"],
-    ["maxRetries", 0.5, "got 0.5"],
-    ["headers", new Headers({ "x-a": secret }), "got a Headers"],
-    ["headers", { "x-a": `${secret}\n` }, "the value of x-a"],
-  ])("can't have %s: %o", async (name, value, message) => {
-    await expectRefusal(call({ [name]: value }), message);
-  });
+it.each<[string, unknown, string]>([
+  ...["timeout", "timeoutMS", "idempotencyKey", "constructor"].map((name): [string, unknown, string] => {
+    return [name, 1, `unknown option "${name}"`];
+  }),
+  ["signal", new AbortController(), "signal must be an AbortSignal; got an AbortController"],
+  ["timeoutMs", "5000", "timeoutMs must be a number of milliseconds"],
+  ["timeoutMs", 0, "got 0"],
+  ["timeoutMs", 2 ** 31, "up to 2147483647"],
+  ["maxRetries", -1, "maxRetries must be a whole number, 0 or more; got -1"],
+  ["maxRetries", 0.5, "got 0.5"],
+  ["headers", new Headers({ "x-a": secret }), "got a Headers"],
+  ["headers", { "x-a": `${secret}\n` }, "the value of x-a"],
+])("the options of a call can't have %s: %o", async (name, value, message) => {
+  await expectRefusal(() => client.paymentIntents.get("1", { [name]: value } as object), message);
 });
 
 const pem = pkcs8(privateKey);
