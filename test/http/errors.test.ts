@@ -234,30 +234,22 @@ describe("an error of a token source or a signer", () => {
 });
 
 describe("a failure that nobody foresaw", () => {
-  const transport = { send: () => Promise.reject(new RangeError("a bug")), close: async () => {} };
-
-  it("has done nothing where it ended a read", async () => {
-    const error = await errorOf(calls.read(scriptedClient([], { transport }).client));
-    expect(error).toMatchObject({ name: "CrossBorderError", code: "unexpected_failure", effect: "none", attempts: 1 });
-    expect(error.cause).toMatchObject({ name: "RangeError", message: "a bug" });
-  });
-
-  it("may have done what a payment asked for", async () => {
-    const error = await errorOf(calls.signed(scriptedClient([], { transport }).client));
-    expect(error).toMatchObject({ name: "OutcomeUnknownError", effect: "possible", attempts: 1 });
-    expect(error.message).toBe(
-      `payments.create failed: an unexpected error inside the client during POST ${https}/payments. ${madeOrNot}`,
-    );
-  });
-
-  it.each([
-    ["read", "ConfigError", "none"],
-    ["signed", "ConfigError", "possible"],
-  ] as const)("of a transport that can't be used says what it did: %s", async (kind, name, effect) => {
-    const refusal = new ConfigError("no response", { effect: "possible" });
-    const unusable = { send: () => Promise.reject(refusal), close: async () => {} };
-    const { client } = scriptedClient([], { transport: unusable });
-    expect(await errorOf(calls[kind](client))).toMatchObject({ name, effect, attempts: 1 });
+  const bug = () => new RangeError("a bug");
+  const unusable = () => new ConfigError("no response", { effect: "possible" });
+  const lost = `payments.create failed: an unexpected error inside the client during POST ${https}/payments. ${madeOrNot}`;
+  it.each<[keyof typeof calls, () => Error, object]>([
+    [
+      "read",
+      bug,
+      { name: "CrossBorderError", code: "unexpected_failure", effect: "none", cause: { message: "a bug" } },
+    ],
+    ["signed", bug, { name: "OutcomeUnknownError", effect: "possible", message: lost }],
+    ["read", unusable, { name: "ConfigError", effect: "none" }],
+    ["signed", unusable, { name: "ConfigError", effect: "possible" }],
+  ])("may have done what was asked for unless it ended a read: %s, %o", async (kind, failure, expected) => {
+    const transport = { send: () => Promise.reject(failure()), close: async () => {} };
+    const error = await errorOf(calls[kind](scriptedClient([], { transport }).client));
+    expect(error).toMatchObject({ ...expected, attempts: 1 });
   });
 });
 
