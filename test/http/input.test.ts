@@ -7,6 +7,7 @@ import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { paymentGateways } from "../../src/resources/payment-gateways.js";
 import { payments } from "../../src/resources/payments.js";
+import { transfers } from "../../src/resources/transfers.js";
 import { base64, thrownBy } from "../signing/test-keys.js";
 import { keyPairOf } from "../support/key-pairs.js";
 import { payment } from "./scripted-transport.js";
@@ -54,6 +55,7 @@ describe("a body that is refused", () => {
       ] as const
     ).map(([value, got]) => [deposits.create, { amount: value }, `${amount} ${got}`] as const),
     [deposits.create, { paymentGatewayTransactionId: 5 }, "paymentGatewayTransactionId must be a string; got a number"],
+    [transfers.create, { from: "bank" }, 'from must be "wallet" or "exchange-rate"; got another string'],
     [create, { currency: "EUR" }, `Unknown field "currency" in the body. ${allowed}`],
     [create, { firstname: "L" }, 'Unknown field "firstname" in the body. Did you mean firstName?'],
     [create, { [`DE89${"3704".repeat(4)}`]: 1 }, `Unknown field of a name of 20 characters in the body. ${allowed}`],
