@@ -149,33 +149,30 @@ export class BankFixture {
     const { status, location = "", body } = await browser.submit(address, home, "/orders", order);
     if (status !== 303) throw new Error(`no price: ${status} ${body}`);
     const page = await browser.get(address, location);
-    const [, id = ""] = /^\/orders\/([\w-]+)$/.exec(location) ?? [];
-    return {
-      id,
-      path: location,
-      confirm: `${location}/confirm`,
-      page,
-      fields: () => hiddenFields(page, `${location}/confirm`),
-    };
+    const [id = "", confirm] = [/[\w-]+$/.exec(location)?.[0], `${location}/confirm`];
+    return { id, path: location, confirm, page, fields: () => hiddenFields(page, confirm) };
+  }
+
+  /** A process, Ada, and the page of her first price. */
+  async order(env: Readonly<Record<string, string>> = {}) {
+    const only = await this.process(env);
+    const ada = await this.logIn(only, "ada");
+    return { only, ada, ...(await this.quote(only, ada)) };
   }
 
   get payments(): number {
     return this.practice.server.sandbox.payments.length;
   }
 
-  async one<Row>(query: string, ...values: string[]): Promise<Row | undefined> {
-    const { rows } = await this.pool.query(query, values);
-    return rows[0];
-  }
-
-  async balance(account: string): Promise<string | undefined> {
-    const row = await this.one<{ balance: string }>("select balance from accounts where id = $1", account);
-    return row?.balance;
+  async balance(): Promise<string> {
+    const { rows } = await this.pool.query("select balance from accounts where id = 'DE-0001'");
+    return rows[0].balance;
   }
 
   /** Takings that were not given back. */
   async taken(): Promise<number> {
-    return Number((await this.one<{ count: string }>("select count(*) from takings where status = 'taken'"))?.count);
+    const { rows } = await this.pool.query("select count(*)::int from takings where status = 'taken'");
+    return rows[0].count;
   }
 
   /** Lines with something that no log may have. */
