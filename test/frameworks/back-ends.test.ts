@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage } from "node:http";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { deferred } from "../support/deferred.js";
 import { until } from "../support/eventually.js";
 import { Operator } from "./operator.js";
 import { BackEnd, buildAll, frameworks, type Running } from "./running.js";
@@ -86,15 +87,12 @@ describe.each(Object.keys(frameworks))("the back end with %s", (framework) => {
   });
 
   it("ends well while a payment hangs, and the next process finds it", async () => {
-    let isMade = () => {};
-    const made = new Promise<void>((resolve) => {
-      isMade = resolve;
-    });
+    const { promise: made, resolve: noteMade } = deferred();
     const backEnd = await BackEnd.start({
       // The service makes the payment, and its response never comes.
       onResponse: ({ operation }) => {
         if (operation !== "payments.create") return undefined;
-        isMade();
+        noteMade();
         return new Promise(() => {});
       },
     });
@@ -131,7 +129,6 @@ describe.each(Object.keys(frameworks))("the back end with %s", (framework) => {
     expect(await stranger.ask("/desk")).toMatchObject({ status: 303, headers: { location: "/login" }, body: "" });
     expect(await stranger.ask("/desk?flow=order-1", { do: "propose" })).toMatchObject({ status: 401 });
     expect(await stranger.login("olga", "a guess")).toMatchObject({ status: 401 });
-    expect(await stranger.login("nobody")).toMatchObject({ status: 401 });
     expect(await stranger.ask("/desk")).toMatchObject({ status: 303 });
     const [olga, petra] = [new Operator(process.url), new Operator(process.url)];
     for (const [one, name] of [
