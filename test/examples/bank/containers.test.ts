@@ -9,7 +9,7 @@ import { settingNames, variableOf } from "../../../src/settings/settings.js";
 import { startCollector } from "../../support/collector.js";
 import { postgresUrl } from "../../support/database.js";
 import { until } from "../../support/eventually.js";
-import { BankFixture, says, skipped } from "./bank-fixture.js";
+import { says, skipped, startBank } from "./bank-fixture.js";
 
 const read = (name: string) => readFileSync(join("examples/bank", name), "utf8");
 const dockerfile = read("Dockerfile");
@@ -35,7 +35,7 @@ async function ended(child: ChildProcess, input = ""): Promise<{ readonly code: 
 
 describe.skipIf(postgresUrl === "")(`the bank's image${skipped}`, () => {
   it("starts by its own commands, is healthy while it runs, and sends what it does to a collector", async () => {
-    const shared = await BankFixture.start();
+    const shared = await startBank();
     const { url, received } = await startCollector();
     const unready = await ended(shared.spawn(instruction("CMD")));
     expect(unready).toEqual({ code: 1, error: expect.stringContaining("run migrate.js of this release") });
