@@ -26,7 +26,7 @@ export const request = requestOf("150.00", "school fees");
 export type FlowsFixture = Awaited<ReturnType<typeof openFlowsFixture>>;
 
 /** A bank's program over a journal, its service, and the command over the same journal. */
-export async function openFlowsFixture(kind: string, more: Partial<PaymentFlowOptions> = {}) {
+export async function openFlowsFixture(kind: string) {
   /** What becomes of payments that are sent, whether lists hide them, and what lists wait for. */
   const service: { fate: "made" | "lost" | "made, response lost"; isHidden: boolean; listed?: Promise<void> } = {
     fate: "made",
@@ -52,7 +52,6 @@ export async function openFlowsFixture(kind: string, more: Partial<PaymentFlowOp
     new PaymentFlow({
       ...{ client, journal, gatewayId: "alpha-bank", leaseMs: stretched(300), readBackDelayMs: 10 },
       ...{ takeFunds: bank.takeFunds, releaseFunds: bank.releaseFunds },
-      ...more,
       ...options,
     });
   const config = join(folder, "settings.json");
