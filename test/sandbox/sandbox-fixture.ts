@@ -1,18 +1,9 @@
-import { createSign, type KeyObject } from "node:crypto";
+import { createSign } from "node:crypto";
+import type { SigningKeyPair } from "../../src/index.js";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/index.js";
-import { keyPairOf, signingKeysOf } from "../support/key-pairs.js";
 
-/** The tests' own key pair and signer, by `node:crypto` alone: the package's signing is not to be checked with itself. */
-export interface Keys {
-  readonly privateKey: KeyObject;
-  readonly publicKeyBase64: string;
-}
-
-export function keysOf(owner: Parameters<typeof keyPairOf>[0]): Keys {
-  return { privateKey: keyPairOf(owner).privateKey, publicKeyBase64: signingKeysOf(owner).publicKeyBase64 };
-}
-
-export function signatureOf(text: string, { privateKey }: Keys): string {
+/** By `node:crypto` alone: the package's signing is not to be checked with itself. */
+export function signatureOf(text: string, { privateKey }: SigningKeyPair): string {
   return createSign("RSA-SHA256").update(text, "utf8").sign(privateKey, "base64");
 }
 
@@ -27,7 +18,7 @@ export interface ReadResponse {
 
 export interface SendOptions {
   /** Signs path and body. */
-  readonly keys?: Keys;
+  readonly keys?: SigningKeyPair;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -91,7 +82,7 @@ export async function askToken(sandbox: Sandbox, fields: Readonly<Record<string,
 }
 
 /** Two gateways that share one key pair: `alfa` sends in EUR, `bravo` receives in USD. */
-export async function registerGateways(fixture: Fixture, keys: Keys): Promise<{ alfa: Json; bravo: Json }> {
+export async function registerGateways(fixture: Fixture, keys: SigningKeyPair): Promise<{ alfa: Json; bravo: Json }> {
   const gateway = (institutionId: string, currency: string) =>
     fixture.create("/payment-gateways", {
       institutionId,
