@@ -1,9 +1,7 @@
-import { createServer } from "node:http";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import type { Payment } from "../../src/index.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
 import { environmentOf } from "../support/environment.js";
-import { originInTest } from "../support/origin-of.js";
 import { registeredClient, requestOf } from "./gateway-fixture.js";
 import { recordsIn, run } from "./run.js";
 
@@ -67,18 +65,6 @@ it("can be filtered, cut, and written in every format", async () => {
   expect(asked).toHaveLength(1);
   const { stdout: csv } = await list(...day, "--fields", "memo", "--format", "csv");
   expect(csv).toBe(`memo\r\n${downFrom(47, 24).join("\r\n")}\r\n`);
-});
-
-it("fails if the service ignores cursors", async () => {
-  const lying = createServer(async ({ url = "", headers: { authorization = "" } }, response) => {
-    const query = url.replaceAll(/&?_(?:after|before)=[^&]*/g, "").replace(/_size=\d+/, "_size=10");
-    const listed = await fetch(`${server.url}${query}`, { headers: { authorization } });
-    response.writeHead(listed.status, { "content-type": "application/json" }).end(await listed.text());
-  });
-  const random = vi.spyOn(Math, "random").mockReturnValue(0);
-  const { code, stderr } = await list("--from", "2026-03-01", "--size", "10", "--base-url", await originInTest(lying));
-  random.mockRestore();
-  expect([code, stderr]).toEqual([3, expect.stringContaining("payments.list")]);
 });
 
 it("is of payments alone: other records have no time of creation", async () => {

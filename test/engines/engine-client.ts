@@ -9,7 +9,7 @@ import * as pgBoss from "../../examples/engines/pg-boss.js";
 import type { EngineName } from "./engine-messages.js";
 
 /** How many jobs the engine has, by how far they are. */
-export interface EngineJobs {
+interface EngineJobs {
   readonly open: number;
   readonly completed: number;
   /** Those that the engine has given up. */
@@ -30,16 +30,13 @@ export function openEngine(engine: EngineName, databaseUrl: string, redisUrl: st
 
 async function openDbos(systemDatabaseUrl: string): Promise<EngineClient> {
   const client = await DBOSClient.create({ systemDatabaseUrl, applicationName: "payments" });
-  const database = openPool(systemDatabaseUrl);
+  const counted = "SELECT status AS state, count(*) FROM dbos.workflow_status GROUP BY status";
+  const counter = jobCounter(systemDatabaseUrl, counted, ["ENQUEUED", "PENDING", "DELAYED"], "SUCCESS");
   return {
     enqueue: (key, request) => dbos.enqueuePayment(client, key, request),
-    jobs: () =>
-      countJobs(database, "SELECT status AS state, count(*) FROM dbos.workflow_status GROUP BY status", {
-        open: ["ENQUEUED", "PENDING", "DELAYED"],
-        completed: ["SUCCESS"],
-      }),
+    jobs: counter.jobs,
     async [Symbol.asyncDispose]() {
-      await database.end();
+      await counter.end();
       await client.destroy();
     },
   };
@@ -49,16 +46,13 @@ async function openPgBoss(connectionString: string): Promise<EngineClient> {
   const boss = new PgBoss({ connectionString, supervise: false, schedule: false });
   boss.on("error", ignore);
   await boss.start();
-  const database = openPool(connectionString);
+  const counted = "SELECT state, count(*) FROM pgboss.job WHERE name = 'payments' GROUP BY state";
+  const counter = jobCounter(connectionString, counted, ["created", "retry", "active"], "completed");
   return {
     enqueue: (key, request) => pgBoss.enqueuePayment(boss, key, request),
-    jobs: () =>
-      countJobs(database, "SELECT state, count(*) FROM pgboss.job WHERE name = 'payments' GROUP BY state", {
-        open: ["created", "retry", "active"],
-        completed: ["completed"],
-      }),
+    jobs: counter.jobs,
     async [Symbol.asyncDispose]() {
-      await database.end();
+      await counter.end();
       await boss.stop({ graceful: false });
     },
   };
@@ -79,23 +73,20 @@ function openBullMq(url: string): EngineClient {
   };
 }
 
-/** `end` does not wait until the server has let go: the database that is dropped then ends the connection with an error. */
-function openPool(connectionString: string): pg.Pool {
-  return new pg.Pool({ connectionString, max: 1 }).on("error", ignore);
-}
-
 const ignore = (): void => {};
 
-async function countJobs(
-  database: pg.Pool,
-  query: string,
-  states: Readonly<Record<"open" | "completed", readonly string[]>>,
-): Promise<EngineJobs> {
-  const { rows } = await database.query<{ state: string; count: string }>(query);
-  const jobs = { open: 0, completed: 0, failed: 0 };
-  for (const { state, count } of rows) {
-    const kind = states.open.includes(state) ? "open" : states.completed.includes(state) ? "completed" : "failed";
-    jobs[kind] += Number(count);
-  }
-  return jobs;
+function jobCounter(connectionString: string, query: string, open: readonly string[], completed: string) {
+  // `end` doesn't wait until the server has let go: dropping the database then ends the connection with an error.
+  const database = new pg.Pool({ connectionString, max: 1 }).on("error", ignore);
+  return {
+    end: () => database.end(),
+    async jobs(): Promise<EngineJobs> {
+      const { rows } = await database.query<{ state: string; count: string }>(query);
+      const jobs = { open: 0, completed: 0, failed: 0 };
+      for (const { state, count } of rows) {
+        jobs[open.includes(state) ? "open" : state === completed ? "completed" : "failed"] += Number(count);
+      }
+      return jobs;
+    },
+  };
 }

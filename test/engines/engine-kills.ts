@@ -1,8 +1,8 @@
-import { judge, type Verdict } from "../crash/laws.js";
+import { judge } from "../crash/laws.js";
 import { type Outcome, requestOf } from "../crash/worker-messages.js";
 import { type EngineClient, openEngine } from "./engine-client.js";
-import { EngineFixture, type EngineFixtureOptions } from "./engine-fixture.js";
-import { type Point, toReported } from "./engine-messages.js";
+import { type EngineFixtureOptions, openFixture } from "./engine-fixture.js";
+import { toReported } from "./engine-messages.js";
 import { EngineWorkers } from "./engine-workers.js";
 import { KillPlan } from "./kill-plan.js";
 
@@ -16,47 +16,47 @@ export interface EngineKillsOptions extends Pick<EngineFixtureOptions, "engine" 
 /** All jobs must have ended so long after the last one was enqueued. */
 const patienceMs = 120_000;
 
-export interface EngineKillsResult extends Verdict {
-  /** Kills while a worker took money, sent a payment or looked one up. */
-  readonly killsAt: Readonly<Record<Point, number>>;
-  /** Steps that a worker was killed in. */
-  readonly interrupted: number;
-  /** Jobs that the engine gave up or did not end, or flows without an outcome if those are more. */
-  readonly forgotten: number;
-  /** What steps threw, and how often. */
-  readonly stumbles: ReadonlyMap<string, number>;
-  readonly seconds: number;
-}
-
 /** Runs flows in an engine whose workers are killed in the middle of its steps, and compares the outcomes with what really happened. */
-export async function runEngineKills(options: EngineKillsOptions): Promise<EngineKillsResult> {
+export async function runEngineKills(options: EngineKillsOptions) {
   const startedMs = performance.now();
   const plan = new KillPlan(options.seed, options.kills);
-  await using fixture = await EngineFixture.open({
+  await using fixture = await openFixture({
     ...options,
     slowResponseMs: 80,
     slowCommitMs: () => 60,
     fault: (operation, key, attempt) => plan.fault(operation, key, attempt),
   });
-  await using workers = await EngineWorkers.start(fixture, 3);
+  await using workers = await EngineWorkers.start(fixture.newWorker, 3);
   await using engine = await openEngine(options.engine, fixture.databaseUrl, options.redisUrl);
   await killWhileWorking(options, { plan, workers, engine });
   const lostJobs = await untilAllEnded(engine);
   await workers[Symbol.asyncDispose]();
-  const verdict = await judgeAll(fixture, plan.keys, workers);
+  const outcomes = await fixture.audit(async (flow) => {
+    const found: (Outcome | undefined)[] = [];
+    for (const key of plan.keys) found.push(await flow.run(key, requestOf(key)).then(toReported, () => undefined));
+    return found;
+  });
+  const bank = await fixture.ledger.entries();
+  const { payments } = fixture.service;
+  const verdict = judge({ keys: plan.keys, outcomes, told: workers.outcomes, payments, bank });
+  const untold = outcomes.flatMap((outcome) =>
+    outcome?.status === "held" && !workers.told.has(outcome.key) ? [`${outcome.key}: held, and nobody was told`] : [],
+  );
+  const violations = [...verdict.violations, ...workers.accidents, ...untold];
   const { killsAt, interrupted, stumbles } = workers;
   const seconds = (performance.now() - startedMs) / 1000;
-  return { ...verdict, killsAt, interrupted, stumbles, forgotten: Math.max(lostJobs, verdict.unsettled), seconds };
+  // Jobs that the engine gave up or did not end, or flows without an outcome if those are more.
+  const forgotten = Math.max(lostJobs, verdict.unsettled);
+  return { ...verdict, violations, killsAt, interrupted, stumbles, forgotten, seconds };
 }
 
-async function killWhileWorking(
-  { flows, kills }: EngineKillsOptions,
-  {
-    plan,
-    workers,
-    engine,
-  }: { readonly plan: KillPlan; readonly workers: EngineWorkers; readonly engine: EngineClient },
-): Promise<void> {
+interface Run {
+  readonly plan: KillPlan;
+  readonly workers: EngineWorkers;
+  readonly engine: EngineClient;
+}
+
+async function killWhileWorking({ flows, kills }: EngineKillsOptions, { plan, workers, engine }: Run): Promise<void> {
   const enqueue = async (keys: readonly string[]): Promise<void> => {
     for (const key of keys) {
       for (let times = plan.isRepeated(key) ? 2 : 1; times > 0; times -= 1) await engine.enqueue(key, requestOf(key));
@@ -81,19 +81,4 @@ async function untilAllEnded(engine: EngineClient): Promise<number> {
     if (open === 0 || performance.now() > end) return open + failed;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
-}
-
-async function judgeAll(fixture: EngineFixture, keys: readonly string[], workers: EngineWorkers): Promise<Verdict> {
-  const outcomes = await fixture.audit(async (flow) => {
-    const found: (Outcome | undefined)[] = [];
-    for (const key of keys) found.push(await flow.run(key, requestOf(key)).then(toReported, () => undefined));
-    return found;
-  });
-  const bank = await fixture.ledger.entries();
-  const { payments } = fixture.service;
-  const verdict = judge({ keys, outcomes, told: workers.outcomes, payments, bank });
-  const untold = outcomes.flatMap((outcome) =>
-    outcome?.status === "held" && !workers.told.has(outcome.key) ? [`${outcome.key}: held, and nobody was told`] : [],
-  );
-  return { ...verdict, violations: [...verdict.violations, ...workers.accidents, ...untold] };
 }

@@ -1,6 +1,6 @@
 import type { Outcome } from "../crash/worker-messages.js";
 import type { WorkerProcess } from "../crash/worker-process.js";
-import type { EngineFixture } from "./engine-fixture.js";
+import type { NewWorker } from "./engine-fixture.js";
 import type { EngineReport, Point } from "./engine-messages.js";
 import type { Kill } from "./kill-plan.js";
 
@@ -22,20 +22,20 @@ export class EngineWorkers implements AsyncDisposable {
   readonly killsAt: Record<Point, number> = { take: 0, send: 0, look: 0 };
   /** Steps that a worker was killed in. */
   interrupted = 0;
-  readonly #fixture: EngineFixture;
+  readonly #newWorker: NewWorker;
   readonly #slots: Slot[] = [];
   readonly #settled = new Set<string>();
   readonly #watchers = new Set<() => void>();
   #next: (Kill & { readonly done: () => void }) | undefined;
   #isOver = false;
 
-  private constructor(fixture: EngineFixture) {
-    this.#fixture = fixture;
+  private constructor(newWorker: NewWorker) {
+    this.#newWorker = newWorker;
   }
 
   /** Starts the first one alone: it makes the engine's tables. */
-  static async start(fixture: EngineFixture, count: number): Promise<EngineWorkers> {
-    const workers = new EngineWorkers(fixture);
+  static async start(newWorker: NewWorker, count: number): Promise<EngineWorkers> {
+    const workers = new EngineWorkers(newWorker);
     for (let index = 0; index < count; index += 1) await workers.#open(index).worker.ready();
     return workers;
   }
@@ -67,7 +67,7 @@ export class EngineWorkers implements AsyncDisposable {
 
   #open(index: number): Slot {
     const slot: Slot = {
-      worker: this.#fixture.newWorker(`worker-${index}`, (report) => this.#hear(slot, report)),
+      worker: this.#newWorker(`worker-${index}`, (report) => this.#hear(slot, report)),
       inStep: new Set(),
     };
     this.#slots[index] = slot;

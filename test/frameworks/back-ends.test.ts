@@ -1,9 +1,10 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage } from "node:http";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { deferred } from "../support/deferred.js";
 import { until } from "../support/eventually.js";
 import { Operator } from "./operator.js";
-import { BackEnd, buildAll, frameworks, type Running } from "./running.js";
+import { buildAll, frameworks, type Running, startBackEnd } from "./running.js";
 
 const order = {
   senderAccount: "DE-0001",
@@ -25,7 +26,7 @@ async function quote(process: Running, key: string): Promise<unknown> {
 
 describe.each(Object.keys(frameworks))("the back end with %s", (framework) => {
   it("pays an order once, however often it is confirmed, and says what is wrong with a request", async () => {
-    const backEnd = await BackEnd.start();
+    const backEnd = await startBackEnd();
     const process = await backEnd.process(framework);
     for (const [body, detail] of [
       ["{", /./],
@@ -68,7 +69,7 @@ describe.each(Object.keys(frameworks))("the back end with %s", (framework) => {
     };
     subscribe("http.server.request.start", onStart);
     onTestFinished(() => void unsubscribe("http.server.request.start", onStart));
-    const backEnd = await BackEnd.start({
+    const backEnd = await startBackEnd({
       onRequest: ({ operation }) => (operation === "paymentIntents.create" ? new Promise(() => {}) : undefined),
     });
     const process = await backEnd.process(framework);
@@ -86,15 +87,12 @@ describe.each(Object.keys(frameworks))("the back end with %s", (framework) => {
   });
 
   it("ends well while a payment hangs, and the next process finds it", async () => {
-    let isMade = () => {};
-    const made = new Promise<void>((resolve) => {
-      isMade = resolve;
-    });
-    const backEnd = await BackEnd.start({
+    const { promise: made, resolve: noteMade } = deferred();
+    const backEnd = await startBackEnd({
       // The service makes the payment, and its response never comes.
       onResponse: ({ operation }) => {
         if (operation !== "payments.create") return undefined;
-        isMade();
+        noteMade();
         return new Promise(() => {});
       },
     });
@@ -117,21 +115,17 @@ describe.each(Object.keys(frameworks))("the back end with %s", (framework) => {
   });
 
   it("lets two people who are logged in decide at the desk about a payment that nobody can tell about", async () => {
-    const backEnd = await BackEnd.start({
+    const backEnd = await startBackEnd({
       onRequest: ({ operation }) => (operation === "payments.create" ? Response.error() : undefined),
     });
     const process = await backEnd.process(framework);
     const intentId = await quote(process, "order-1");
     expect(await process.request("POST", "/orders/order-1/confirm", { intentId })).toMatchObject({ status: 202 });
-    await until(async () => {
-      const { rows } = await backEnd.database.query("select balance from accounts where balance < 1000");
-      return rows.length === 1;
-    });
+    await until(async () => (await backEnd.balance()) !== "1000.00");
     const stranger = new Operator(process.url);
     expect(await stranger.ask("/desk")).toMatchObject({ status: 303, headers: { location: "/login" }, body: "" });
     expect(await stranger.ask("/desk?flow=order-1", { do: "propose" })).toMatchObject({ status: 401 });
     expect(await stranger.login("olga", "a guess")).toMatchObject({ status: 401 });
-    expect(await stranger.login("nobody")).toMatchObject({ status: 401 });
     expect(await stranger.ask("/desk")).toMatchObject({ status: 303 });
     const [olga, petra] = [new Operator(process.url), new Operator(process.url)];
     for (const [one, name] of [

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { Client } from "pg";
 import { expect, onTestFinished } from "vitest";
 import { postgresTables } from "../../examples/ledger-sql/postgres-ledger.js";
-import { type PracticeService, startPracticeService } from "../../examples/support/practice-service.js";
+import { startPracticeService } from "../../examples/support/practice-service.js";
 import { databaseInTest } from "../support/database.js";
 import { environmentOf } from "../support/environment.js";
 import { until } from "../support/eventually.js";
@@ -42,78 +42,55 @@ export async function buildAll(): Promise<void> {
   ]);
 }
 
-/** A service, and a database of its own for the back end's processes. */
-export class BackEnd {
-  readonly practice: PracticeService;
-  /** Of the ledger and the journal. */
-  readonly database: Client;
-  readonly #settings: Readonly<Record<string, string>>;
-
-  private constructor(practice: PracticeService, database: Client, settings: Readonly<Record<string, string>>) {
-    this.practice = practice;
-    this.database = database;
-    this.#settings = settings;
-  }
-
-  /** Ends with the test. Ada Sender has 1000 EUR. */
-  static async start(sandbox: SandboxOptions = {}): Promise<BackEnd> {
-    const practice = await startPracticeService(sandbox);
-    onTestFinished(() => practice.server.close());
-    const folder = await mkdtemp(join(tmpdir(), "cbp-frameworks-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const signingKey = join(folder, "key.pem");
-    await writeFile(signingKey, practice.keys.privateKey, { mode: 0o600 });
-    const url = await databaseInTest("frameworks");
-    const database = new Client({ connectionString: url });
-    await database.connect();
-    onTestFinished(() => database.end());
-    await database.query(postgresTables);
-    await database.query("insert into accounts values ('DE-0001', 'EUR', 1000)");
-    return new BackEnd(practice, database, {
-      ...environmentOf(practice.server.clientOptions),
-      CROSS_BORDER_SIGNING_KEY: signingKey,
-      DATABASE_URL: url,
-      GATEWAY_ID: "alpha-bank",
-      LEASE_MS: "1000",
-      READ_BACK_DELAY_MS: "50",
-      CLOSE_MS: "2000",
-      ...staffSettings("olga", "petra"),
-    });
-  }
-
-  /** Starts a process of it, which is ready when it says that it can pay. */
-  async process(framework: string): Promise<Running> {
-    const port = await freePort();
-    const child = spawn(process.execPath, frameworks[framework]?.(port) ?? [], {
-      cwd: project,
-      env: {
-        PATH: process.env.PATH,
-        NODE_ENV: "production",
-        NEXT_TELEMETRY_DISABLED: "1",
-        NEXT_MANUAL_SIG_HANDLE: "true",
-        PORT: String(port),
-        ...this.#settings,
-      },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    onTestFinished(() => void child.kill("SIGKILL"));
-    const running = new Running(child, `http://127.0.0.1:${port}`);
-    await until(async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return true;
-      const response = await fetch(`${running.url}/health`).catch(() => undefined);
-      running.health = await response?.text();
-      return response?.status === 200;
-    }).catch((error: unknown) => {
-      throw new Error(`${framework} is not ready: ${running.health}\n${running.output}`, { cause: error });
-    });
-    expect(child.exitCode ?? child.signalCode, running.output).toBeNull();
-    return running;
-  }
-
-  async balance(): Promise<string> {
-    const { rows } = await this.database.query<{ balance: string }>("select balance::text from accounts");
-    return rows[0]?.balance ?? "none";
-  }
+/** A service, and a database of its own for the back end's processes, until the test ends. Ada Sender has 1000 EUR. */
+export async function startBackEnd(sandbox: SandboxOptions = {}) {
+  const practice = await startPracticeService(sandbox);
+  onTestFinished(() => practice.server.close());
+  const folder = await mkdtemp(join(tmpdir(), "cbp-frameworks-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const signingKey = join(folder, "key.pem");
+  await writeFile(signingKey, practice.keys.privateKey, { mode: 0o600 });
+  const url = await databaseInTest("frameworks");
+  const database = new Client({ connectionString: url });
+  await database.connect();
+  onTestFinished(() => database.end());
+  await database.query(postgresTables);
+  await database.query("insert into accounts values ('DE-0001', 'EUR', 1000)");
+  const settings = {
+    ...environmentOf(practice.server.clientOptions),
+    ...{ CROSS_BORDER_SIGNING_KEY: signingKey, DATABASE_URL: url, GATEWAY_ID: "alpha-bank" },
+    ...{ LEASE_MS: "1000", READ_BACK_DELAY_MS: "50", CLOSE_MS: "2000" },
+    ...staffSettings("olga", "petra"),
+  };
+  return {
+    practice,
+    /** Starts a process of it, which is ready when it says that it can pay. */
+    async process(framework: string): Promise<Running> {
+      const port = await freePort();
+      const next = { NEXT_TELEMETRY_DISABLED: "1", NEXT_MANUAL_SIG_HANDLE: "true" };
+      const child = spawn(process.execPath, frameworks[framework]?.(port) ?? [], {
+        cwd: project,
+        env: { PATH: process.env.PATH, NODE_ENV: "production", ...next, PORT: String(port), ...settings },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      onTestFinished(() => void child.kill("SIGKILL"));
+      const running = new Running(child, `http://127.0.0.1:${port}`);
+      await until(async () => {
+        if (child.exitCode !== null || child.signalCode !== null) return true;
+        const response = await fetch(`${running.url}/health`).catch(() => undefined);
+        running.health = await response?.text();
+        return response?.status === 200;
+      }).catch((error: unknown) => {
+        throw new Error(`${framework} is not ready: ${running.health}\n${running.output}`, { cause: error });
+      });
+      expect(child.exitCode ?? child.signalCode, running.output).toBeNull();
+      return running;
+    },
+    async balance(): Promise<string> {
+      const { rows } = await database.query<{ balance: string }>("select balance::text from accounts");
+      return rows[0]?.balance ?? "none";
+    },
+  };
 }
 
 /** A process of a back end. */

@@ -1,18 +1,15 @@
-import { execFile, execFileSync } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { onNode, strictly } from "../support/consumer-flags.js";
 import { matrix, tableUnder } from "./install.js";
 
 const { project, tools } = matrix;
 
-/** Besides those of package.json, such as `5.5 5.6`. `test/package/types.test.ts` has the one of this repository. */
-const more = process.env.CBP_TYPESCRIPT?.split(" ") ?? [];
-const folder = mkdtempSync(join(project, "../typescript-"));
+/** `test/package/types.test.ts` has the one of this repository. */
 const versions = [
   ["5.4", join(tools, "node_modules/typescript-5.4")],
-  ...more.map((version) => [version, join(folder, "node_modules", `typescript-${version}`)] as const),
   ["7.0", join(tools, "node_modules/typescript")],
 ] as const;
 
@@ -21,12 +18,6 @@ const settings = [
   ["nodenext", "nodenext"],
   ["esnext", "bundler"],
 ] as const;
-
-beforeAll(() => {
-  if (more.length === 0) return;
-  const packages = more.map((version) => `typescript-${version}@npm:typescript@${version}`);
-  execFileSync("npm", ["install", "--prefix", folder, "--no-audit", "--no-fund", ...packages], { stdio: "pipe" });
-});
 
 /** What a compiler says of a file of the project: nothing where all is well. */
 function problems(compiler: string, module: string, moduleResolution: string, file = "consumer.ts"): Promise<string> {

@@ -18,11 +18,8 @@ async function fixture() {
   /** The bank makes spans of its own. */
   const inSpan = <T>(name: string, work: () => T): T =>
     tracer.startActiveSpan(name, (span) => {
-      try {
-        return work();
-      } finally {
-        span.end();
-      }
+      span.end();
+      return work();
     });
   const flow = new PaymentFlow({
     ...{ client, journal: new MemoryJournal(), readBackDelayMs: 1, readBacks: 2, leaseMs: 2_000 },

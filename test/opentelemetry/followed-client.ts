@@ -17,6 +17,7 @@ import { type ClientOptions, CrossBorderClient } from "cross-border-payments";
 import { openTelemetry } from "cross-border-payments/opentelemetry";
 import { type SandboxOptions, type SandboxRequest, startSandbox } from "cross-border-payments/sandbox";
 import { afterAll, beforeAll } from "vitest";
+import { registeredClient } from "../cli/gateway-fixture.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 
 /** Sets up the real SDK for a test file: spans find their parents, and requests carry them. */
@@ -46,13 +47,8 @@ export async function startFollowed(sandboxOptions: SandboxOptions = {}, more: P
       return sandboxOptions.onRequest?.(sent);
     },
   });
-  const { privateKey, publicKeyBase64 } = signingKeysOf("gateway");
-  const options = { ...server.clientOptions, signingKey: privateKey, ...more };
-  const bare = new CrossBorderClient({ ...server.clientOptions, signingKey: privateKey });
-  for (const institutionId of ["alpha-bank", "beta-mobile"]) {
-    await bare.paymentGateways.create({ institutionId, currency: "EUR", rsaPublicKeyBase64: publicKeyBase64 });
-  }
-  await bare.close();
+  const options = { ...server.clientOptions, signingKey: signingKeysOf("gateway").privateKey, ...more };
+  await (await registeredClient(server)).close();
   seen.length = 0;
   const telemetry = openTelemetry(api, { tracer, meter: meters.getMeter("test") });
   const client = new CrossBorderClient({ ...options, telemetry });

@@ -3,10 +3,10 @@ import { InvalidArgumentError } from "../../src/core/errors.js";
 import { exact } from "../../src/money.js";
 import type { SandboxOptions } from "../../src/sandbox/index.js";
 import { quote } from "../../src/sandbox/payments.js";
+import { signingKeysOf } from "../support/key-pairs.js";
 import {
   intentRequest,
   type Json,
-  keysOf,
   openFixture,
   paymentOf,
   registerGateways,
@@ -14,8 +14,8 @@ import {
   signatureOf,
 } from "./sandbox-fixture.js";
 
-const keys = keysOf("gateway");
-const otherKeys = keysOf("stranger");
+const keys = signingKeysOf("gateway");
+const otherKeys = signingKeysOf("stranger");
 
 /** Two gateways with a rate between them, and an intent. */
 async function openMarket(options: SandboxOptions = {}) {

@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
 import type { SandboxOptions } from "../../src/sandbox/index.js";
-import { intentRequest, type Json, keysOf, openFixture, paymentOf, registerGateways } from "./sandbox-fixture.js";
+import { signingKeysOf } from "../support/key-pairs.js";
+import { intentRequest, type Json, openFixture, paymentOf, registerGateways } from "./sandbox-fixture.js";
 
-const keys = keysOf("gateway");
+const keys = signingKeysOf("gateway");
 
 /** A sandbox with the payments T-1, T-2, and T-3. */
 async function openWithPayments(options: SandboxOptions) {

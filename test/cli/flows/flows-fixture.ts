@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CrossBorderClient, type PaymentIntentRequest } from "cross-border-payments";
 import { PaymentFlow, type PaymentFlowOptions } from "cross-border-payments/flow";
 import { PostgresJournal } from "cross-border-payments/journal/postgres";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
@@ -12,8 +11,8 @@ import { Bank } from "../../flows/flow-fixture.js";
 import { nodeSqlite } from "../../journals/sqlite-fixture.js";
 import { postgresUrl, sql } from "../../support/database.js";
 import { settingsOf } from "../../support/environment.js";
-import { signingKeysOf } from "../../support/key-pairs.js";
 import { stretched } from "../../support/patience.js";
+import { registeredClient, requestOf } from "../gateway-fixture.js";
 import { run } from "../run.js";
 
 /** What can be tested here, and what not. */
@@ -22,17 +21,12 @@ export const journalKinds = [
   { kind: "PostgreSQL", isHere: postgresUrl !== "" },
 ];
 
-export const request: PaymentIntentRequest = {
-  ...{ senderGatewayId: "alpha-bank", senderCurrency: "EUR", senderAccount: "DE-0001" },
-  ...{ receiverGatewayId: "beta-mobile", receiverAccount: "KE-7002", receiverCurrency: "EUR" },
-  ...{ receiverAmount: "150.00", memo: "school fees" },
-};
+export const request = requestOf("150.00", "school fees");
 
 export type FlowsFixture = Awaited<ReturnType<typeof openFlowsFixture>>;
 
 /** A bank's program over a journal, its service, and the command over the same journal. */
-export async function openFlowsFixture(kind: string, more: Partial<PaymentFlowOptions> = {}) {
-  const { privateKey: signingKey, publicKeyBase64: rsaPublicKeyBase64 } = signingKeysOf("gateway");
+export async function openFlowsFixture(kind: string) {
   /** What becomes of payments that are sent, whether lists hide them, and what lists wait for. */
   const service: { fate: "made" | "lost" | "made, response lost"; isHidden: boolean; listed?: Promise<void> } = {
     fate: "made",
@@ -48,10 +42,8 @@ export async function openFlowsFixture(kind: string, more: Partial<PaymentFlowOp
       return operation === "payments.list" && service.isHidden ? Response.json([]) : undefined;
     },
   });
-  const client = new CrossBorderClient({ ...server.clientOptions, signingKey, maxRetries: 0 });
-  for (const institutionId of ["alpha-bank", "beta-mobile"]) {
-    await client.paymentGateways.create({ institutionId, currency: "EUR", rsaPublicKeyBase64 });
-  }
+  const registered = await registeredClient(server);
+  const client = registered.withOptions({ maxRetries: 0 });
   const folder = mkdtempSync(join(tmpdir(), "flows-"));
   const { journal, drop, ...place } = await (kind === "SQLite" ? openSqlite(folder) : openPostgres());
   const bank = new Bank();
@@ -60,7 +52,6 @@ export async function openFlowsFixture(kind: string, more: Partial<PaymentFlowOp
     new PaymentFlow({
       ...{ client, journal, gatewayId: "alpha-bank", leaseMs: stretched(300), readBackDelayMs: 10 },
       ...{ takeFunds: bank.takeFunds, releaseFunds: bank.releaseFunds },
-      ...more,
       ...options,
     });
   const config = join(folder, "settings.json");
@@ -81,7 +72,7 @@ export async function openFlowsFixture(kind: string, more: Partial<PaymentFlowOp
       Object.assign(service, { fate: "made", isHidden: false });
     },
     async [Symbol.asyncDispose]() {
-      await client.close();
+      await registered.close();
       await journal.close();
       await drop();
       await server.close();

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CrossBorderClient } from "cross-border-payments";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { cipher } from "../../flows/flow-fixture.js";
 import { postgresRelease03, sqliteRelease03 } from "../../journals/release-0-3.js";
 import { nodeSqlite, openHandle } from "../../journals/sqlite-fixture.js";
 import { postgresUrl, sql } from "../../support/database.js";
@@ -215,7 +216,7 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     expect((await prune("--settled-before", "1ms", "--yes")).stdout).toMatch(/^Pruned 2 flows from before 20/);
     const { stdout } = await fixture.run(["show", "paid-1"]);
     expect(stdout).toMatch(/^pruned +at 20/m);
-    expect(stdout).not.toContain("DE-0001");
+    expect(stdout).not.toContain(request.senderAccount);
     expect(keysIn((await fixture.run(["list", "--held"])).stdout)).toEqual(["held-1"]);
   });
 
@@ -226,8 +227,7 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
       `export const encrypt = (text) => Buffer.from(text).toString("base64");
 export const decrypt = (text) => Buffer.from(text, "base64").toString();`,
     );
-    const { encrypt, decrypt } = await import(file);
-    await fixture.newFlow({ cipher: { encrypt, decrypt } }).run("sealed-1", request);
+    await fixture.newFlow({ cipher }).run("sealed-1", request);
     await fixture.flow.run("open-1", request);
     const { code, stdout, stderr } = await fixture.run(["list"]);
     expect([code, keysIn(stdout), stderr]).toEqual([

@@ -9,7 +9,7 @@ import pg from "pg";
 import { expect, onTestFinished } from "vitest";
 import { migrate } from "../../../examples/bank/migrations.js";
 import { type User, Users } from "../../../examples/bank/users.js";
-import { type PracticeService, startPracticeService } from "../../../examples/support/practice-service.js";
+import { startPracticeService } from "../../../examples/support/practice-service.js";
 import { databaseInTest, postgresUrl } from "../../support/database.js";
 import { environmentOf } from "../../support/environment.js";
 import { type Address, Browser, hiddenFields, type Page } from "../../support/form-browser.js";
@@ -38,177 +38,141 @@ const order = {
   memo: "school fees of <b>Zuri</b>",
 };
 
-/** A database, a service, and who has a password: what the processes of a bank share. */
-export class BankFixture {
-  readonly practice: PracticeService;
-  readonly pool: pg.Pool;
-  readonly env: Readonly<Record<string, string>>;
-  /** Everything that processes have written. */
-  readonly output: string[] = [];
-  /** What none of it may have. */
-  readonly #secrets: string[];
+const passwords = randomBytes(24).toString("hex");
+const passwordOf = (name: string): string => `password of ${name}, ${passwords}`;
 
-  private constructor(practice: PracticeService, pool: pg.Pool, databaseUrl: string, keyFile: string) {
-    this.practice = practice;
-    this.pool = pool;
-    this.env = {
-      PATH: process.env.PATH ?? "",
-      ...environmentOf(practice.server.clientOptions),
-      CROSS_BORDER_SIGNING_KEY: keyFile,
-      CROSS_BORDER_GATEWAY_ID: "alpha-bank",
-      DATABASE_URL: databaseUrl,
-      ORIGIN: origin,
-      SESSION_SECRET: randomBytes(24).toString("hex"),
-      HOST: "127.0.0.1",
-      PORT: "0",
-      LOG_LEVEL: "debug",
-      LEASE_MS: "2000",
-      READ_BACK_DELAY_MS: "100",
-      ROUND_MS: "200",
-      DRAIN_MS: "200",
-      CLOSE_MS: "5000",
-    };
-    this.#secrets = [
-      ...[
-        practice.server.clientOptions.auth.password,
-        this.env.SESSION_SECRET ?? "",
-        new URL(databaseUrl).password,
-        ...users.map(({ name }) => this.passwordOf(name)),
-      ],
-      ...["DE-0001", "DE-0002", "KE-7002", "Ada Sender", "Baraka Receiver", "school fees", "BEGIN PRIVATE", "eyJ"],
-    ];
-  }
-
-  /** Ends with the test. */
-  static async start(sandbox: SandboxOptions = {}): Promise<BankFixture> {
-    const url = await databaseInTest("bank");
-    const practice = await startPracticeService(sandbox);
-    const folder = await mkdtemp(join(tmpdir(), "cbp-bank-"));
-    const pool = new pg.Pool({ connectionString: url });
-    pool.on("error", () => {});
-    onTestFinished(async () => {
-      await pool.end();
-      await practice.server.close();
-      await rm(folder, { recursive: true });
-    });
-    practice.server.sandbox.accounts.add({ gatewayId: "alpha-bank", account: "DE-0002", name: "Berta Sender" });
-    await writeFile(join(folder, "key.pem"), practice.keys.privateKey, { mode: 0o600 });
-    return new BankFixture(practice, pool, url, join(folder, "key.pem"));
-  }
-
-  /** Tables, two customers with 5,000 and 50 EUR, and two operators. */
-  async fill(): Promise<this> {
-    await migrate(this.pool);
-    await this.pool.query("insert into accounts values ('DE-0001', 'EUR', 5000), ('DE-0002', 'EUR', 50)");
-    const all = new Users(this.pool, "");
-    await Promise.all(users.map((user) => all.add(user, this.passwordOf(user.name))));
-    return this;
-  }
+/** A database and a service, until the test ends: what the processes of a bank share. */
+export async function startBank(sandbox: SandboxOptions = {}) {
+  const databaseUrl = await databaseInTest("bank");
+  const practice = await startPracticeService(sandbox);
+  const folder = await mkdtemp(join(tmpdir(), "cbp-bank-"));
+  const pool = new pg.Pool({ connectionString: databaseUrl });
+  pool.on("error", () => {});
+  onTestFinished(async () => {
+    await pool.end();
+    await practice.server.close();
+    await rm(folder, { recursive: true });
+  });
+  practice.server.sandbox.accounts.add({ gatewayId: "alpha-bank", account: "DE-0002", name: "Berta Sender" });
+  const keyFile = join(folder, "key.pem");
+  await writeFile(keyFile, practice.keys.privateKey, { mode: 0o600 });
+  const sessionSecret = randomBytes(24).toString("hex");
+  const ownEnv = {
+    PATH: process.env.PATH ?? "",
+    ...environmentOf(practice.server.clientOptions),
+    ...{ CROSS_BORDER_SIGNING_KEY: keyFile, CROSS_BORDER_GATEWAY_ID: "alpha-bank" },
+    ...{ DATABASE_URL: databaseUrl, ORIGIN: origin, SESSION_SECRET: sessionSecret },
+    ...{ HOST: "127.0.0.1", PORT: "0", LOG_LEVEL: "debug", LEASE_MS: "2000", READ_BACK_DELAY_MS: "100" },
+    ...{ ROUND_MS: "200", DRAIN_MS: "200", CLOSE_MS: "5000" },
+  };
+  /** Everything that processes have written, and what none of it may have. */
+  const output: string[] = [];
+  const secrets = [
+    ...[practice.server.clientOptions.auth.password, sessionSecret, new URL(databaseUrl).password, passwords],
+    ...["DE-0001", "DE-0002", "KE-7002", "Ada Sender", "Baraka Receiver", "school fees", "BEGIN PRIVATE", "eyJ"],
+  ];
 
   /** Starts a process by a command of the image, in the folder of its programs. */
-  spawn(command: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
+  function spawnProgram(command: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
     const [file = "", ...args] = command;
     const child = spawn(file === "node" ? process.execPath : file, args, {
       cwd: programFolder(),
-      env: { ...this.env, ...env },
+      env: { ...ownEnv, ...env },
       stdio: ["pipe", "pipe", "pipe"],
     });
     onTestFinished(() => void child.kill("SIGKILL"));
-    child.stderr?.on("data", (text) => this.output.push(String(text)));
+    child.stderr?.on("data", (text) => output.push(String(text)));
     return child;
   }
 
   /** Starts a process of the bank, which listens when this resolves. */
-  process(env: Readonly<Record<string, string>> = {}, command: readonly string[] = ["node", "server.js"]) {
-    const child = this.spawn(command, env);
+  function startProcess(
+    env: Readonly<Record<string, string>> = {},
+    command: readonly string[] = ["node", "server.js"],
+  ) {
+    const child = spawnProgram(command, env);
     return new Promise<BankProcess>((resolve, reject) => {
       createInterface({ input: child.stdout ?? process.stdin }).on("line", (line) => {
-        this.output.push(line);
+        output.push(line);
         const [, port] = /Server listening at http:\/\/[\d.]+:(\d+)"/.exec(line) ?? [];
-        if (port !== undefined) resolve(new BankProcess(child, Number(port)));
+        if (port !== undefined) resolve(processOf(child, Number(port)));
       });
-      child.once("exit", (code) => reject(new Error(`the bank ended with ${code}: ${this.output.join("\n")}`)));
+      child.once("exit", (code) => reject(new Error(`the bank ended with ${code}: ${output.join("\n")}`)));
     });
   }
 
-  passwordOf(name: string): string {
-    return `password of ${name}, ${this.env.SESSION_SECRET}`;
-  }
-
-  async logIn(address: Address, name: string): Promise<Browser> {
+  async function logIn(address: Address, name: string): Promise<Browser> {
     const browser = new Browser(origin);
-    const { status } = await browser.post(address, "/login", { name, password: this.passwordOf(name) });
+    const { status } = await browser.post(address, "/login", { name, password: passwordOf(name) });
     if (status !== 303) throw new Error(`the login of ${name} ended with ${status}`);
-    this.#secrets.push(browser.cookie.split("=")[1] ?? "");
+    secrets.push(browser.cookie.split("=")[1] ?? "");
     return browser;
   }
 
   /** A new payment, up to the page of its price. */
-  async quote(address: Address, browser: Browser) {
+  async function quote(address: Address, browser: Browser) {
     const home = await browser.get(address, "/");
     const { status, location = "", body } = await browser.submit(address, home, "/orders", order);
     if (status !== 303) throw new Error(`no price: ${status} ${body}`);
     const page = await browser.get(address, location);
-    const [, id = ""] = /^\/orders\/([\w-]+)$/.exec(location) ?? [];
-    return {
-      id,
-      path: location,
-      confirm: `${location}/confirm`,
-      page,
-      fields: () => hiddenFields(page, `${location}/confirm`),
-    };
+    const [id = "", confirm] = [/[\w-]+$/.exec(location)?.[0], `${location}/confirm`];
+    return { id, path: location, confirm, page, fields: () => hiddenFields(page, confirm) };
   }
 
-  get payments(): number {
-    return this.practice.server.sandbox.payments.length;
-  }
-
-  async one<Row>(query: string, ...values: string[]): Promise<Row | undefined> {
-    const { rows } = await this.pool.query(query, values);
-    return rows[0];
-  }
-
-  async balance(account: string): Promise<string | undefined> {
-    const row = await this.one<{ balance: string }>("select balance from accounts where id = $1", account);
-    return row?.balance;
-  }
-
-  /** Takings that were not given back. */
-  async taken(): Promise<number> {
-    return Number((await this.one<{ count: string }>("select count(*) from takings where status = 'taken'"))?.count);
-  }
-
-  /** Lines with something that no log may have. */
-  leaks(): string[] {
-    return this.output.filter((line) => this.#secrets.some((secret) => line.includes(secret)));
-  }
+  return {
+    ...{ sandbox: practice.server.sandbox, databaseUrl, pool, output, spawn: spawnProgram, process: startProcess },
+    ...{ passwordOf, logIn, quote },
+    /** Makes tables, two customers with 5,000 and 50 EUR, and two operators. */
+    async fill(): Promise<void> {
+      await migrate(pool);
+      await pool.query("insert into accounts values ('DE-0001', 'EUR', 5000), ('DE-0002', 'EUR', 50)");
+      const all = new Users(pool, "");
+      await Promise.all(users.map((user) => all.add(user, passwordOf(user.name))));
+    },
+    /** A process, Ada, and the page of her first price. */
+    async order(env: Readonly<Record<string, string>> = {}) {
+      const only = await startProcess(env);
+      const ada = await logIn(only, "ada");
+      return { only, ada, ...(await quote(only, ada)) };
+    },
+    /** Payments that were made, takings that were not given back, and what Ada has. */
+    async books(): Promise<readonly [payments: number, taken: number, balance: string]> {
+      const { rows } = await pool.query(
+        "select balance, (select count(*)::int from takings where status = 'taken') from accounts where id = 'DE-0001'",
+      );
+      return [practice.server.sandbox.payments.length, rows[0].count, rows[0].balance];
+    },
+    /** Lines with something that no log may have. */
+    leaks: () => output.filter((line) => secrets.some((secret) => line.includes(secret))),
+  };
 }
 
-export class BankProcess implements Address {
-  readonly #child: ChildProcess;
-  readonly port: number;
-
-  constructor(child: ChildProcess, port: number) {
-    this.#child = child;
-    this.port = port;
-  }
-
+interface BankProcess extends Address {
   /** @returns its exit code, or the signal that killed it. */
-  async end(signal: "SIGTERM" | "SIGKILL"): Promise<unknown> {
-    const exit = once(this.#child, "exit");
-    this.#child.kill(signal);
-    const [code, killedBy] = await exit;
-    return code ?? killedBy;
-  }
+  end(signal: "SIGTERM" | "SIGKILL"): Promise<unknown>;
 }
 
-const banks: BankFixture[] = [];
+function processOf(child: ChildProcess, port: number): BankProcess {
+  return {
+    port,
+    async end(signal) {
+      const exit = once(child, "exit");
+      child.kill(signal);
+      const [code, killedBy] = await exit;
+      return code ?? killedBy;
+    },
+  };
+}
+
+type Bank = Awaited<ReturnType<typeof startBank>>;
+const banks: Bank[] = [];
 
 /** A bank with tables and users, whose logs `assertNoLeaks` looks at when the test has ended. */
-export async function bank(...sandbox: Parameters<typeof BankFixture.start>): Promise<BankFixture> {
-  const started = await BankFixture.start(...sandbox);
+export async function bank(sandbox?: SandboxOptions): Promise<Bank> {
+  const started = await startBank(sandbox);
   banks.push(started);
-  return started.fill();
+  await started.fill();
+  return started;
 }
 
 export function assertNoLeaks(): void {

@@ -9,7 +9,7 @@ import { settingNames, variableOf } from "../../../src/settings/settings.js";
 import { startCollector } from "../../support/collector.js";
 import { postgresUrl } from "../../support/database.js";
 import { until } from "../../support/eventually.js";
-import { BankFixture, says, skipped } from "./bank-fixture.js";
+import { says, skipped, startBank } from "./bank-fixture.js";
 
 const read = (name: string) => readFileSync(join("examples/bank", name), "utf8");
 const dockerfile = read("Dockerfile");
@@ -35,7 +35,7 @@ async function ended(child: ChildProcess, input = ""): Promise<{ readonly code: 
 
 describe.skipIf(postgresUrl === "")(`the bank's image${skipped}`, () => {
   it("starts by its own commands, is healthy while it runs, and sends what it does to a collector", async () => {
-    const shared = await BankFixture.start();
+    const shared = await startBank();
     const { url, received } = await startCollector();
     const unready = await ended(shared.spawn(instruction("CMD")));
     expect(unready).toEqual({ code: 1, error: expect.stringContaining("run migrate.js of this release") });
@@ -87,9 +87,10 @@ it("installs in its image what the tests ran with", () => {
   expect([...new Set(own)].sort()).toEqual(Object.keys(dependencies).sort());
 });
 
-it("sets in its manifests variables that are read, and no others", () => {
+it("has manifests in YAML, which set variables that are read, and no others", () => {
   const known = new Set([...bankVariables, ...settingNames.map(variableOf), "CROSS_BORDER_CONFIG"]);
   for (const name of manifests) {
+    expect([parseAllDocuments(read(name))].flat().flatMap(({ errors }) => errors)).toEqual([]);
     const set = read(name).matchAll(/^ *(?:- name: )?((?:CROSS_BORDER|[A-Z]+)_[A-Z_]+|ORIGIN|PORT)\b:?/gm);
     const others = [...set]
       .map(([, variable = ""]) => variable)
@@ -121,11 +122,6 @@ it("waits in Kubernetes for longer than an end takes, and asks the probes that t
     ["liveness", "/healthz"],
     ["readiness", "/readyz"],
   ]);
-});
-
-it.each(manifests)("is YAML: %s", (name) => {
-  const documents = [parseAllDocuments(read(name))].flat();
-  expect(documents.flatMap(({ errors }) => errors)).toEqual([]);
 });
 
 it("shows in the guide what the image and the manifests have", () => {

@@ -1,13 +1,68 @@
+import { once } from "node:events";
+import { request } from "node:http";
 import { expect, it } from "vitest";
-import { ConfigError, paymentFromIntent } from "../../../src/index.js";
+import { ConfigError, CrossBorderClient, paymentFromIntent } from "../../../src/index.js";
 import { type SandboxServerOptions, startSandbox } from "../../../src/sandbox/index.js";
-import { intentRequest, keysOf, signatureOf } from "../sandbox-fixture.js";
-import { alfa, bearerSecret, bravo, type ConsoleFixture, openConsole, send } from "./console-fixture.js";
+import { signingKeysOf } from "../../support/key-pairs.js";
+import { intentRequest, login, pair, signatureOf } from "../sandbox-fixture.js";
+
+const bearerSecret = "a-bearer-token-for-verification";
+const [alfa, bravo] = [signingKeysOf("gateway"), signingKeysOf("stranger")];
+
+/** A sandbox with a console, the gateways alfa and bravo, and a client of alfa, whose signing key the console has. */
+async function openConsole(options: SandboxServerOptions = {}) {
+  const signingKeys = [alfa.privateKey];
+  const server = await startSandbox({ console: { signingKeys }, basePath: "/gateway/v1", ...options });
+  const client = new CrossBorderClient({ ...server.clientOptions, signingKey: alfa.privateKey, maxRetries: 0 });
+  for (const [institutionId, currency, { publicKeyBase64: rsaPublicKeyBase64 }] of [
+    ["alfa", "EUR", alfa],
+    ["bravo", "USD", bravo],
+  ] as const) {
+    const gateway = { institutionId, currency, rsaPublicKeyBase64 };
+    await client.paymentGateways.create({ ...gateway, accountVerificationBearerToken: bearerSecret });
+  }
+  const { id } = await client.liquidityProviders.create({ firstName: "Lia", lastName: "Quid" });
+  await client.liquidityProviders.exchangeRates(id).create({ ...pair, buyPrice: "1.10", sellPrice: "1.00" });
+  server.sandbox.accounts.add({ gatewayId: "alfa", account: "A-1", name: "Ada Sender" });
+  const load = async (path = "") => (await fetch(`${server.consoleUrl}${path}`)).text();
+  return {
+    ...{ server, client },
+    /** Of a login beside the client's. */
+    tokens: (await login(server.sandbox)).body,
+    /** The text of a page, without its tags. */
+    read: async (path?: string) => textOf(await load(path)),
+    /** Addresses of the pages about the requests, the newest first. */
+    requestPages: async (): Promise<readonly string[]> => (await load()).match(/(?<="\/console\/)requests\/\d+/g) ?? [],
+    /** Sends a form of a page, and returns the text of the page that follows. */
+    async press(path: string, fields: Readonly<Record<string, string>> = {}) {
+      const form = { method: "POST", headers: { origin: server.url }, body: new URLSearchParams(fields) };
+      return textOf(await (await fetch(`${server.consoleUrl}${path}`, form)).text());
+    },
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await server.close();
+    },
+  };
+}
+
+function textOf(page: string): string {
+  const text = page.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
+  return text.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+}
+
+/** One request as no `fetch` would send it, and the response. */
+async function send(url: string, headers: Record<string, string> = {}, method = "GET", body = "") {
+  const sent = request(url, { method, headers });
+  sent.end(body);
+  const [response] = await once(sent, "response");
+  response.resume();
+  return { status: response.statusCode as number, headers: response.headers };
+}
 
 const basePath = "/gateway/v1";
 const fault = { kind: "lost", of: "any", delaySeconds: "0" };
 
-async function makePayment({ client }: ConsoleFixture) {
+async function makePayment({ client }: Awaited<ReturnType<typeof openConsole>>) {
   return client.payments.create(paymentFromIntent(await client.paymentIntents.create(intentRequest), "T-1"));
 }
 
@@ -254,7 +309,7 @@ it("isn't there unless it is asked for", async () => {
 
 it.each<SandboxServerOptions>([
   ...["0.0.0.0", "::", "127.0.0.1.attacker.test", ""].map((host) => ({ host })),
-  ...["", keysOf("gateway").publicKeyBase64].map((key) => ({ console: { signingKeys: [key] } })),
+  ...["", alfa.publicKeyBase64].map((key) => ({ console: { signingKeys: [key] } })),
 ])("refuses the options %j", async (options) => {
   await expect(startSandbox({ console: true, ...options })).rejects.toThrow(ConfigError);
 });
