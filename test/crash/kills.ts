@@ -70,7 +70,7 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
   await pause(3 * leaseMs + 100);
   const outcomes = await fixture.audit(keys);
   const { told, service, bank } = fixture;
-  const verdict = judge({ keys, outcomes, told, payments: service.sandbox.payments, bank: bank.entries });
+  const verdict = judge({ keys, outcomes, told, payments: service.payments, bank: bank.entries });
   const { done, atPoints, confirmedElsewhere, stumbles, accidents } = workers;
   const violations = [...verdict.violations, ...bank.violations, ...accidents];
   const seconds = (performance.now() - startedMs) / 1000;

@@ -23,6 +23,8 @@ export interface ServiceOptions {
   readonly slowCommitMs: () => number;
 }
 
+export type FaultyService = Awaited<ReturnType<typeof startService>>;
+
 /** The sandbox over HTTP, with two gateways, an exchange rate, and faults. */
 export async function startService(options: ServiceOptions) {
   const { slowResponseMs, slowCommitMs } = options;
@@ -76,7 +78,15 @@ export async function startService(options: ServiceOptions) {
   hasBegun = true;
   const { baseUrl, sandbox } = server;
   const accessToken = await sandboxToken(sandbox);
-  return { baseUrl, sandbox, signingKey, accessToken, [Symbol.asyncDispose]: () => server.close() };
+  return {
+    baseUrl,
+    signingKey,
+    accessToken,
+    get payments() {
+      return sandbox.payments;
+    },
+    [Symbol.asyncDispose]: () => server.close(),
+  };
 }
 
 function keyOf({ body }: SandboxRequest): string {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { CrossBorderClient } from "cross-border-payments";
 import { PaymentFlow } from "cross-border-payments/flow";
 import { PostgresJournal } from "cross-border-payments/journal/postgres";
-import { FaultyService, type ServiceOptions } from "../crash/service.js";
+import { type FaultyService, type ServiceOptions, startService } from "../crash/service.js";
 import { WorkerProcess } from "../crash/worker-process.js";
 import { compilePrograms } from "../support/build-programs.js";
 import { createDatabase, dropDatabase } from "../support/database.js";
@@ -40,7 +40,7 @@ export class EngineFixture implements AsyncDisposable {
     // Below the project, so that Node finds the packages, which are not in the file.
     const folder = mkdtempSync(join("test", "built-programs-"));
     await compilePrograms([script], folder);
-    const fixture = new EngineFixture(options, await FaultyService.start(options), folder, url);
+    const fixture = new EngineFixture(options, await startService(options), folder, url);
     await fixture.ledger.create();
     return fixture;
   }
