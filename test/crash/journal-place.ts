@@ -13,12 +13,6 @@ export interface JournalChoice {
   readonly node?: string | undefined;
 }
 
-/** What a test does to a database. */
-export interface DatabaseChoice {
-  /** How long a worker waits for a statement. */
-  readonly timeoutMs?: number;
-}
-
 /** A PostgreSQL server that belongs to the test, and the network before it. */
 export interface OwnDatabase {
   readonly server: PostgresServer;
@@ -33,43 +27,31 @@ export interface OpenedPlace extends AsyncDisposable {
   readonly database?: OwnDatabase;
 }
 
-/** @param own what is done to the database, for which it has to be the test's own. */
-export async function openPlace(
-  { kind, node }: JournalChoice,
-  own: DatabaseChoice | undefined = undefined,
-): Promise<OpenedPlace> {
-  if (kind === "sqlite") return openFolder(nodeWithSqlite(node));
-  const url = process.env.CBP_POSTGRES_URL;
-  if (own === undefined && url !== undefined) {
-    return { journal: journalAt(url), node: node ?? process.execPath, async [Symbol.asyncDispose]() {} };
+/** @param timeoutMs how long a worker waits for a statement of a server that is the test's own. */
+export async function openPlace({ kind, node }: JournalChoice, timeoutMs: number | undefined): Promise<OpenedPlace> {
+  if (kind === "sqlite") {
+    const folder = await mkdtemp(join(tmpdir(), "cbp-journal-"));
+    return {
+      journal: { kind, place: join(folder, "flows.db") },
+      node: nodeWithSqlite(node),
+      [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+    };
   }
-  return openDatabase(node ?? process.execPath, own ?? {});
-}
-
-async function openFolder(node: string): Promise<OpenedPlace> {
-  const folder = await mkdtemp(join(tmpdir(), "cbp-journal-"));
-  return {
-    journal: { kind: "sqlite", place: join(folder, "flows.db") },
-    node,
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
-  };
-}
-
-async function openDatabase(node: string, { timeoutMs }: DatabaseChoice): Promise<OpenedPlace> {
+  const own = { node: node ?? process.execPath };
+  const schema = `crash_${randomUUID().slice(0, 8)}`;
+  const url = process.env.CBP_POSTGRES_URL;
+  if (timeoutMs === undefined && url !== undefined) {
+    return { ...own, journal: { kind, place: url, schema }, async [Symbol.asyncDispose]() {} };
+  }
   const server = await PostgresServer.start();
   const proxy = await PostgresProxy.start(server.url);
   return {
-    journal: journalAt(proxy.url, timeoutMs),
-    node,
+    ...own,
+    journal: { kind, place: proxy.url, schema, ...(timeoutMs !== undefined && { timeoutMs }) },
     database: { server, proxy },
     async [Symbol.asyncDispose]() {
       await proxy[Symbol.asyncDispose]();
       await server[Symbol.asyncDispose]();
     },
   };
-}
-
-function journalAt(place: string, timeoutMs?: number): JournalPlace {
-  const schema = `crash_${randomUUID().slice(0, 8)}`;
-  return { kind: "postgres", place, schema, ...(timeoutMs !== undefined && { timeoutMs }) };
 }

@@ -12,7 +12,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { derivedSeed, seededRandom, weighted } from "../faults/seeded-random.js";
 import type { BankFault } from "./bank.js";
-import { CrashFixture } from "./crash-fixture.js";
+import { type CrashFixture, openCrashFixture } from "./crash-fixture.js";
 import { type DatabaseInterruption, DatabaseTroubles, databaseInterruptions } from "./database-troubles.js";
 import type { JournalChoice } from "./journal-place.js";
 import { describeLaws, judge, type Verdict } from "./laws.js";
@@ -43,7 +43,6 @@ export interface KillsResult extends Verdict, Readonly<Record<Interruption, numb
   /** Quotes that another process confirmed than the one that had made them. */
   readonly confirmedElsewhere: number;
   readonly stumbles: ReadonlyMap<string, number>;
-  readonly takeCalls: number;
   readonly seconds: number;
 }
 
@@ -54,9 +53,9 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
   const { seed, leaseMs, timeoutMs = 400 } = options;
   const random = seededRandom(seed);
   const isTroubled = databaseInterruptions.some((name) => (options[name] ?? 0) > 0);
-  await using fixture = await CrashFixture.open({
+  await using fixture = await openCrashFixture({
     ...options,
-    ...(isTroubled ? { database: { timeoutMs } } : undefined),
+    timeoutMs: isTroubled ? timeoutMs : undefined,
     readBackDelayMs,
     fault: serviceFaults(seed),
     slowResponseMs: leaseMs / 3,
@@ -82,7 +81,6 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
     atPoints,
     confirmedElsewhere,
     stumbles,
-    takeCalls: bank.takeCalls,
     seconds,
   };
 }
@@ -419,11 +417,11 @@ function bankFaults(seed: number) {
 }
 
 export function describeKills(result: KillsResult): string {
-  const { atPoints, confirmedElsewhere, takeCalls, seconds } = result;
+  const { atPoints, confirmedElsewhere, seconds } = result;
   const what = interruptions.flatMap((name) => (result[name] > 0 ? [`${names[name]} ${result[name]}`] : []));
   return (
     `${[...what, `at named points ${atPoints}`].join(", ")}, ${describeLaws(result)}, ` +
-    `confirmed by another process ${confirmedElsewhere}, calls of takeFunds ${takeCalls}, ${seconds.toFixed(1)} s`
+    `confirmed by another process ${confirmedElsewhere}, ${seconds.toFixed(1)} s`
   );
 }
 

@@ -6,7 +6,6 @@ export interface ClientStatement {
   readonly bytes: Buffer;
   /** SQL and parameters, as far as they are text. */
   readonly text: string;
-  readonly application: string;
 }
 
 /** What becomes of a statement on its way. */
@@ -130,7 +129,6 @@ class StatementReader {
   #rest = Buffer.alloc(0);
   #gathered: Buffer[] = [];
   #isStarted = false;
-  #application = "";
 
   constructor(onStatement: (statement: ClientStatement) => void) {
     this.#onStatement = onStatement;
@@ -151,15 +149,11 @@ class StatementReader {
   #take(message: Buffer): void {
     this.#gathered.push(message);
     const isStart = !this.#isStarted;
-    if (isStart) {
-      this.#isStarted = true;
-      const names = message.subarray(8).toString().split("\0");
-      this.#application = names[names.indexOf("application_name") + 1] ?? "";
-    }
+    this.#isStarted = true;
     // Parse, Bind, Describe and Execute come to nothing before the Sync behind them.
     if (!isStart && "PBDE".includes(String.fromCharCode(message[0] ?? 0))) return;
     const statement = Buffer.concat(this.#gathered);
     this.#gathered = [];
-    this.#onStatement({ bytes: statement, text: statement.toString(), application: this.#application });
+    this.#onStatement({ bytes: statement, text: statement.toString() });
   }
 }

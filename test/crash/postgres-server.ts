@@ -9,8 +9,6 @@ import pg from "pg";
 /** A process of the server that serves one connection. */
 export interface Backend {
   readonly pid: number;
-  /** `application_name` of the connection. */
-  readonly application: string;
   readonly isActive: boolean;
 }
 
@@ -32,9 +30,9 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   /** The back ends of a worker's connections, the one that was busy last first: it is the one that `pg` uses next. */
-  async backends(application = ""): Promise<readonly Backend[]> {
+  async backends(application: string): Promise<readonly Backend[]> {
     const rows = await this.#ask(
-      `SELECT pid, application_name AS application, state <> 'idle' AS "isActive" FROM pg_stat_activity
+      `SELECT pid, state <> 'idle' AS "isActive" FROM pg_stat_activity
        WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND application_name LIKE $1 || '%'
        ORDER BY state_change DESC NULLS LAST`,
       [application],

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { CrossBorderClient, generateSigningKeyPair, type Payment } from "cross-border-payments";
-import { type SandboxRequest, type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
+import { CrossBorderClient, generateSigningKeyPair } from "cross-border-payments";
+import { type SandboxRequest, startSandbox } from "cross-border-payments/sandbox";
 import { openCorridor } from "../support/corridor.js";
 import { sandboxToken } from "../support/sandbox-token.js";
 
@@ -23,67 +23,27 @@ export interface ServiceOptions {
   readonly slowCommitMs: () => number;
 }
 
+export type FaultyService = Awaited<ReturnType<typeof startService>>;
+
 /** The sandbox over HTTP, with two gateways, an exchange rate, and faults. */
-export class FaultyService implements AsyncDisposable {
-  readonly signingKey: string;
-  readonly accessToken: string;
-  readonly #server: SandboxServer;
+export async function startService(options: ServiceOptions) {
+  const { slowResponseMs, slowCommitMs } = options;
+  const attempts = new Map<string, number>();
+  const pending = new WeakMap<SandboxRequest, ServiceFault>();
+  let hasBegun = false;
 
-  private constructor(server: SandboxServer, signingKey: string, accessToken: string) {
-    this.#server = server;
-    this.signingKey = signingKey;
-    this.accessToken = accessToken;
-  }
-
-  static async start(options: ServiceOptions): Promise<FaultyService> {
-    const faults = new Faults(options);
-    const server = await startSandbox({
-      tokenLifetimeSeconds: 24 * 3600,
-      onRequest: (request) => faults.before(request),
-      onResponse: (request) => faults.after(request),
-    });
-    const keys = await generateSigningKeyPair();
-    await using client = new CrossBorderClient({ ...server.clientOptions, signingKey: keys.privateKey });
-    await openCorridor(client, keys.publicKeyBase64);
-    faults.begin();
-    return new FaultyService(server, keys.privateKey, await sandboxToken(server.sandbox));
-  }
-
-  get baseUrl(): string {
-    return this.#server.baseUrl;
-  }
-
-  get payments(): readonly Payment[] {
-    return this.#server.sandbox.payments;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#server.close();
-  }
-}
-
-class Faults {
-  readonly #options: ServiceOptions;
-  readonly #attempts = new Map<string, number>();
-  readonly #pending = new WeakMap<SandboxRequest, ServiceFault>();
-  #hasBegun = false;
-
-  constructor(options: ServiceOptions) {
-    this.#options = options;
-  }
-
-  begin(): void {
-    this.#hasBegun = true;
-  }
-
-  async before(request: SandboxRequest): Promise<Response | undefined> {
-    if (!this.#hasBegun || request.operation === "token") return undefined;
+  function faultOf(request: SandboxRequest): ServiceFault {
+    if (!hasBegun || request.operation === "token") return "none";
     const key = keyOf(request);
     const id = `${request.operation} ${key}`;
-    const attempt = (this.#attempts.get(id) ?? 0) + 1;
-    this.#attempts.set(id, attempt);
-    const fault = this.#options.fault(request.operation, key, attempt);
-    this.#pending.set(request, fault);
+    const attempt = (attempts.get(id) ?? 0) + 1;
+    attempts.set(id, attempt);
+    return options.fault(request.operation, key, attempt);
+  }
+
+  async function before(request: SandboxRequest): Promise<Response | undefined> {
+    const fault = faultOf(request);
+    pending.set(request, fault);
     switch (fault) {
       case "refuse":
         return refusal(400, "refused");
@@ -94,22 +54,39 @@ class Faults {
       case "reset":
         return Response.error();
       case "slow-commit":
-        await pause(this.#options.slowCommitMs());
+        await pause(slowCommitMs());
     }
     return undefined;
   }
 
-  async after(request: SandboxRequest): Promise<Response | undefined> {
-    switch (this.#pending.get(request)) {
+  async function after(request: SandboxRequest): Promise<Response | undefined> {
+    switch (pending.get(request)) {
       case "lost":
         return Response.error();
       case "unavailable-after":
         return refusal(503, "unavailable");
       case "slow-response":
-        await pause(this.#options.slowResponseMs);
+        await pause(slowResponseMs);
     }
     return undefined;
   }
+
+  const server = await startSandbox({ tokenLifetimeSeconds: 24 * 3600, onRequest: before, onResponse: after });
+  const { privateKey: signingKey, publicKeyBase64 } = await generateSigningKeyPair();
+  await using client = new CrossBorderClient({ ...server.clientOptions, signingKey });
+  await openCorridor(client, publicKeyBase64);
+  hasBegun = true;
+  const { baseUrl, sandbox } = server;
+  const accessToken = await sandboxToken(sandbox);
+  return {
+    baseUrl,
+    signingKey,
+    accessToken,
+    get payments() {
+      return sandbox.payments;
+    },
+    [Symbol.asyncDispose]: () => server.close(),
+  };
 }
 
 function keyOf({ body }: SandboxRequest): string {

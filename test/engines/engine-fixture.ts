@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { CrossBorderClient } from "cross-border-payments";
 import { PaymentFlow } from "cross-border-payments/flow";
 import { PostgresJournal } from "cross-border-payments/journal/postgres";
-import { FaultyService, type ServiceOptions } from "../crash/service.js";
+import { type ServiceOptions, startService } from "../crash/service.js";
 import { WorkerProcess } from "../crash/worker-process.js";
 import { compilePrograms } from "../support/build-programs.js";
 import { createDatabase, dropDatabase } from "../support/database.js";
@@ -25,7 +25,7 @@ export async function openFixture(options: EngineFixtureOptions) {
   // Below the project, so that Node finds the packages, which are not in the file.
   const folder = mkdtempSync(join("test", "built-programs-"));
   await compilePrograms(["test/engines/engine-worker.ts"], folder);
-  const service = await FaultyService.start(options);
+  const service = await startService(options);
   const { baseUrl, accessToken, signingKey } = service;
   const ledger = new Ledger(databaseUrl);
   await ledger.create();

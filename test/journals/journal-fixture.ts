@@ -24,6 +24,12 @@ export async function expectLoneRefusal(journal: Journal, entries: readonly Jour
   }
 }
 
+/** An error by its name, and by a part of its message. */
+export const refusal = (message: string | RegExp, name = "ConfigError") => ({
+  name,
+  message: typeof message === "string" ? expect.stringContaining(message) : expect.stringMatching(message),
+});
+
 /** The reason why a promise is rejected. */
 export const failure = (work: Promise<unknown>): Promise<unknown> =>
   work.then(

@@ -3,7 +3,7 @@ import { PostgresJournal } from "cross-border-payments/journal/postgres";
 import { verifyJournal } from "cross-border-payments/testing";
 import pg from "pg";
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { expectMigrated, failure, newLease, scope, state } from "./journal-fixture.js";
+import { expectMigrated, failure, newLease, refusal, scope, state } from "./journal-fixture.js";
 import { isOpen, postgresRelease03 } from "./release-0-3.js";
 
 const url = process.env.CBP_POSTGRES_URL ?? "";
@@ -68,10 +68,7 @@ describe.skipIf(url === "")("with a role that has the least grants", () => {
   it("refuses tables of a newer release", async () => {
     await (await openAsAdmin()).close();
     await admin.query(`UPDATE ${schema}.cross_border_flows_version SET version = 99`);
-    expect(await failure(openAsAdmin())).toMatchObject({
-      name: "ConfigError",
-      message: expect.stringMatching(/version 99.*newer release/s),
-    });
+    expect(await failure(openAsAdmin())).toMatchObject(refusal(/version 99.*newer release/s));
   });
 
   it.each([
@@ -145,10 +142,7 @@ describe.skipIf(url === "")("with a role that has the least grants", () => {
     await admin.query(postgresRelease03(schema));
     await admin.query(`GRANT USAGE ON SCHEMA ${schema} TO ${schema};
       GRANT SELECT ON ${schema}.cross_border_flows_version TO ${schema}`);
-    expect(await failure(open())).toMatchObject({
-      name: "ConfigError",
-      message: expect.stringMatching(/have version 3.*needs version 4.*schema\(\{ from: 3 \}\)/),
-    });
+    expect(await failure(open())).toMatchObject(refusal(/have version 3.*needs version 4.*schema\(\{ from: 3 \}\)/));
     await admin.query(PostgresJournal.schema({ schema, role: schema, from: 3 }));
     const journal = await open();
     onTestFinished(() => journal.close());
@@ -187,25 +181,9 @@ describe.skipIf(url === "")("with a role that has the least grants", () => {
 
   it("says that the tables are missing, and creates none", async () => {
     await admin.query(`CREATE SCHEMA ${schema} AUTHORIZATION ${schema}`);
-    expect(await failure(open())).toMatchObject({
-      name: "ConfigError",
-      message: expect.stringMatching(/are not there.*PostgresJournal\.schema/),
-    });
+    expect(await failure(open())).toMatchObject(refusal(/are not there.*PostgresJournal\.schema/));
     const tables = await admin.query("SELECT 1 FROM pg_tables WHERE schemaname = $1", [schema]);
     expect(tables.rows).toEqual([]);
-  });
-
-  it("names a missing permission and a refused login", async () => {
-    expect(await failure(PostgresJournal.open(roleUrl, { schema }))).toMatchObject({
-      name: "JournalError",
-      message: expect.stringContaining("lacks a permission (42501)"),
-    });
-    await admin.query(`CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.cross_border_flows_version (version integer)`);
-    expect(await failure(open())).toMatchObject({ message: expect.stringContaining("lacks a permission (42501)") });
-    const other = new URL(roleUrl);
-    other.password = "hunter2hunter2";
-    const refused = await failure(PostgresJournal.open(other.href, { schema, migrate: false }));
-    expect(refused).toMatchObject({ message: expect.stringContaining("or the password (28P01)") });
   });
 
   it("may change rows only", async () => {

@@ -109,14 +109,6 @@ describe.skipIf(nodeSqlite === undefined)("the journal's thread", () => {
     expect((await begun).key).toBe("k");
   });
 
-  it("shows no warning that node:sqlite is experimental: which database it uses is the journal's own affair", async () => {
-    const onWarning = vi.fn();
-    process.on("warning", onWarning);
-    onTestFinished(() => void process.off("warning", onWarning));
-    await begin(await openSqliteJournal(newFile()), "k");
-    expect(onWarning).not.toHaveBeenCalled();
-  });
-
   it("rejects what is pending when the thread dies, and everything afterwards", async () => {
     const file = newFile();
     const sent = vi.spyOn(Worker.prototype, "postMessage");

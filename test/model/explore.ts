@@ -13,17 +13,24 @@ export interface Report {
 }
 
 export interface Limits {
-  readonly maxStates?: number;
+  readonly maxStates: number;
   readonly maxSeconds?: number;
 }
 
-/** Breadth first, so that a trace is as short as can be. Each state is visited once, known by a hash of 64 bits. */
-export function explore(model: Model, { maxStates = 20_000_000, maxSeconds = 600 }: Limits = {}): Report {
+/** Breadth first, so that a trace is as short as can be. Each state is visited once, known by its numbers. */
+export function explore(model: Model, { maxStates, maxSeconds = 600 }: Limits): Report {
   const cpu = process.cpuUsage();
   const cpuSeconds = (): number => process.cpuUsage(cpu).user / 1e6;
-  const seen = new States();
-  const parents = new Integers();
-  const picks = new Integers();
+  const seen = new Map<string, number>();
+  /** The state's number: the one that it has, or the next one. */
+  const numberOf = (world: World): number => {
+    const key = model.numbers(world).join();
+    const number = seen.get(key) ?? seen.size;
+    seen.set(key, number);
+    return number;
+  };
+  const parents: number[] = [];
+  const picks: number[] = [];
   const edges = new Edges();
   const settled: number[] = [];
   let transitions = 0;
@@ -35,7 +42,7 @@ export function explore(model: Model, { maxStates = 20_000_000, maxSeconds = 600
     ...(law !== undefined && { broken: law, trace: trace(model, pathTo(at, parents, picks)) }),
   });
   let level = [model.initial()];
-  seen.add(model.numbers(level[0] as World));
+  for (const world of level) numberOf(world);
   parents.push(-1);
   picks.push(0);
   for (let first = 0; level.length > 0; first = parents.length - level.length) {
@@ -48,7 +55,7 @@ export function explore(model: Model, { maxStates = 20_000_000, maxSeconds = 600
       model.successors(world, (_label, after, isFault) => {
         if (broken !== undefined) return;
         transitions++;
-        const into = seen.add(model.numbers(after));
+        const into = numberOf(after);
         if (!isFault) edges.add(from, into);
         if (into === parents.length) {
           parents.push(from);
@@ -68,9 +75,9 @@ export function explore(model: Model, { maxStates = 20_000_000, maxSeconds = 600
 }
 
 /** The numbers of the successors to take. */
-function pathTo(at: number, parents: Integers, picks: Integers): number[] {
+function pathTo(at: number, parents: readonly number[], picks: readonly number[]): number[] {
   const path: number[] = [];
-  for (let id = at; parents.at(id) >= 0; id = parents.at(id)) path.unshift(picks.at(id));
+  for (let id = at; id > 0; id = parents[id] ?? 0) path.unshift(picks[id] ?? 0);
   return path;
 }
 
@@ -89,28 +96,10 @@ function trace(model: Model, path: readonly number[]): string[] {
   return labels;
 }
 
-class Integers {
-  #data = new Int32Array(1 << 16);
-  length = 0;
-
-  push(value: number): void {
-    if (this.length === this.#data.length) {
-      const data = new Int32Array(2 * this.length);
-      data.set(this.#data);
-      this.#data = data;
-    }
-    this.#data[this.length++] = value;
-  }
-
-  at(index: number): number {
-    return this.#data[index] ?? -1;
-  }
-}
-
 /** The transitions without faults, backwards. */
 class Edges {
-  readonly #from = new Integers();
-  readonly #into = new Integers();
+  readonly #from: number[] = [];
+  readonly #into: number[] = [];
 
   add(from: number, into: number): void {
     this.#from.push(from);
@@ -122,7 +111,7 @@ class Edges {
     const last = new Int32Array(states).fill(-1);
     const previous = new Int32Array(this.#from.length);
     for (let edge = 0; edge < previous.length; edge++) {
-      const into = this.#into.at(edge);
+      const into = this.#into[edge] ?? -1;
       previous[edge] = last[into] ?? -1;
       last[into] = edge;
     }
@@ -131,7 +120,7 @@ class Edges {
     for (const end of ends) reaches[end] = 1;
     for (let state = pending.pop(); state !== undefined; state = pending.pop()) {
       for (let edge = last[state] ?? -1; edge >= 0; edge = previous[edge] ?? -1) {
-        const from = this.#from.at(edge);
+        const from = this.#from[edge] ?? -1;
         if (reaches[from] === 1) continue;
         reaches[from] = 1;
         pending.push(from);
@@ -139,62 +128,5 @@ class Edges {
     }
     const stuck = reaches.indexOf(0);
     return stuck < 0 ? undefined : stuck;
-  }
-}
-
-/** Numbers states by their hashes: open addressing. */
-class States {
-  #hashes = new Uint32Array(1 << 17);
-  #numbers = new Int32Array(1 << 16).fill(-1);
-  size = 0;
-
-  /** The state's number: the one that it has, or the next one. */
-  add(parts: readonly number[]): number {
-    let high = 0x9e3779b9;
-    let low = 0x85ebca6b;
-    for (const part of parts) {
-      high = Math.imul(high ^ part, 0xcc9e2d51);
-      high = (Math.imul((high << 15) | (high >>> 17), 5) + 0xe6546b64) | 0;
-      low = Math.imul(low ^ part, 0x1b873593);
-      low = (Math.imul((low << 13) | (low >>> 19), 9) + 0x38495ab5) | 0;
-    }
-    high = Math.imul(high ^ (low >>> 16), 0x85ebca6b);
-    high = (high ^ (high >>> 13)) >>> 0;
-    low = Math.imul(low ^ (high >>> 15), 0xc2b2ae35);
-    low = (low ^ (low >>> 16)) >>> 0;
-    if (this.size * 2 > this.#numbers.length) this.#grow();
-    const at = this.#find(high, low);
-    const known = this.#numbers[at] ?? -1;
-    if (known >= 0) return known;
-    this.#put(at, high, low, this.size);
-    return this.size++;
-  }
-
-  #find(high: number, low: number): number {
-    const mask = this.#numbers.length - 1;
-    let at = high & mask;
-    while (this.#numbers[at] !== -1 && (this.#hashes[2 * at] !== high || this.#hashes[2 * at + 1] !== low)) {
-      at = (at + 1) & mask;
-    }
-    return at;
-  }
-
-  #put(at: number, high: number, low: number, number: number): void {
-    this.#hashes[2 * at] = high;
-    this.#hashes[2 * at + 1] = low;
-    this.#numbers[at] = number;
-  }
-
-  #grow(): void {
-    const hashes = this.#hashes;
-    const numbers = this.#numbers;
-    this.#hashes = new Uint32Array(2 * hashes.length);
-    this.#numbers = new Int32Array(2 * numbers.length).fill(-1);
-    numbers.forEach((number, at) => {
-      if (number < 0) return;
-      const high = hashes[2 * at] ?? 0;
-      const low = hashes[2 * at + 1] ?? 0;
-      this.#put(this.#find(high, low), high, low, number);
-    });
   }
 }

@@ -31,7 +31,7 @@ export interface Message {
 }
 
 /** A rule of the journal that doesn't hold. */
-export type LooseRule = "revision" | "owner" | "nonce" | "repetition" | "inTime" | "tombstone";
+export type LooseRule = "revision" | "owner" | "inTime" | "tombstone";
 
 export function isOpen(flow: Flow): boolean {
   return flow.phase !== "quoted" && !isOutcome(flow);
@@ -46,7 +46,7 @@ export function afterMessage(
 ): Row | "again" | undefined {
   const { nonce, flow } = m;
   const isRepetition = (revision: number): boolean =>
-    loose !== "repetition" && row?.nonce === nonce && row.flow === flow && row.revision === revision;
+    row?.nonce === nonce && row.flow === flow && row.revision === revision;
   if (m.do === "begin") {
     if (isRepetition(1)) return "again";
     return row || !flow ? undefined : newRow(flow, 1, nonce, 1);
@@ -58,13 +58,13 @@ export function afterMessage(
   }
   if (flow === undefined) return undefined;
   if (m.do === "write") {
-    if (loose !== "owner" && (row.epoch !== m.epoch || (loose !== "nonce" && row.nonce !== nonce))) return undefined;
+    if (loose !== "owner" && (row.epoch !== m.epoch || row.nonce !== nonce)) return undefined;
     if (isRepetition(m.revision + 1)) return "again";
     if (loose !== "revision" && row.revision !== m.revision) return undefined;
     return { ...row, flow, revision: row.revision + 1, leased: row.leased && isOpen(flow) };
   }
   if (isRepetition(m.revision + 1)) return "again";
-  if (row.epoch !== m.epoch || (loose !== "nonce" && row.nonce !== m.seen)) return undefined;
+  if (row.epoch !== m.epoch || row.nonce !== m.seen) return undefined;
   if (loose === "revision" ? row.flow.phase !== "quoted" : row.revision !== m.revision) return undefined;
   if (m.inTime && row.expired && loose !== "inTime") return undefined;
   return newRow(flow, row.epoch + 1, nonce, row.revision + 1);

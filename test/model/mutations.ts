@@ -11,8 +11,6 @@ export interface Mutation {
   readonly edits?: readonly (readonly [file: string, find: string, replace: string])[];
   /** Or a rule of the journal or the driver. */
   readonly loose?: LooseRule | NonNullable<WorldOptions["loose"]>;
-  /** Why no world needs the rule, and it stays. */
-  readonly unneeded?: string;
 }
 
 const decided = "return does({ ...owner, decision: call.decision }, search(flow));";
@@ -52,18 +50,6 @@ export const mutations: readonly Mutation[] = [
         `if (flow.signed && owner.searched) return withFunds({ ...owner, flow }, ${sendAgain}, { bankSkewMs: 0 });\n      if (flow.notBeforeMs === undefined) return does(owner, { do: "takeFunds", flow });`,
       ],
     ],
-  },
-  {
-    rule: "2: null for what may be paid is held",
-    worlds: ["run", "single", "restoredSingle", "lostOperator"],
-    edits: [
-      [
-        "owner.ts",
-        "if (signed === undefined || tries.open === 0) return store(owner, declined(flow));",
-        "return store(owner, declined(flow));",
-      ],
-    ],
-    unneeded: "needs a bank that gives money back by itself while a payment may exist; one line",
   },
   {
     rule: "3: a search before the first claim",
@@ -129,12 +115,6 @@ export const mutations: readonly Mutation[] = [
         "if (tries.unread >= 0) return claim(owner, flow);\n    if (tries.unread >= config.maxUnread)",
       ],
     ],
-  },
-  {
-    rule: "3: a bounded number of unreadable searches",
-    worlds: ["run", "restored"],
-    edits: [["owner.ts", "if (tries.unread >= config.maxUnread)", "if (tries.unread >= 99)"]],
-    unneeded: "no law: the bound gives an operator a handle",
   },
   {
     rule: "3: a possible match isn't absent",
@@ -203,12 +183,6 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    rule: "7: a bounded number of 401s",
-    worlds: ["run"],
-    edits: [["owner.ts", "count >= config.maxUnauthorized", "count >= 99"]],
-    unneeded: "no law: the bound gives an operator a handle",
-  },
-  {
     rule: "8: absence isn't a refusal",
     worlds: ["run"],
     edits: [
@@ -237,12 +211,6 @@ export const mutations: readonly Mutation[] = [
     rule: "10: only a complete search proves absence",
     worlds: ["listed"],
     edits: [["owner.ts", 'if (result.is === "absent") return repeat', "if (result.is) return repeat"]],
-  },
-  {
-    rule: "10: a bounded number of times",
-    worlds: ["listed", "single", "both"],
-    edits: [["owner.ts", "if (flow.tries.repeated < config.maxRepeats) {", "if (flow.request) {"]],
-    unneeded: "no law: it bounds the damage of a fact that isn't true",
   },
   {
     rule: "11: release searches first",
@@ -377,41 +345,5 @@ export const mutations: readonly Mutation[] = [
   },
   { rule: "ownership: a write names its revision", worlds: ["run"], loose: "revision" },
   { rule: "ownership: a write names its epoch and nonce", worlds: ["run", "runs"], loose: "owner" },
-  {
-    rule: "ownership: a write names its nonce",
-    worlds: ["run", "runs", "quotes", "restoredConfirms"],
-    loose: "nonce",
-    unneeded: "epoch and revision suffice, unless a backup is restored while a process stands still",
-  },
-  {
-    rule: "ownership: a write knows its repetition",
-    worlds: ["run", "runs"],
-    loose: "repetition",
-    unneeded: "no law: without it, a slow journal makes more held flows",
-  },
-  {
-    rule: "ownership: nothing else happens before a write is settled",
-    worlds: ["run"],
-    edits: [
-      [
-        "owner.ts",
-        "    default:\n      return unexpected(owner, event);\n  }\n}\n\nconst changed",
-        "    default:\n      return enter(owner);\n  }\n}\n\nconst changed",
-      ],
-    ],
-    unneeded: "whatever a call does then is refused; to end it is the simplest",
-  },
-  {
-    rule: "ownership: who lost the flow stops",
-    worlds: ["run", "runs", "listed"],
-    edits: [
-      [
-        "owner.ts",
-        "      // Another owner has the flow.\n",
-        '      if (to.phase === "claimed") return does({ ...owner, flow: to }, { do: "send", flow: to });\n',
-      ],
-    ],
-    unneeded: "the lease is checked before a payment is sent",
-  },
   { rule: "ownership: a pruned key leaves a tombstone", worlds: ["pruned"], loose: "tombstone" },
 ];

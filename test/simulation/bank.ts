@@ -9,49 +9,39 @@ interface Taken {
   readonly intentId: string;
 }
 
-/** The sender's bank: idempotent by key, and its first answer is final. */
-export class ModelBank {
-  readonly #world: World;
-  readonly #aheadMs: number;
-  readonly #states = new Map<string, Facts["bank"]>();
-  readonly #taken = new Map<string, Taken>();
-
-  /** @param aheadMs how far its clock is ahead. */
-  constructor(world: World, aheadMs: number) {
-    this.#world = world;
-    this.#aheadMs = aheadMs;
-  }
-
-  stateOf(key: string): Facts["bank"] {
-    return this.#states.get(key) ?? "untouched";
-  }
-
-  takenFor(key: string): Taken | undefined {
-    return this.#taken.get(key);
-  }
-
-  take(key: string, intentId: string): FlowFunds | null {
-    const state = this.stateOf(key);
-    const taken = this.#taken.get(key);
-    if (taken !== undefined) {
-      const { senderGatewayTransactionId, takenAtMs } = taken;
-      return state === "taken" ? { senderGatewayTransactionId, takenAtMs, replayed: true } : null;
-    }
-    if (state === "declined" || this.#world.meets("declined")) {
-      this.#states.set(key, "declined");
-      return null;
-    }
-    const takenAtMs = epochMs + this.#world.time.nowMs + this.#aheadMs;
-    const senderGatewayTransactionId = `TX-${this.#taken.size + 1}`;
-    this.#taken.set(key, { senderGatewayTransactionId, takenAtMs, intentId });
-    this.#states.set(key, "taken");
-    this.#world.note(`the bank takes ${key}`);
-    return { senderGatewayTransactionId, replayed: false };
-  }
-
-  release(key: string): void {
-    if (this.stateOf(key) !== "taken") return;
-    this.#states.set(key, "released");
-    this.#world.note(`the bank gives ${key} back`);
-  }
+/**
+ * The sender's bank: idempotent by key, and its first answer is final.
+ * @param aheadMs how far its clock is ahead.
+ */
+export function modelBank(world: World, aheadMs: number) {
+  const states = new Map<string, Facts["bank"]>();
+  const takings = new Map<string, Taken>();
+  const stateOf = (key: string): Facts["bank"] => states.get(key) ?? "untouched";
+  return {
+    stateOf,
+    takenFor: (key: string): Taken | undefined => takings.get(key),
+    take(key: string, intentId: string): FlowFunds | null {
+      const state = stateOf(key);
+      const taken = takings.get(key);
+      if (taken !== undefined) {
+        const { senderGatewayTransactionId, takenAtMs } = taken;
+        return state === "taken" ? { senderGatewayTransactionId, takenAtMs, replayed: true } : null;
+      }
+      if (state === "declined" || world.meets("declined")) {
+        states.set(key, "declined");
+        return null;
+      }
+      const takenAtMs = epochMs + world.time.nowMs + aheadMs;
+      const senderGatewayTransactionId = `TX-${takings.size + 1}`;
+      takings.set(key, { senderGatewayTransactionId, takenAtMs, intentId });
+      states.set(key, "taken");
+      world.note(`the bank takes ${key}`);
+      return { senderGatewayTransactionId, replayed: false };
+    },
+    release(key: string): void {
+      if (stateOf(key) !== "taken") return;
+      states.set(key, "released");
+      world.note(`the bank gives ${key} back`);
+    },
+  };
 }

@@ -28,77 +28,43 @@ interface Made {
 }
 
 /** The service as it is described: intents, payments, and the list of payments. It keeps its operators' promises. */
-export class ModelService {
+export function modelService(world: World, options: ServiceOptions) {
+  const { listedWithinMs, singleUseIntents } = options.facts;
   /** In the order in which they were made. */
-  readonly made: Made[] = [];
-  readonly #world: World;
-  readonly #options: ServiceOptions;
-  #intents = 0;
+  const made: Made[] = [];
+  let intents = 0;
 
-  constructor(world: World, options: ServiceOptions) {
-    this.#world = world;
-    this.#options = options;
-    for (let i = 0; i < options.others; i += 1) {
-      this.#make(
-        { ...intentOf({ memo: `other-${i}` }, `pi-other-${i}`), senderGatewayTransactionId: `other-${i}` },
-        "b3RoZXI=",
-        0,
-      );
-    }
+  function createIntent({ body }: Request): Response {
+    if (world.meets("refused")) return json(400, refusal);
+    if (world.meets("throttled")) return throttled();
+    if (world.meets("unavailable")) return unavailable();
+    intents += 1;
+    return json(200, intentOf(JSON.parse(body), `pi-${intents}`));
   }
 
-  paymentsOf(key: string): readonly Made[] {
-    return this.made.filter((one) => one.key === key);
-  }
-
-  isListed(key: string): boolean {
-    return (
-      !this.#options.isListForbidden && this.paymentsOf(key).some((one) => one.listedAtMs <= this.#world.time.nowMs)
-    );
-  }
-
-  handle(request: Request): Response {
-    const { method, url } = request;
-    if (method === "GET") return this.#list(url.searchParams);
-    return url.pathname === "/payments" ? this.#pay(request) : this.#createIntent(request);
-  }
-
-  #createIntent({ body }: Request): Response {
-    if (this.#world.meets("refused")) return json(400, refusal);
-    if (this.#world.meets("throttled")) return this.#throttled();
-    if (this.#world.meets("unavailable")) return this.#unavailable();
-    this.#intents += 1;
-    return json(200, intentOf(JSON.parse(body), `pi-${this.#intents}`));
-  }
-
-  #pay({ body, signature, sentAtMs }: Request): Response {
-    const { listedWithinMs, singleUseIntents } = this.#options.facts;
+  function pay({ body, signature, sentAtMs }: Request): Response {
     const payment = JSON.parse(body) as Record<string, string>;
-    const { nowMs } = this.#world.time;
+    const { nowMs } = world.time;
     // It keeps its promise: what comes too late is dropped.
-    if (listedWithinMs !== undefined && nowMs > sentAtMs + listedWithinMs) return this.#unavailable();
-    if (singleUseIntents && this.made.some((one) => one.body.id === payment.id))
+    if (listedWithinMs !== undefined && nowMs > sentAtMs + listedWithinMs) return unavailable();
+    if (singleUseIntents && made.some((one) => one.body.id === payment.id))
       return json(400, { ...refusal, error: "intent_used" });
-    if (this.#world.meets("refused")) return json(400, refusal);
-    if (this.#world.meets("unauthorized")) return json(401, { error: "unauthorized", message: "unknown token" });
-    if (this.#world.meets("throttled")) return this.#throttled();
-    if (this.#world.meets("unavailable")) return this.#unavailable();
-    const isAnothers = this.#world.meets("another");
-    if (isAnothers && this.#world.random() < 0.5) return json(200, anothers(payment));
+    if (world.meets("refused")) return json(400, refusal);
+    if (world.meets("unauthorized")) return json(401, { error: "unauthorized", message: "unknown token" });
+    if (world.meets("throttled")) return throttled();
+    if (world.meets("unavailable")) return unavailable();
+    const isAnothers = world.meets("another");
+    if (isAnothers && world.random() < 0.5) return json(200, anothers(payment));
     const latestMs = listedWithinMs === undefined ? Number.POSITIVE_INFINITY : sentAtMs + listedWithinMs;
-    const { record, key } = this.#make(
-      payment,
-      signature,
-      Math.min(latestMs, nowMs + this.#world.upTo(this.#options.lagMs + 1)),
-    );
-    this.#world.note(`the service makes ${record.id} of ${key}`);
-    if (this.#world.meets("unconfirmed")) return this.#unavailable();
+    const { record, key } = make(payment, signature, Math.min(latestMs, nowMs + world.upTo(options.lagMs + 1)));
+    world.note(`the service makes ${record.id} of ${key}`);
+    if (world.meets("unconfirmed")) return unavailable();
     return json(200, isAnothers ? anothers(payment) : record);
   }
 
-  #make(body: Record<string, string>, signature: string, listedAtMs: number): Made {
-    const number = this.made.length + 1;
-    const createdAt = new Date(epochMs + this.#world.time.nowMs + this.#options.aheadMs).toISOString();
+  function make(body: Record<string, string>, signature: string, listedAtMs: number): Made {
+    const number = made.length + 1;
+    const createdAt = new Date(epochMs + world.time.nowMs + options.aheadMs).toISOString();
     const record = {
       ...body,
       id: `p-${number}`,
@@ -111,20 +77,20 @@ export class ModelService {
       creationRequestBody: JSON.stringify(body),
       creationRequestSignatureBase64: signature,
     };
-    const made: Made = { key: body.memo ?? "", record, body, listedAtMs };
-    this.made.push(made);
-    return made;
+    const one: Made = { key: body.memo ?? "", record, body, listedAtMs };
+    made.push(one);
+    return one;
   }
 
-  #list(query: URLSearchParams): Response {
-    if (this.#options.isListForbidden) return json(403, { error: "forbidden", message: "no right to list payments" });
-    if (this.#world.meets("throttled")) return this.#throttled();
-    if (this.#world.meets("unreadable")) return this.#unavailable();
+  function list(query: URLSearchParams): Response {
+    if (options.isListForbidden) return json(403, { error: "forbidden", message: "no right to list payments" });
+    if (world.meets("throttled")) return throttled();
+    if (world.meets("unreadable")) return unavailable();
     const [field = "pagingToken", direction] = (query.get("_sort") ?? "pagingToken.asc").split(".");
     const after = Number(query.get("_after") ?? 0);
     const before = Number(query.get("_before") ?? Number.POSITIVE_INFINITY);
-    const listed = this.made
-      .filter(({ listedAtMs }) => listedAtMs <= this.#world.time.nowMs)
+    const listed = made
+      .filter(({ listedAtMs }) => listedAtMs <= world.time.nowMs)
       .map(({ record }) => record)
       .filter(({ pagingToken }) => Number(pagingToken) > after && Number(pagingToken) < before)
       .sort((one, other) => (String(one[field]) < String(other[field]) ? -1 : 1));
@@ -132,17 +98,33 @@ export class ModelService {
     return json(200, listed.slice(0, Number(query.get("_size") ?? 50)));
   }
 
-  #throttled(): Response {
-    const seconds = [0, 1, 5, 60][this.#world.upTo(4)];
+  function throttled(): Response {
+    const seconds = [0, 1, 5, 60][world.upTo(4)];
     return json(429, { error: "throttled", message: "too many requests" }, { "retry-after": String(seconds) });
   }
 
   /** Sometimes a proxy's page. */
-  #unavailable(): Response {
-    return this.#world.random() < 0.5
+  function unavailable(): Response {
+    return world.random() < 0.5
       ? json(500, { error: "internal" })
       : new Response("<h1>Bad gateway</h1>", { status: 502 });
   }
+
+  for (let i = 0; i < options.others; i += 1) {
+    const intent = intentOf({ memo: `other-${i}` }, `pi-other-${i}`);
+    make({ ...intent, senderGatewayTransactionId: `other-${i}` }, "b3RoZXI=", 0);
+  }
+  const paymentsOf = (key: string): readonly Made[] => made.filter((one) => one.key === key);
+  return {
+    paymentsOf,
+    isListed: (key: string): boolean =>
+      !options.isListForbidden && paymentsOf(key).some((one) => one.listedAtMs <= world.time.nowMs),
+    handle(request: Request): Response {
+      const { method, url } = request;
+      if (method === "GET") return list(url.searchParams);
+      return url.pathname === "/payments" ? pay(request) : createIntent(request);
+    },
+  };
 }
 
 const refusal = { error: "limit_exceeded", message: "the limit is exceeded" };

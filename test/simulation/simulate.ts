@@ -11,9 +11,9 @@ import { derivedSeed, seededRandom } from "../faults/seeded-random.js";
 import { brokenLaw, type Facts, isSettled, told } from "../model/laws.js";
 import { intentRequest } from "../support/corridor.js";
 import { keyPairOf } from "../support/key-pairs.js";
-import { ModelBank } from "./bank.js";
+import { modelBank } from "./bank.js";
 import { type Schedule, scheduleOf } from "./schedule.js";
-import { ModelService } from "./service.js";
+import { modelService } from "./service.js";
 import { type Intention, SharedJournal } from "./shared-journal.js";
 import type { Host } from "./virtual-time.js";
 import { World } from "./world.js";
@@ -89,8 +89,8 @@ class Simulation {
   readonly #schedule: Schedule;
   readonly #world: World;
   readonly #defect: Defect;
-  readonly #service: ModelService;
-  readonly #bank: ModelBank;
+  readonly #service: ReturnType<typeof modelService>;
+  readonly #bank: ReturnType<typeof modelBank>;
   readonly #journal: SharedJournal;
   readonly #processes = new Map<Host, Process>();
   readonly #calls = new Set<OpenCall>();
@@ -105,8 +105,8 @@ class Simulation {
     this.#schedule = schedule;
     this.#world = world;
     this.#defect = defect;
-    this.#service = new ModelService(world, { ...schedule, aheadMs: this.#skew() });
-    this.#bank = new ModelBank(world, this.#skew());
+    this.#service = modelService(world, { ...schedule, aheadMs: this.#skew() });
+    this.#bank = modelBank(world, this.#skew());
     this.#journal = new SharedJournal(world);
     world.kill = (host) => this.#kill(host);
   }
