@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
-import { selectPage } from "../paging/select-page.js";
+import { kindsOfTokens, selectPage } from "../paging/select-page.js";
 
 export type StoredRecord = Record<string, unknown> & { readonly id: string | number };
 
@@ -43,12 +43,12 @@ const iban = { compact: "DE89370400440532013000", grouped: "DE89 3704 0044 0532 
 export const services: Readonly<Record<string, ServiceTraits>> = {
   "as described": {},
   "inclusive bounds": { isInclusive: true },
-  "tokens that are UUIDs": { tokenOf: (place) => `${((place * 2_654_435_761) >>> 0).toString(16)}-0000-4000-8000` },
-  "tokens that are JSON numbers": { tokenOf: (place) => 1000 + place },
+  "tokens that are UUIDs": { tokenOf: kindsOfTokens.UUID },
+  "tokens that are JSON numbers": { tokenOf: kindsOfTokens["JSON number"] },
   "inclusive bounds, tokens in Base64, newest first": {
     isInclusive: true,
     newestFirst: true,
-    tokenOf: (place) => Buffer.from(`t${(place * 7919) % 104_729}`).toString("base64"),
+    tokenOf: kindsOfTokens.base64,
   },
   "newest first": { newestFirst: true },
   "newest first, _sort ignored": { newestFirst: true, sort: "ignored" },
@@ -128,7 +128,7 @@ const unused = Object.fromEntries(
 export async function openService(traits: ServiceTraits, seeded: SeededCounts): Promise<Service> {
   const { cap = 20, createdAt = iso, lagMs = 0, mayListPayments = true, shown = (record) => record } = traits;
   const { sort = "honored", tokensOn = "payments" } = traits;
-  const tokenOf = traits.tokenOf ?? ((place: number) => String(1000 + place));
+  const tokenOf = traits.tokenOf ?? kindsOfTokens.number;
   const payments: StoredRecord[] = [];
   const providers: StoredRecord[] = [];
   const intents: object[] = [];
