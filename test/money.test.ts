@@ -141,6 +141,18 @@ describe("two amounts", () => {
   ])("of %j and %j are equal: %s", (one, other, areEqual) => {
     expect([equalAmounts(one, other), equalAmounts(other, one)]).toEqual([areEqual, areEqual]);
   });
+
+  it("are equal exactly if their values are", () => {
+    fc.assert(
+      fc.property(numeral, numeral, fc.nat(3), (one, other, zeros) => {
+        const [left, right] = [rational(one), rational(other)];
+        expect(equalAmounts(one, other)).toBe(left.over * right.under === right.over * left.under);
+        const longer = `${one}${one.includes(".") ? "" : ".0"}${"0".repeat(zeros)}`;
+        expect(equalAmounts(one, longer.replace(/\d/, "0$&"))).toBe(true);
+      }),
+      { numRuns: runs(1000) },
+    );
+  });
 });
 
 function rational(text: string): Rational {

@@ -1,5 +1,4 @@
 import type { PaymentIntent } from "cross-border-payments";
-import type { ReleaseFundsByKey, TakeFundsByKey } from "cross-border-payments/flow";
 import { verifyFundsFunctions } from "cross-border-payments/testing";
 import { describe, expect, it } from "vitest";
 import { PostgresLedger } from "../../examples/ledger-sql/postgres-ledger.js";
@@ -7,26 +6,14 @@ import { SqliteLedger, toUnits } from "../../examples/ledger-sql/sqlite-ledger.j
 import { newFile, nodeSqlite, openHandle, withoutSqlite } from "../journals/sqlite-fixture.js";
 import { openSchema, skipped, url } from "./schema.js";
 
-interface LedgerFixture {
-  readonly takeFunds: TakeFundsByKey;
-  readonly releaseFunds: ReleaseFundsByKey;
-  readonly balance: () => Promise<string>;
-  readonly deposit: (account: string, currency: string, amount: string) => Promise<void>;
-  /** The account is gone, with what is on it. */
-  readonly close: (account: string) => Promise<void>;
-  /** The same tables, as another process has them. */
-  readonly elsewhere: { readonly takeFunds: TakeFundsByKey };
-  /** Lets the next transaction end right before it would commit, as where the process dies or its connection breaks. */
-  readonly dieBeforeCommit: () => void;
-}
-
-async function postgresLedger(): Promise<LedgerFixture> {
+async function postgresLedger() {
   const { pool, otherPool } = await openSchema();
   const { takeFunds, releaseFunds } = new PostgresLedger(pool);
   return {
     takeFunds,
     releaseFunds,
-    elsewhere: new PostgresLedger(otherPool),
+    /** The same, as another process has it. */
+    takeElsewhere: new PostgresLedger(otherPool).takeFunds,
     async balance() {
       // As docs/ledger-in-sql.md has it.
       const { rows } = await pool.query<{ balance: string }>(
@@ -34,16 +21,18 @@ async function postgresLedger(): Promise<LedgerFixture> {
       );
       return rows[0]?.balance ?? "none";
     },
-    async deposit(account, currency, amount) {
+    async deposit(account: string, currency: string, amount: string) {
       await pool.query(
         `insert into accounts values ($1, $2, $3)
          on conflict (id) do update set balance = accounts.balance + excluded.balance`,
         [account, currency, amount],
       );
     },
-    async close(account) {
+    /** The account is gone, with what is on it. */
+    async close(account: string) {
       await pool.query("delete from accounts where id = $1", [account]);
     },
+    /** Lets the next transaction end right before it would commit, as if the process died or its connection broke. */
     dieBeforeCommit() {
       pool.once("acquire", (client) => {
         const query = client.query.bind(client);
@@ -61,7 +50,7 @@ async function postgresLedger(): Promise<LedgerFixture> {
   };
 }
 
-async function sqliteLedger(): Promise<LedgerFixture> {
+async function sqliteLedger(): ReturnType<typeof postgresLedger> {
   const path = newFile();
   const database = openHandle(path);
   let dies = false;
@@ -76,7 +65,7 @@ async function sqliteLedger(): Promise<LedgerFixture> {
   return {
     takeFunds,
     releaseFunds,
-    elsewhere: new SqliteLedger(openHandle(path)),
+    takeElsewhere: new SqliteLedger(openHandle(path)).takeFunds,
     async balance() {
       const [row] = database.prepare("select balance from accounts where id = 'DE-0001'").all();
       return String(Reflect.get(Object(row), "balance"));
@@ -140,7 +129,7 @@ describe.each([
     const { ledger } = await holding("150.00");
     const taken = await Promise.all(
       [1, 2, 3, 4].flatMap((order) =>
-        [ledger, ledger.elsewhere].map(({ takeFunds }) => takeFunds({ key: `order-${order}`, intent })),
+        [ledger.takeFunds, ledger.takeElsewhere].map((takeFunds) => takeFunds({ key: `order-${order}`, intent })),
       ),
     );
     const takings = taken.filter((funds) => funds !== null);

@@ -16,6 +16,7 @@ interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly exports: Readonly<Record<string, unknown>>;
+  readonly imports: Readonly<Record<string, unknown>>;
   readonly dependencies: Readonly<Record<string, string>>;
 }
 

@@ -3,10 +3,8 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BuildOptions, build as buildByEsbuild } from "esbuild";
-import { build as buildByVite } from "vite";
 import { expect, it, onTestFinished } from "vitest";
 import { nodeWithSqlite } from "../crash/node-with-sqlite.js";
-import { isThorough } from "../support/thorough.js";
 import { project } from "./installed-package.js";
 
 const node = nodeWithSqlite(process.env.CBP_NODE);
@@ -59,18 +57,4 @@ it.each<[string, BuildOptions]>([
   const stdin = { contents: esModule, resolveDir: project };
   await buildByEsbuild({ stdin, bundle: true, platform: "node", outfile, logLevel: "silent", ...options });
   expectToRun(outfile);
-});
-
-it.runIf(isThorough)("runs in a minified bundle of vite's, with its file beside it", async () => {
-  const outDir = newFolder();
-  copyWorker(outDir);
-  const entry = programIn("thread-vite.mjs", esModule);
-  await buildByVite({
-    configFile: false,
-    root: project,
-    logLevel: "silent",
-    build: { ssr: entry, outDir, minify: true, rollupOptions: { output: { entryFileNames: "app.mjs" } } },
-    ssr: { noExternal: true },
-  });
-  expectToRun(join(outDir, "app.mjs"));
 });

@@ -3,36 +3,23 @@ import { CrossBorderClient, generateSigningKeyPair, paymentFromIntent, signReque
 import { type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Page } from "../support/chromium.js";
+import { intentRequest, openCorridor } from "../support/corridor.js";
 import { originInTest } from "../support/origin-of.js";
 import { faultsOf, misledBrowser, tabTo, watchedPage } from "./watched-page.js";
-
-const intentRequest = {
-  ...{ senderGatewayId: "alpha-bank", senderAccount: "DE-0001", senderCurrency: "EUR" },
-  ...{ receiverGatewayId: "beta-mobile", receiverAccount: "KE-7002", receiverCurrency: "KES" },
-  ...{ receiverAmount: "15000.00", memo: "rent" },
-};
 
 /** In Chromium: the console of the built package, before a client over real sockets. */
 describe("the sandbox's console", () => {
   const browser = misledBrowser();
 
-  /** Two gateways with a rate between them. The console can sign for the first. */
+  /** The console can sign for the gateways. */
   async function visit(options: { readonly javaScriptEnabled?: boolean } = {}) {
-    const [alpha, beta] = [await generateSigningKeyPair(), await generateSigningKeyPair()];
+    const { privateKey, publicKeyBase64 } = await generateSigningKeyPair();
     const server = await startSandbox({
-      console: { signingKeys: [alpha.privateKey] },
+      console: { signingKeys: [privateKey] },
       ...{ basePath: "/gateway/v1", fee: "25.00" },
     });
-    const client = new CrossBorderClient({ ...server.clientOptions, signingKey: alpha.privateKey, maxRetries: 0 });
-    const alphaBank = { institutionId: "alpha-bank", name: "Alpha <b>Bank</b>", countryCode: "DE", currency: "EUR" };
-    await client.paymentGateways.create({ ...alphaBank, rsaPublicKeyBase64: alpha.publicKeyBase64 });
-    const betaMobile = { institutionId: "beta-mobile", name: "Beta Mobile", countryCode: "KE", currency: "KES" };
-    await client.paymentGateways.create({ ...betaMobile, rsaPublicKeyBase64: beta.publicKeyBase64 });
-    const { id } = await client.liquidityProviders.create({ firstName: "Lia", lastName: "Quid" });
-    await client.liquidityProviders.exchangeRates(id).create({
-      ...{ baseGatewayId: "alpha-bank", counterGatewayId: "beta-mobile", baseCurrency: "EUR", counterCurrency: "KES" },
-      ...{ buyPrice: "140.10", sellPrice: "138.40" },
-    });
+    const client = new CrossBorderClient({ ...server.clientOptions, signingKey: privateKey, maxRetries: 0 });
+    await openCorridor(client, publicKeyBase64);
     server.sandbox.accounts.add({ gatewayId: "alpha-bank", account: "DE-0001", name: "Ada Sender" });
     server.sandbox.accounts.add({ gatewayId: "beta-mobile", account: "KE-7002", name: "Baraka Receiver" });
     const profile = await browser.newProfile(options);
@@ -44,7 +31,7 @@ describe("the sandbox's console", () => {
     const asked: string[] = [];
     const page = await watchedPage(profile, asked);
     await page.goto(server.consoleUrl ?? "");
-    return { server, client, privateKey: alpha.privateKey, profile, page, asked };
+    return { server, client, privateKey, profile, page, asked };
   }
 
   const textOf = async (page: Page, selector = "main") => (await page.locator(selector).textContent()) ?? "";
@@ -59,8 +46,8 @@ describe("the sandbox's console", () => {
     await page.keyboard.type("15000.00");
     await page.keyboard.press("Enter");
     await page.waitForSelector("[name=transactionId]");
-    // (15000 + 25) / 138.40, rounded up; 108.57 / 15000.
-    for (const shown of ["108.57 EUR", "Ada Sender DE-0001 at alpha-bank", "0.007238 EUR for 1 KES"]) {
+    // (15000 + 25) / 150, rounded up; 100.17 / 15000.
+    for (const shown of ["100.17 EUR", "Ada Sender DE-0001 at alpha-bank", "0.006678 EUR for 1 KES"]) {
       expect(await textOf(page)).toContain(shown);
     }
     expect(server.sandbox.payments).toEqual([]);
@@ -70,7 +57,7 @@ describe("the sandbox's console", () => {
     await page.keyboard.press("Enter");
     await shows(page, "main", "POST /gateway/v1/payments");
     const [payment] = server.sandbox.payments;
-    expect(payment).toMatchObject({ senderAmount: "108.57", senderGatewayTransactionId: "TX-1" });
+    expect(payment).toMatchObject({ senderAmount: "100.17", senderGatewayTransactionId: "TX-1" });
     await page.goto(`${server.consoleUrl}payments`);
     await tabTo(page, "[name=status]");
     await page.keyboard.type("processed");

@@ -6,6 +6,7 @@ import { MemoryJournal, PaymentFlow } from "cross-border-payments/flow";
 import { startSandbox } from "cross-border-payments/sandbox";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Page, Profile } from "../support/chromium.js";
+import { intentRequest, openCorridor } from "../support/corridor.js";
 import { originOf } from "../support/origin-of.js";
 import { faultsOf, misledBrowser, tabTo, watchedPage } from "./watched-page.js";
 
@@ -24,12 +25,7 @@ describe("the operators' desk", () => {
       onRequest: ({ operation }) => (operation === "payments.create" ? Response.json({}, { status: 504 }) : undefined),
     });
     const client = new CrossBorderClient({ ...sandbox.clientOptions, signingKey: keys.privateKey, maxRetries: 0 });
-    for (const institutionId of ["alpha-bank", "beta-mobile"]) {
-      await client.paymentGateways.create({
-        ...{ institutionId, currency: "EUR" },
-        rsaPublicKeyBase64: keys.publicKeyBase64,
-      });
-    }
+    await openCorridor(client, keys.publicKeyBase64);
     const released: string[] = [];
     const flow = new PaymentFlow({
       ...{ client, journal: new MemoryJournal(), leaseMs: 300, readBackDelayMs: 10, decisions: { people: 2 } },
@@ -38,11 +34,7 @@ describe("the operators' desk", () => {
         released.push(key);
       },
     });
-    await flow.run(keyOf, {
-      ...{ senderGatewayId: "alpha-bank", senderAccount: "DE-0001", senderCurrency: "EUR" },
-      ...{ receiverGatewayId: "beta-mobile", receiverAccount: "KE-7002", receiverCurrency: "EUR" },
-      ...{ receiverAmount: "99.90", memo },
-    });
+    await flow.run(keyOf, { ...intentRequest, memo });
     const server = createServer();
     const origin = await originOf(server);
     const { port } = new URL(origin);
@@ -101,7 +93,7 @@ describe("the operators' desk", () => {
     expect(await olga.title()).toBe(`${keyOf} – Operator console`);
     await olga.fill("[name=why]", "not made, ticket 4711");
     await click(olga, "button.card.release", "form:has([value=propose])");
-    for (const shown of ["Refund 99.90 EUR to the sender?", "not made, ticket 4711"]) {
+    for (const shown of ["Refund 100.00 EUR to the sender?", "not made, ticket 4711"]) {
       expect(await textOf(olga)).toContain(shown);
     }
     await click(olga, "form:has([value=propose]) button.release", "[role=status]");

@@ -4,16 +4,13 @@ import { startTellerService, type TellerService } from "./teller-service.js";
 
 export const lifetimeSeconds = 15;
 
-/** A browser, a service, and a realm with rotating refresh tokens and two clients. */
+/** A browser, a service, and a realm with rotating refresh tokens. */
 export interface Office extends AsyncDisposable {
   readonly browser: Browser;
   readonly service: TellerService;
   readonly realm: Realm;
-  /** The same realm, with a client that the user has to consent to. */
-  readonly refusing: Realm;
 }
 
-/** @param redirectUri of both clients. */
 export async function openOffice(
   tools: string,
   redirectUri: string,
@@ -37,10 +34,9 @@ export async function openOffice(
     },
     client,
   });
-  const refusing = await createRealm({ within: realm, client: { ...client, consentRequired: true } });
   const [browser, service] = await Promise.all([openBrowser(tools), startTellerService()]);
   return {
-    ...{ browser, service, realm, refusing },
+    ...{ browser, service, realm },
     async [Symbol.asyncDispose]() {
       for (const part of [browser, service, realm]) await part[Symbol.asyncDispose]();
     },
@@ -52,13 +48,6 @@ export async function fillForm(page: Page, { username, password }: Realm["creden
   await page.fill("#username", username);
   await page.fill("#password", password);
   await page.click("#kc-login");
-}
-
-/** The form, where Keycloak does not remember the user, and then the question whether they consent. */
-export async function consent(page: Page, credentials: Realm["credentials"]): Promise<void> {
-  await page.waitForSelector("#username, [name=accept]");
-  if ((await page.locator("#username").count()) > 0) await fillForm(page, credentials);
-  await page.click("[name=accept]");
 }
 
 /** What Keycloak did for a client, by its own record. */

@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import { MemoryTokenStore, ServerLogin, type ServerLoginOptions } from "cross-border-payments";
+import { MemoryTokenStore, ServerLogin } from "cross-border-payments";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { tellerApp } from "../../examples/login/teller-app.js";
@@ -7,7 +7,7 @@ import { isActive, isKeycloakRunning, keycloakOrigin } from "../keycloak/keycloa
 import type { Page } from "../support/chromium.js";
 import { installTools } from "../support/install-tools.js";
 import { originOf } from "../support/origin-of.js";
-import { consent, eventsOf, fillForm, lifetimeSeconds, type Office, openOffice } from "./office.js";
+import { eventsOf, fillForm, lifetimeSeconds, type Office, openOffice } from "./office.js";
 
 /** In Chromium: the example with Fastify and sessions, before a real Keycloak that rotates refresh tokens and ends reused sessions. */
 describe.runIf(isKeycloakRunning)("the teller's server", () => {
@@ -28,11 +28,11 @@ describe.runIf(isKeycloakRunning)("the teller's server", () => {
   });
 
   /** The server, and somebody who opens its list of payments. */
-  async function open(more: Partial<ServerLoginOptions> = {}, { credentials } = office.realm): Promise<Page> {
-    const { clientId, clientSecret } = credentials;
+  async function open(): Promise<Page> {
+    const { clientId, clientSecret } = office.realm.credentials;
     const login = new ServerLogin({
       ...{ authUrl: keycloakOrigin, realm: office.realm.name, clientId, clientSecret },
-      ...{ redirectUri: `${origin}/callback`, tokenStore: new MemoryTokenStore(), ...more },
+      ...{ redirectUri: `${origin}/callback`, tokenStore: new MemoryTokenStore() },
     });
     app = tellerApp(login, office.service.baseUrl);
     await app.ready();
@@ -92,42 +92,5 @@ describe.runIf(isKeycloakRunning)("the teller's server", () => {
       await page.goto(`${origin}/login`);
       await isAt(page, "/payments");
     }
-  });
-
-  it("takes no code that was used before", async () => {
-    let isFirst = true;
-    const page = await open({
-      fetch: async (url, init) => {
-        // Somebody else is faster.
-        if (isFirst) await fetch(url, init);
-        isFirst = false;
-        return fetch(url, init);
-      },
-    });
-    await fillForm(page, office.realm.credentials);
-    await isAt(page, "/callback");
-    expect(await shown(page)).toMatchObject({ error: "login_code_refused" });
-    await page.goto(`${origin}/login`);
-    await page.waitForFunction("location.pathname === '/payments' || document.querySelector('#username') !== null");
-    if ((await page.locator("#username").count()) > 0) await fillForm(page, office.realm.credentials);
-    await isAt(page, "/payments");
-  });
-
-  it("takes no login of another issuer", async () => {
-    const page = await open({ issuer: "https://elsewhere.test/auth/realms/payments" });
-    await fillForm(page, office.realm.credentials);
-    await isAt(page, "/callback");
-    expect(await shown(page)).toMatchObject({ error: "login_issuer_mismatch" });
-  });
-
-  it("says when the user refuses, and lets them log in after that", async () => {
-    const page = await open({}, office.refusing);
-    await fillForm(page, office.refusing.credentials);
-    await page.click("#kc-cancel, [name=cancel]");
-    await isAt(page, "/callback");
-    expect(await shown(page)).toMatchObject({ error: "login_denied" });
-    await page.goto(`${origin}/login`);
-    await consent(page, office.refusing.credentials);
-    await isAt(page, "/payments");
   });
 });

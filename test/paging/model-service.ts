@@ -1,7 +1,6 @@
 import type { PagingValues } from "../../src/api/api-client.js";
-import { type ApiError, BadRequestError } from "../../src/core/errors.js";
 import type { ListSource } from "../../src/paging/reader.js";
-import { selectPage } from "./select-page.js";
+import { kindsOfTokens, refusal, selectPage } from "./select-page.js";
 
 export interface ModelRecord {
   readonly id: string | number;
@@ -11,16 +10,6 @@ export interface ModelRecord {
   /** The record's place in the order of its tokens. */
   place: number;
 }
-
-/** How a service makes its paging tokens of a record's place. */
-export const kindsOfTokens = {
-  number: (place: number) => String(1000 + place),
-  "JSON number": (place: number) => 1000 + place,
-  base64: (place: number) => Buffer.from(`tok${(place * 7919) % 104_729}`).toString("base64"),
-  UUID: (place: number) => `${((place * 2_654_435_761) >>> 0).toString(16).padStart(8, "0")}-4abc`,
-  /** Three records of a second have one token. */
-  seconds: (place: number) => `2026-01-01T00:00:${String(Math.floor(place / 3)).padStart(3, "0")}`,
-} as const satisfies Record<string, (place: number) => string | number>;
 
 /** What is wrong with a service. */
 export type Defect =
@@ -93,7 +82,7 @@ export class ModelService implements ListSource<ModelRecord> {
 
   select({ _after, _before, ...rest }: PagingValues): readonly ModelRecord[] {
     const { defect, ...traits } = this.#options;
-    if (defect === "refuses _sort" && rest._sort !== undefined) throw refusal();
+    if (defect === "refuses _sort" && rest._sort !== undefined) throw refusal(400);
     return selectPage(this.records, defect === "ignores the cursor" ? rest : { ...rest, _after, _before }, {
       ...traits,
       sort: defect === "ignores _sort" ? "ignored" : defect === "sorts only what it cut out" ? "cut" : undefined,
@@ -109,9 +98,4 @@ export class ModelService implements ListSource<ModelRecord> {
       },
     });
   }
-}
-
-export function refusal(): ApiError {
-  const response = { status: 400, headers: {}, text: "" };
-  return new BadRequestError("400", { code: "http_400", response, effect: "none" });
 }

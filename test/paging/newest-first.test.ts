@@ -6,13 +6,8 @@ import {
   type ReadingEnd,
 } from "../../src/paging/newest-first.js";
 import { payments } from "../../src/resources/payments.js";
-import {
-  type ModelOptions,
-  type ModelPayment,
-  ModelService,
-  ordinaryServices,
-  refusal,
-} from "../reconcile/model-service.js";
+import { type ModelOptions, type ModelPayment, ModelService, ordinaryServices } from "../reconcile/model-service.js";
+import { refusal } from "./select-page.js";
 
 const hourMs = 3_600_000;
 const startMs = Date.parse("2026-11-22T00:00:00Z");

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PagingError } from "../../src/core/errors.js";
 import { listReader, type ReaderQuery } from "../../src/paging/reader.js";
-import { type Defect, kindsOfTokens, type ModelOptions, type ModelRecord, ModelService } from "./model-service.js";
+import { type Defect, type ModelOptions, type ModelRecord, ModelService } from "./model-service.js";
+import { kindsOfTokens } from "./select-page.js";
 
 type Query = ReaderQuery<ModelRecord>;
 

@@ -1,4 +1,21 @@
 import type { PagingValues } from "../../src/api/api-client.js";
+import { ApiError } from "../../src/core/errors.js";
+
+/** How a service makes its paging tokens of a record's place. */
+export const kindsOfTokens = {
+  number: (place: number) => String(1000 + place),
+  "JSON number": (place: number) => 1000 + place,
+  base64: (place: number) => Buffer.from(`tok${(place * 7919) % 104_729}`).toString("base64"),
+  UUID: (place: number) => `${((place * 2_654_435_761) >>> 0).toString(16).padStart(8, "0")}-4abc`,
+  /** Three records of a second have one token. */
+  seconds: (place: number) => `2026-01-01T00:00:${String(Math.floor(place / 3)).padStart(3, "0")}`,
+} as const satisfies Record<string, (place: number) => string | number>;
+
+/** What a service throws that refuses a request. */
+export function refusal(status: number): ApiError {
+  const response = { status, headers: {}, text: "" };
+  return ApiError.of("refused", { code: `http_${status}`, response, serviceMessage: "refused" });
+}
 
 /** How a model of a service lists its records. */
 export interface PageTraits<Row> {

@@ -2,7 +2,8 @@ import { getEventListeners } from "node:events";
 import { type ListPaymentsOptions, listPayments } from "cross-border-payments/reconcile";
 import { expect, it } from "vitest";
 import type { Payment } from "../../src/resources/payments.js";
-import { halfHourly, ModelService, noonMs, refusal, startMs } from "./model-service.js";
+import { refusal } from "../paging/select-page.js";
+import { halfHourly, ModelService, noonMs, startMs } from "./model-service.js";
 
 const dayMs = 86_400_000;
 const yesterday = { from: new Date(startMs - dayMs), to: new Date(startMs) };

@@ -2,17 +2,17 @@ import { onTestFinished } from "vitest";
 import { type ApiClient, apiClientKey, type CallInput, type PagingValues } from "../../src/api/api-client.js";
 import type { ApiPromise, RequestOptions } from "../../src/api/request-options.js";
 import { setClock } from "../../src/core/clock.js";
-import { AbortedError, ApiError, ConnectionError } from "../../src/core/errors.js";
+import { AbortedError, ConnectionError } from "../../src/core/errors.js";
 import { toApiPromise } from "../../src/http/http-client.js";
 import type { PaymentsClient } from "../../src/reconcile/read-payments.js";
 import type { Payment } from "../../src/resources/payments.js";
 import { fakeApiClient } from "../paging/fake-api-client.js";
-import { selectPage } from "../paging/select-page.js";
+import { kindsOfTokens, refusal, selectPage } from "../paging/select-page.js";
 
 /** What services do differently. */
 export interface Features {
   /** Default: whole numbers in texts. */
-  readonly tokens?: "json" | "base64" | "uuid" | "blocks";
+  readonly tokens?: "JSON number" | "base64" | "UUID" | "blocks";
   readonly bounds?: "inclusive" | "ignored";
   readonly defaultOrder?: "newest first";
   readonly cap?: number;
@@ -26,9 +26,9 @@ export interface Features {
 export const ordinaryServices: readonly (readonly [name: string, features: Features])[] = [
   ["as described", {}],
   ["inclusive bounds", { bounds: "inclusive" }],
-  ["tokens as JSON numbers", { tokens: "json" }],
+  ["tokens as JSON numbers", { tokens: "JSON number" }],
   ["tokens in base64", { tokens: "base64" }],
-  ["UUIDs as tokens", { tokens: "uuid" }],
+  ["UUIDs as tokens", { tokens: "UUID" }],
   ["tokens drawn from blocks by two machines", { tokens: "blocks" }],
   ["newest first by default", { defaultOrder: "newest first" }],
   ["at most 10 records a page", { cap: 10 }],
@@ -97,10 +97,12 @@ export class ModelService {
   /** Its time is that of the whole process until the test is over. */
   constructor(payments: readonly ModelPayment[], options: ModelOptions = {}, nowMs = startMs) {
     this.#options = options;
+    const { tokens = "number" } = options;
+    const tokenOf = kindsOfTokens[tokens === "blocks" ? "number" : tokens];
     this.#rows = payments.map((payment, index) => {
-      const position = options.tokens === "blocks" && index % 5 === 0 ? 1000 + index : 100_000 + index;
+      const position = tokens === "blocks" && index % 5 === 0 ? 1000 + index : 100_000 + index;
       const id = options.ids === "numbers" ? `${index + 1}` : `p${index}`;
-      return { ...payment, id, position, token: tokenOf(position, options.tokens) };
+      return { ...payment, id, position, token: tokenOf(position) };
     });
     this.client = { close: async () => {}, [apiClientKey]: this.api } as PaymentsClient;
     this.nowMs = nowMs;
@@ -195,17 +197,4 @@ export class ModelService {
       // A service can send numbers in place of texts.
     } as unknown as Payment;
   }
-}
-
-export function refusal(status: number): ApiError {
-  const response = { status, headers: {}, text: "" };
-  return ApiError.of("refused", { code: `http_${status}`, response, serviceMessage: "refused" });
-}
-
-/** Numbers of the length of a payment's, and texts that are in no order. */
-function tokenOf(position: number, tokens: Features["tokens"]): unknown {
-  if (tokens === "json") return position;
-  const scattered = (Math.imul(position, 2654435761) >>> 0).toString(16).padStart(8, "0");
-  if (tokens === "base64") return btoa(scattered);
-  return tokens === "uuid" ? `${scattered}-0000-4000-8000-000000000000` : `${position}`;
 }

@@ -6,6 +6,7 @@ import {
 } from "cross-border-payments/reconcile";
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { refusal } from "../paging/select-page.js";
 import { runs } from "../support/thorough.js";
 import {
   type Features,
@@ -14,7 +15,6 @@ import {
   ModelService,
   noonMs,
   ordinaryServices,
-  refusal,
   startMs,
 } from "./model-service.js";
 

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Payment } from "../../src/resources/payments.js";
 import { runs } from "../support/thorough.js";
-import { type ModelPayment, ModelService, ordinaryServices, refusal, startMs } from "./model-service.js";
+import { type ModelPayment, ModelService, ordinaryServices, startMs } from "./model-service.js";
 
 const minuteMs = 60_000;
 
@@ -99,13 +99,6 @@ it.each<[what: string, fields: Partial<Payment>, message: RegExp]>([
 ])("says that payments with %s can't be watched", async (_, fields, message) => {
   const service = new ModelService([{ createdMs: startMs - minuteMs, fields }]);
   await expect(watchPayments(service.client).next()).rejects.toThrow(message);
-});
-
-it("throws what would fail again", async () => {
-  const refused = new ModelService([], { failure: () => refusal(403) });
-  await expect(watchPayments(refused.client).next()).rejects.toMatchObject({ code: "http_403" });
-  const unreadable = new ModelService(minutely(50), { cap: 10, bounds: "ignored" });
-  await expect(watchPayments(unreadable.client).next()).rejects.toMatchObject({ name: "PagingError" });
 });
 
 it("requests nothing before it is asked, nor with a signal that has aborted, and ends with return() at once", async () => {

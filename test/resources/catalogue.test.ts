@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import ts from "typescript";
 import { expect, it } from "vitest";
 import { fieldKinds, kindOfField } from "../../src/api/fields.js";
 import type { Operation } from "../../src/api/operation.js";
@@ -89,3 +90,27 @@ it("follows one version of the description, which its comments and openapi.json 
   expect(new Set(cited.map(([, version]) => version))).toEqual(new Set([describedVersion]));
   expect(JSON.parse(readFileSync("openapi.json", "utf8")).info.version).toBe(describedVersion);
 });
+
+/** The comment of each method that is a verb, by the name of its operation: the row that the method calls. */
+const comments = new Map(
+  readdirSync("src/resources").flatMap((name) => {
+    const file = ts.createSourceFile(name, readFileSync(`src/resources/${name}`, "utf8"), ts.ScriptTarget.ESNext, true);
+    const rows = /resource<[^>]*>\(\)\(\s*"([\w.]+)"/.exec(file.text)?.[1];
+    const methods = file.statements.filter(ts.isClassDeclaration).flatMap(({ members }) => members);
+    return methods.filter(ts.isMethodDeclaration).map((method): [string, string] => {
+      const text = ts.getJSDocCommentsAndTags(method).map(({ comment }) => ts.getTextOfJSDocComment(comment) ?? "");
+      return [`${rows}.${method.name.getText()}`, text.join(" ").replace(/\s+/g, " ")];
+    });
+  }),
+);
+
+it.each([...operations.values()])(
+  "has a comment on the method of $name with its path, and whether it is signed",
+  (row) => {
+    const comment = comments.get(row.name) ?? "";
+    const path = row.path.text.replace(/\{\w+\}/g, "{id}");
+    expect(/^[A-Z][^:]*: (`[^`]+`)\./.exec(comment)?.[1]).toBe(`\`${row.method} ${path}\``);
+    expect(/\bSigned\b/.test(comment)).toBe(row.signed);
+    if (row.signed || row.verb === "create") expect(/\bnot signed\b/i.test(comment)).toBe(!row.signed);
+  },
+);

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
-import { selectPage } from "../paging/select-page.js";
+import { kindsOfTokens, selectPage } from "../paging/select-page.js";
 
 export type StoredRecord = Record<string, unknown> & { readonly id: string | number };
 
@@ -29,7 +29,6 @@ export interface ServiceTraits {
 }
 
 const iso = (ms: number) => new Date(ms).toISOString();
-const cut = (ms: number) => iso(ms).slice(0, 19);
 const amountFields = ["senderAmount", "receiverAmount", "receivingGatewayFee", "amount"];
 const mapped = (record: StoredRecord, change: (value: unknown, field: string) => unknown) =>
   Object.fromEntries(Object.entries(record).map(([field, value]) => [field, change(value, field)]));
@@ -44,18 +43,16 @@ const iban = { compact: "DE89370400440532013000", grouped: "DE89 3704 0044 0532 
 export const services: Readonly<Record<string, ServiceTraits>> = {
   "as described": {},
   "inclusive bounds": { isInclusive: true },
-  "tokens in Base64": { tokenOf: (place) => Buffer.from(`t${(place * 7919) % 104_729}`).toString("base64") },
-  "tokens that are UUIDs": { tokenOf: (place) => `${((place * 2_654_435_761) >>> 0).toString(16)}-0000-4000-8000` },
-  "tokens that are JSON numbers": { tokenOf: (place) => 1000 + place },
+  "tokens that are UUIDs": { tokenOf: kindsOfTokens.UUID },
+  "tokens that are JSON numbers": { tokenOf: kindsOfTokens["JSON number"] },
   "inclusive bounds, tokens in Base64, newest first": {
     isInclusive: true,
     newestFirst: true,
-    tokenOf: (place) => Buffer.from(`t${(place * 7919) % 104_729}`).toString("base64"),
+    tokenOf: kindsOfTokens.base64,
   },
   "newest first": { newestFirst: true },
   "newest first, _sort ignored": { newestFirst: true, sort: "ignored" },
   "pages of 10 at most": { cap: 10 },
-  "pages of any size": { cap: Number.POSITIVE_INFINITY },
   "_sort refused": { sort: "refused" },
   "_sort ignored": { sort: "ignored" },
   "no right to list payments": { mayListPayments: false },
@@ -68,13 +65,8 @@ export const services: Readonly<Record<string, ServiceTraits>> = {
     shown: (record) =>
       mapped(record, (value, field) => (["memo", "email", "receiverName"].includes(field) ? null : value)),
   },
-  "createdAt with an offset": { createdAt: (ms) => `${cut(ms + 7_200_000)}.250+02:00` },
-  "createdAt with nine digits": { createdAt: (ms) => `${cut(ms)}.123456789Z` },
-  "createdAt without a fraction": { createdAt: (ms) => `${cut(ms)}Z` },
-  "createdAt without a zone": { createdAt: (ms) => `${cut(ms)}.123` },
-  "createdAt as SQL prints it": { createdAt: (ms) => `${cut(ms).replace("T", " ")}.123456` },
+  "createdAt as SQL prints it": { createdAt: (ms) => `${iso(ms).slice(0, 19).replace("T", " ")}.123456` },
   "amounts with a zero more": { shown: amounts((amount) => Number(amount).toFixed(4)) },
-  "amounts without zeros": { shown: amounts((amount) => String(Number(amount))) },
   "amounts with an exponent": { shown: amounts((amount) => Number(amount).toExponential()) },
   "a fee as Java writes zero": { shown: changed({ receivingGatewayFee: "0E-7" }) },
   "amounts that are JSON numbers": { shown: amounts(Number) },
@@ -136,7 +128,7 @@ const unused = Object.fromEntries(
 export async function openService(traits: ServiceTraits, seeded: SeededCounts): Promise<Service> {
   const { cap = 20, createdAt = iso, lagMs = 0, mayListPayments = true, shown = (record) => record } = traits;
   const { sort = "honored", tokensOn = "payments" } = traits;
-  const tokenOf = traits.tokenOf ?? ((place: number) => String(1000 + place));
+  const tokenOf = traits.tokenOf ?? kindsOfTokens.number;
   const payments: StoredRecord[] = [];
   const providers: StoredRecord[] = [];
   const intents: object[] = [];
@@ -212,8 +204,6 @@ export async function openService(traits: ServiceTraits, seeded: SeededCounts): 
       case "PUT liquidity-providers":
         Object.assign(find(providers, id ?? ""), sent);
         return { status: 200, body: {} };
-      case "GET payment-gateways":
-        return { status: 200, body: [] };
       default:
         return refuse(404, "not_found");
     }
@@ -226,20 +216,28 @@ export async function openService(traits: ServiceTraits, seeded: SeededCounts): 
     return found;
   }
 
-  const names = ["senderName", "receiverName"];
   for (let index = 0; index < seeded.payments; index++) {
-    const ms = firstMs + index * 60_000;
-    const parties = Object.fromEntries(names.map((name) => [name, `${name} ${index}`]));
-    const sender = {
-      senderGatewayId: "alpha-bank",
-      senderAccount: "DE-1",
-      senderAmount: "110.50",
-      senderCurrency: "EUR",
+    const fields = {
+      ...{ senderGatewayId: "alpha-bank", senderAccount: "DE-1", senderAmount: "110.50", senderCurrency: "EUR" },
+      ...{
+        receiverGatewayId: "beta-mobile",
+        receiverAccount: "KE-1",
+        receiverAmount: "100.00",
+        receiverCurrency: "KES",
+      },
+      ...{
+        senderName: `sender ${index}`,
+        receiverName: `receiver ${index}`,
+        receivingGatewayFee: "1.50",
+        memo: "rent ",
+      },
+      ...{
+        senderGatewayTransactionId: `TX-${index}`,
+        senderGatewayStatus: "processed",
+        receiverGatewayStatus: "pending",
+      },
     };
-    const receiver = { receiverGatewayId: "beta-mobile", receiverAccount: "KE-1", receiverAmount: "100.00" };
-    const transaction = { senderGatewayTransactionId: `TX-${index}`, receivingGatewayFee: "1.50", memo: "rent " };
-    const status = { senderGatewayStatus: "processed", receiverGatewayStatus: "pending", receiverCurrency: "KES" };
-    store(payments, { ...sender, ...receiver, ...transaction, ...parties, ...status }, ms, 0);
+    store(payments, fields, firstMs + index * 60_000, 0);
   }
   for (let index = 0; index < seeded.providers; index++) {
     store(providers, { firstName: "Lina", lastName: `Quo ${index}`, email: "lina@quo.test" }, firstMs, 0);

@@ -17,7 +17,6 @@ const passphrase = "correct horse battery staple";
 const pair = keyPairOf("gateway");
 const weak = rsaKeyPair(1024);
 const ec = generateKeyPairSync("ec", { namedCurve: "P-256" });
-const ed25519 = generateKeyPairSync("ed25519");
 const pss = generateKeyPairSync("rsa-pss", { modulusLength: 2048 });
 
 const pkcs1 = String(pair.privateKey.export({ type: "pkcs1", format: "pem" }));
@@ -85,7 +84,6 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["a public key", pair.publicKey],
       ["an RSA key of 1024 bits", pkcs8(weak.privateKey)],
       ["an EC key", pkcs8(ec.privateKey)],
-      ["an ED25519 key", pkcs8(ed25519.privateKey)],
       ["an RSA-PSS key", pkcs8(pss.privateKey)],
       ["a symmetric key", createSecretKey(Buffer.from("not-a-key-pair-but-a-shared-secret"))],
       ["a key whose passphrase is undefined. Is the environment variable set?", { key: encrypted.pkcs8 }],
@@ -95,11 +93,9 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["bytes of something that is not PEM", pair.privateKey.export({ type: "pkcs8", format: "der" })],
       [aPath, "/run/secrets/gateway-signing-key.pem"],
       ["a PEM text whose private key can't be read", `${pem.slice(0, 400)}\n-----END PRIVATE KEY-----\n`],
-      ["a PEM text whose private key can't be read", pem.replace(/M/g, "N")],
       ["a PEM text of several private keys", `${pem}${pkcs8(keyPairOf("stranger").privateKey)}`],
       ["a private key in OpenSSH's own format", pem.replaceAll("PRIVATE KEY", "OPENSSH PRIVATE KEY")],
       ["a certificate", spki(pair.publicKey).replaceAll("PUBLIC KEY", "CERTIFICATE")],
-      ["a PEM text without a key", spki(pair.publicKey).replaceAll("PUBLIC KEY", "X509 CRL")],
       ["an empty string. Is the environment variable set?", ""],
       ["undefined. Is the environment variable set?", undefined],
       ["null", null],
@@ -149,17 +145,13 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     const privatePem = pkcs8(pair.privateKey);
     it.each([
       ["a private key", privatePem],
-      ["a private key", pkcs1],
       ["a private key", base64(privatePem)],
       ["a private key", `${pem}${privatePem}`],
       ["a private key", pair.privateKey],
       ["a private key", base64(pair.privateKey.export({ type: "pkcs8", format: "der" }))],
-      ["a private key", base64(pair.privateKey.export({ type: "pkcs1", format: "der" }))],
       ["Base64 of something that is not a public key", base64("a few words")],
       ["an RSA key of 1024 bits", spki(weak.publicKey)],
       ["an EC key", base64(spki(ec.publicKey))],
-      ["an RSA-PSS key", spki(pss.publicKey)],
-      ["a certificate", pem.replaceAll("PUBLIC KEY", "CERTIFICATE")],
       ["a text of several PEM blocks", `${pem}${pem}`],
       ["a PEM text whose public key can't be read", pem.replace(/M/g, "N")],
       ['a file path. Pass what the file contains: await readFile(path, "utf8").', "bank-a.pem"],
@@ -177,7 +169,6 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     it.each([
       ["as it is", (pem: string) => pem],
       ["with Windows line ends", (pem: string) => pem.replaceAll("\n", "\r\n")],
-      ["without a last line break", (pem: string) => pem.trimEnd()],
     ])("keeps PEM text byte for byte: %s", (_name, change) => {
       const pem = change(spki(pair.publicKey));
       const encoded = publicKeyToBase64(pem);
@@ -196,7 +187,6 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     });
 
     it.each([
-      ["PKCS#8", pkcs8(pair.privateKey)],
       ["PKCS#1", pkcs1],
       ["encrypted", encrypted.pkcs8],
       ["behind a public one", spki(pair.publicKey) + pkcs1],

@@ -42,7 +42,6 @@ describe("the text", () => {
   const again = (how: string) => `body: signed with the body written anew (${how}), and not the bytes that were sent`;
   it.each<[wrong: string, text: string | Uint8Array, more?: Partial<SignatureQuestion>]>([
     ["path: signed with no base path (/gateway/v1)", `/payments${body}`],
-    ["path: signed with no base path (/gateway/v1)", `/payments${body}`, { basePath: "/gateway/v1" }],
     [`path: signed with the whole address (${origin}) in place of the path`, origin + path + body, { origin }],
     ["path: signed with no query, though the request has one", path + body, { path: `${path}?a=b` }],
     ["path: signed with a slash at the end of the path", `${path}/${body}`],
@@ -155,15 +154,9 @@ describe("the key", () => {
     ]);
   });
 
-  it.each([
-    [
-      "with one wrong bit",
-      Buffer.from(signed(path + body), "base64").map((byte, index) => (index === 100 ? byte ^ 1 : byte)),
-    ],
-    ["above every signature of the key", Buffer.alloc(256, 0xff)],
-    ["of RSA with 1,024 bits", Buffer.alloc(128)],
-  ])("takes a number %s for no signature of the key", (_, bytes) => {
-    expect(explained(Buffer.from(bytes).toString("base64"))).toEqual([expect.stringMatching(/^key: /)]);
+  it("takes no damaged signature for one of the key", () => {
+    const damaged = Buffer.from(signed(path + body), "base64").map((byte, index) => (index === 100 ? byte ^ 1 : byte));
+    expect(explained(Buffer.from(damaged).toString("base64"))).toEqual([expect.stringMatching(/^key: /)]);
   });
 
   it("is refused if it is none, before anything else", () => {
@@ -179,13 +172,10 @@ describe("the Base64", () => {
   it.each([
     ["has a line break or another white space at its beginning or end", `${written}\n`],
     ["is wrapped into lines", written.replace(/(.{64})/g, "$1\n")],
-    ["is wrapped into lines", `${written.replace(/(.{76})/g, "$1\r\n")}\r\n`],
     ["lacks its padding (=), or has too much of it", written.replace(/=+$/, "")],
-    ["lacks its padding (=), or has too much of it", `${written}=`],
     ["is in hexadecimal", Buffer.from(written, "base64").toString("hex")],
     ["is in the alphabet for URLs (- and _ in place of + and /)", Buffer.from(written, "base64").toString("base64url")],
     ["is nothing", ""],
-    ["is nothing", " \n"],
     ["is not Base64: 9 characters", "hm, well!"],
     ["is Base64 of only 1 byte", " AQ==\n"],
     ["is Base64 of only 127 bytes", Buffer.alloc(127).toString("base64")],
