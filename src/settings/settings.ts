@@ -136,7 +136,7 @@ export function parseSettings(text: string, file: string): Partial<Settings> {
         `${file}: unknown setting ${describeName(given)}. The settings are ${settingNames.join(", ")}`,
       );
     }
-    if (typeof value !== "string") throw new ConfigError(`${file}: ${name} must be a string`);
+    if (typeof value !== "string") throw new ConfigError(`${file}: ${name} must be a string, in quotes`);
     const { isPath } = settingTable[name];
     if (!isPath || value !== "") settings[name] = isPath ? resolve(dirname(file), value) : value;
   }
