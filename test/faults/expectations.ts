@@ -123,8 +123,6 @@ export const expectations = {
   },
   "deadline reading": { read: deadline, ...writes(unusable), update: well(), ...tokens(deadline) },
   "abort reading": { read: abort, ...writes(unusable), update: well(), ...tokens(abort) },
-  // 200 is the only success that the description gives the token endpoint.
-  "another success": { ...all(well()), ...tokens(token("token_response_unreadable", 1)) },
 
   // The status decides, and whose it is.
   refused: { ...all(refusedByStatus), login: token("login_refused", 1), refresh: token("login_refused", 2) },

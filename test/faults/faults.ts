@@ -241,20 +241,6 @@ function every(ms: number, socket: Socket, work: (count: number) => void): void 
 
 const pace = faultsOf([
   [
-    "slow drip that comes to its end",
-    "well",
-    {
-      play: {
-        atRequest: ({ socket, rightBody }) => {
-          const bytes = wireResponse(200, rightBody);
-          const step = Math.ceil(bytes.length / 30);
-          every(5, socket, (count) => socket.write(bytes.subarray((count - 1) * step, count * step)));
-        },
-      },
-    },
-  ],
-  ["slow drip of headers without end", "deadline sent", { play: drips("HTTP/1.1 200 OK\r\nx-a: ", () => "a") }],
-  [
     "slow drip of a body without end",
     "deadline reading",
     { play: drips('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n7\r\n{"id":"\r\n', () => "1\r\na\r\n") },
@@ -284,17 +270,7 @@ const protocol = faultsOf([
     "maybe sent",
     { play: says(({ rightBody }) => `HTTP/1.1 100 Continue\r\n\r\n${wireResponse(200, rightBody)}`) },
   ],
-  [
-    "101 Switching Protocols",
-    "maybe sent",
-    { play: says(() => "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n") },
-  ],
   ["garbage", "maybe sent", { play: saysAndEnds(({ told }) => `SSH-2.0-OpenSSH_9.6 ${told.text}\r\n`) }],
-  [
-    "two responses to one request",
-    "well",
-    { play: says(({ rightBody }) => Buffer.concat([wireResponse(200, rightBody), wireResponse(500, "{}")])) },
-  ],
 ]);
 
 const untilClose = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n";
@@ -326,11 +302,6 @@ const bodies = faultsOf([
     { play: says(({ rightBody }) => wireResponse(200, `${identityFirst(rightBody)}${" ".repeat(capBytes)}`)) },
   ],
   [
-    "gzip although none was asked for",
-    "well",
-    { play: says(({ rightBody }) => wireResponse(200, gzipSync(rightBody), gzipped)) },
-  ],
-  [
     "gzip without its end",
     "not the record, broken off",
     { play: says(({ rightBody }) => wireResponse(200, gzipSync(rightBody).subarray(0, 20), gzipped)) },
@@ -354,24 +325,11 @@ const bodies = faultsOf([
       ),
     },
   ],
-  ["a byte order mark", "well", { play: says(({ rightBody }) => wireResponse(200, `\ufeff${rightBody}`)) }],
   ["an empty body", "not the record", { play: says(() => wireResponse(200, "")) }],
   [
     "another payment",
     "another payment",
     { play: { ...says(({ rightBody }) => wireResponse(200, strangersBody(rightBody))), ...exceptPayments } },
-  ],
-  [
-    "the payment's own request",
-    "another payment",
-    {
-      play: {
-        ...says(({ request: { target, body }, rightBody }) =>
-          wireResponse(200, target === "/payments" ? body : rightBody),
-        ),
-        ...exceptPayments,
-      },
-    },
   ],
 ]);
 
@@ -453,7 +411,6 @@ const statuses: readonly Fault[] = [
     ),
   ),
   ...faultsOf([
-    ["status 201", "another success", { play: says(({ rightBody }) => wireResponse(201, rightBody)) }],
     ["status 204", "not the record", { play: says(() => "HTTP/1.1 204 No Content\r\n\r\n") }],
     [
       "status 400 whose body breaks off",
