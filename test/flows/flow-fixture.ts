@@ -4,7 +4,6 @@ import { createSandbox, type Sandbox, type SandboxOptions } from "cross-border-p
 import { clock } from "../../src/core/clock.js";
 import { intentRequest } from "../support/corridor.js";
 import { signingKeysOf } from "../support/key-pairs.js";
-import { stretched } from "../support/patience.js";
 import { sandboxToken } from "../support/sandbox-token.js";
 
 export const request: PaymentIntentRequest = { ...intentRequest, receiverCurrency: "EUR", receiverAmount: "150.00" };
@@ -71,13 +70,6 @@ export const cipher = {
 /** What a bank does that takes no money now. */
 export const closed = (): never => {
   throw new Error("the bank is closed");
-};
-
-/** For tests that wait until a lease has ended. All others have a longer one, since on a busy machine it may have ended sooner than they think. */
-export const brief = {
-  get leaseMs() {
-    return stretched(300);
-  },
 };
 
 /** @param defaults of each flow. */

@@ -30,15 +30,14 @@ describe("paymentFromIntent", () => {
     expect([payment.senderAmount, payment.extras]).toEqual(["9.250000000000000000000000000001", { a: [1] }]);
   });
 
-  it.each([undefined, null, "", 5])("refuses %o as the transaction id", (id) => {
-    const refused = () => paymentFromIntent(intent, id as string);
+  it.each([
+    ...[undefined, null, "", 5].map(
+      (id) => [intent, id, /senderGatewayTransactionId must be .* that is not empty/] as const,
+    ),
+    ...[undefined, null, "pi-1"].map((given) => [given, "tx-1", /the intent must be the record that/] as const),
+  ])("refuses %o with the transaction id %o", (given, id, message) => {
+    const refused = () => paymentFromIntent(given as PaymentIntent, id as string);
     expect(refused).toThrow(InvalidArgumentError);
-    expect(refused).toThrow(/senderGatewayTransactionId must be .* a string that is not empty/);
-  });
-
-  it.each([undefined, null, "pi-1"])("refuses %o as the intent", (given) => {
-    const refused = () => paymentFromIntent(given as unknown as PaymentIntent, "tx-1");
-    expect(refused).toThrow(InvalidArgumentError);
-    expect(refused).toThrow(/the intent must be the record that paymentIntents\.create returned/);
+    expect(refused).toThrow(message);
   });
 });

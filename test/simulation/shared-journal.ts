@@ -23,6 +23,18 @@ export interface Intention {
   carriedOut?: { readonly decision: Decision; readonly revision: number };
 }
 
+const methodNames = [
+  "begin",
+  "read",
+  "acquire",
+  "acquireAbandoned",
+  "renew",
+  "write",
+  "release",
+  "list",
+  "prune",
+] as const;
+
 /** One journal for all processes, by the true time. It notes what operators' decisions came to. */
 export class SharedJournal extends MemoryJournal {
   readonly intentions = new Map<string, Intention>();
@@ -59,20 +71,14 @@ export class SharedJournal extends MemoryJournal {
 
   /** As one process sees it. */
   seenFrom(host: Host): Journal {
-    const ask = <T>(name: string, work: () => Promise<T>) => this.#world.remote(host, "journal", name, work);
-    return {
-      begin: (key, scope, state, lease) => ask(`begin ${key}`, () => this.begin(key, scope, state, lease)),
-      read: (key) => ask(`read ${key}`, () => this.read(key)),
-      acquire: (key, lease) => ask(`acquire ${key}`, () => this.acquire(key, lease)),
-      acquireAbandoned: (scope, lease, after) =>
-        ask("acquireAbandoned", () => this.acquireAbandoned(scope, lease, after)),
-      renew: (key, id, leaseMs) => ask(`renew ${key}`, () => this.renew(key, id, leaseMs)),
-      write: (key, id, state, quote) => ask(`write ${key} ${state.phase}`, () => this.write(key, id, state, quote)),
-      release: (key, id) => ask(`release ${key}`, () => this.release(key, id)),
-      list: (query) => ask("list", () => this.list(query)),
-      prune: (options) => ask("prune", () => this.prune(options)),
-      close: async () => {},
-    };
+    const methods = methodNames.map((name) => {
+      const method = (...given: never[]) => {
+        const label = typeof given[0] === "string" ? `${name} ${given[0]}` : name;
+        return this.#world.remote(host, "journal", label, () => Reflect.apply(this[name], this, given));
+      };
+      return [name, method];
+    });
+    return { ...Object.fromEntries(methods), close: async () => {} };
   }
 
   #noteStored(key: string, { phase }: JournalState): void {

@@ -58,9 +58,6 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     write: async (key, value, ttlMs, version) =>
       right.write(key, value, ttlMs, version ?? (await currentVersion(right, key))),
   }),
-  "never replaces": (right) => ({
-    write: (key, value, ttlMs) => right.write(key, value, ttlMs, undefined),
-  }),
   "replaces whatever the version": (right) => ({
     write: async (key, value, ttlMs, version) =>
       right.write(key, value, ttlMs, version === undefined ? undefined : await currentVersion(right, key)),
@@ -90,15 +87,6 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   "keeps values for good": (right) => ({
     write: (key, value, _ttlMs, version) => right.write(key, value, 1e9, version),
   }),
-  "keeps the first time of a value": (right) => {
-    const times = new Map<string, number>();
-    return {
-      write: (key, value, ttlMs, version) => {
-        if (!times.has(key)) times.set(key, ttlMs);
-        return right.write(key, value, times.get(key) ?? 0, version);
-      },
-    };
-  },
   "cuts values": (right) => ({
     write: (key, value, ttlMs, version) => right.write(key, value.slice(0, 19_999), ttlMs, version),
   }),
@@ -124,12 +112,6 @@ const mistakes: Readonly<Record<string, Mistake>> = {
       },
     };
   },
-  "unlocks by a write": (right) => ({
-    async write(key, value, ttlMs, version) {
-      await right.unlock(key, "one");
-      return right.write(key, value, ttlMs, version);
-    },
-  }),
   "counts versions from 1 again once a value is gone": (right) => {
     const first = new Map<string, number>();
     const shown = (key: string, version = "") => String(Number(version) - (first.get(key) ?? 0));
@@ -174,13 +156,6 @@ const mistakes: Readonly<Record<string, Mistake>> = {
       },
     };
   },
-  "has numbers for versions": (right) => ({
-    async read(key) {
-      const stored = await right.read(key);
-      return stored && { value: stored.value, version: Number(stored.version) as never };
-    },
-    write: (key, value, ttlMs, version) => right.write(key, value, ttlMs, version && String(version)),
-  }),
 };
 
 it.each(Object.entries(mistakes))("finds a store that %s", async (_, mistake) => {
