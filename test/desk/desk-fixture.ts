@@ -16,7 +16,7 @@ interface Fixture extends Partial<OperatorDeskOptions> {
 }
 
 interface Asked {
-  readonly form?: Form | string;
+  readonly form?: Form;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | undefined>>;
 }
@@ -77,7 +77,7 @@ export async function deskFixture({ people = 2, before = async () => {}, ...more
         text(incoming).then((body) => resolve({ status, headers, location: headers.location, body }), reject);
       });
       outgoing.on("error", reject);
-      outgoing.end(typeof form === "string" ? form : form && String(new URLSearchParams(form)));
+      outgoing.end(form && String(new URLSearchParams(form)));
     });
   }
 
@@ -89,8 +89,7 @@ export async function deskFixture({ people = 2, before = async () => {}, ...more
     ...(await fieldsOf("s-olga", "review")),
     ...{ do: people === 2 ? "propose" : "resolve", action: "release", why: "ticket 4711", ...more },
   });
-  const post = (session: string, form: Form | string, headers: Asked["headers"] = {}) =>
-    ask(session, target, { form, headers });
+  const post = (session: string, form: Form, headers: Asked["headers"] = {}) => ask(session, target, { form, headers });
   const outcomeOf = async () => (await flow.details(key))?.outcome;
   return {
     ...{ ...fixture, searches, flow, desk, key, origin, target, ask, post, fieldsOf, proposal, shown, errors },

@@ -6,6 +6,12 @@ export type EngineName = "dbos" | "pg-boss" | "bullmq";
 /** Where in its step a flow can be when its worker is killed. */
 export type Point = "take" | "send" | "look";
 
+export interface Kill {
+  readonly point: Point;
+  /** How long after a worker has got there it is killed. */
+  readonly delayMs: number;
+}
+
 export interface EngineWorkerSettings extends WorkerSettings {
   readonly engine: EngineName;
   /** The database of the journal, of the ledger, and of the engines that use PostgreSQL. */

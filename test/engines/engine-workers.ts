@@ -1,8 +1,7 @@
 import type { Outcome } from "../crash/worker-messages.js";
 import type { WorkerProcess } from "../crash/worker-process.js";
 import type { NewWorker } from "./engine-fixture.js";
-import type { EngineReport, Point } from "./engine-messages.js";
-import type { Kill } from "./kill-plan.js";
+import type { EngineReport, Kill, Point } from "./engine-messages.js";
 
 interface Slot {
   readonly worker: WorkerProcess;

@@ -132,9 +132,7 @@ it.each([
         ? Response.json({ error: "limit", message: "no" }, refusal)
         : undefined,
   });
-  const { takeFunds, releaseFunds } = new Bank();
-  const journal = new MemoryJournal();
-  const flow = new PaymentFlow({ client: fixed.client, journal, takeFunds, releaseFunds, readBackDelayMs: 1 });
+  const flow = flowOf(fixed.client);
   expect(await flow.run("order-1", request)).toMatchObject({ status });
   await flow.close();
   const metrics = await fixed.metrics();
@@ -212,6 +210,11 @@ interface Replaced {
   readonly injected?: object;
 }
 
+function flowOf(client: CrossBorderClient): PaymentFlow {
+  const { takeFunds, releaseFunds } = new Bank();
+  return new PaymentFlow({ client, journal: new MemoryJournal(), takeFunds, releaseFunds, readBackDelayMs: 1 });
+}
+
 /** A client over other spans, another tracer, or another propagator. */
 function clientOver({ tracer, options }: Awaited<ReturnType<typeof startFollowed>>, replaced: Replaced) {
   const startSpan = replaced.startSpan ?? ((...given) => Object.assign(tracer.startSpan(...given), replaced.span));
@@ -240,10 +243,10 @@ it.each([
 ] as readonly (readonly [string, Replaced])[])("pays once, and returns the result, despite %s", async (_, broken) => {
   await using fixed = await startFollowed();
   await using client = clientOver(fixed, broken);
-  const { takeFunds, releaseFunds } = new Bank();
-  const flow = new PaymentFlow({ client, journal: new MemoryJournal(), takeFunds, releaseFunds });
-  const outcome = await flow.run("key", request);
-  expect(outcome).toMatchObject({ status: "paid", payment: { id: fixed.server.sandbox.payments[0]?.id } });
+  expect(await flowOf(client).run("key", request)).toMatchObject({
+    status: "paid",
+    payment: { id: fixed.server.sandbox.payments[0]?.id },
+  });
   expect(await client.liquidityProviders.get("none").catch((error) => error)).toMatchObject({
     code: "http_400",
     effect: "none",
