@@ -18,7 +18,7 @@ import { type Telemetry, telemetryParts } from "./events/reporter.js";
 import { checkHeaders } from "./http/prepare.js";
 import type { ValidationMode } from "./http/read.js";
 import { tokenSourceKey } from "./http/token-source.js";
-import { isOperationName, type OperationName } from "./resources/catalogue.js";
+import { type OperationName, operations } from "./resources/catalogue.js";
 import type { SigningKey } from "./signing/keys.js";
 import type { RequestSigner } from "./signing/signer.js";
 import { type BaseUrl, parseBaseUrl } from "./wire/base-url.js";
@@ -238,7 +238,7 @@ export function resolveOptions(given: ClientOptions): ResolvedOptions {
   const read = { ...parsed, auth: parseAuthOptions(parsed.auth, parsed.allowInsecureHttp) };
   const options = withDefaults<ClientOptions, typeof clientOptions>(clientOptions, read);
   for (const operation of options.signedOperations as readonly unknown[]) {
-    if (!isOperationName(operation))
+    if (!operations.has(operation as string))
       throw refuse(`signedOperations: there is no operation ${showOperation(operation)}`);
   }
   if (options.fetch !== undefined && options.dispatcher !== undefined) {

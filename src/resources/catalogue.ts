@@ -25,14 +25,11 @@ export const catalogue = [
   payments,
 ] as const;
 
-export type CataloguedResource = (typeof catalogue)[number];
 type RowOf<Resource> = Resource extends unknown ? Resource[keyof Resource] : never;
 /** One of the rows, with its types. */
-export type CataloguedOperation = RowOf<CataloguedResource>;
+type Row = RowOf<(typeof catalogue)[number]>;
 
-const rows: readonly CataloguedOperation[] = catalogue.flatMap((resource) =>
-  Object.values<CataloguedOperation>(resource),
-);
+const rows = catalogue.flatMap((resource) => Object.values<Row>(resource));
 
 /** The names of all operations. */
 export const operationNames = Object.freeze(rows.map(({ name }) => name));
@@ -41,7 +38,3 @@ export const operationNames = Object.freeze(rows.map(({ name }) => name));
 export type OperationName = (typeof operationNames)[number];
 
 export const operations: ReadonlyMap<string, Operation> = new Map(rows.map((row) => [row.name, row]));
-
-export function isOperationName(name: unknown): name is OperationName {
-  return typeof name === "string" && operations.has(name);
-}

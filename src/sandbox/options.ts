@@ -11,7 +11,7 @@ import {
   parseOptions,
 } from "../core/parse.js";
 import { decimalNumeral } from "../money.js";
-import { isOperationName, type OperationName, operations } from "../resources/catalogue.js";
+import { type OperationName, operations } from "../resources/catalogue.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 
 /** Who may ask for tokens. The names are those of the client's `auth` option. */
@@ -132,7 +132,7 @@ export function toSettings(given: SandboxOptions): SandboxSettings {
   assertPart("quirks", quirkOptions, quirks);
   assertPart("throttle", throttleOptions, quirks?.throttle);
   if (typeof fee === "string") assertFee(fee);
-  const unknown = signedOperations?.find((name) => !isOperationName(name));
+  const unknown = signedOperations?.find((name) => !operations.has(name));
   if (unknown !== undefined) throw refuse(`signedOperations: there is no operation named "${unknown}"`);
   return {
     ...{ tokenLifetimeSeconds: 300, refreshTokenLifetimeSeconds: 1800, rotateRefreshTokens: false },

@@ -4,7 +4,7 @@ import { csrf } from "hono/csrf";
 import { HTTPException } from "hono/http-exception";
 import { secureHeaders } from "hono/secure-headers";
 import { CrossBorderError } from "../../core/errors.js";
-import { isOperationName } from "../../resources/catalogue.js";
+import { operations } from "../../resources/catalogue.js";
 import { type PaymentIntent, paymentIntents } from "../../resources/payment-intents.js";
 import { type PaymentStatus, payments } from "../../resources/payments.js";
 import type { SigningKey } from "../../signing/keys.js";
@@ -145,7 +145,7 @@ function isOwnHost(c: Context<Env>): boolean {
 }
 
 function faultFrom({ kind = "", of = "", delaySeconds }: Fields): Fault {
-  const isKnown = kind in faultKinds && (of === "any" || of === "token" || isOperationName(of));
+  const isKnown = kind in faultKinds && (of === "any" || of === "token" || operations.has(of));
   const delayMs = 1000 * Number(delaySeconds);
   if (isKnown && delayMs >= 0 && delayMs <= 600_000) return { kind, of, delayMs } as Fault;
   throw new SandboxRefusal("invalid_value", "Choose a fault, an operation, and a delay of at most 600 s.");
