@@ -68,11 +68,11 @@ export const laterId = "intent-later";
  */
 export async function playCell(fixture: Fixture, fault: Fault, kind: Kind, mode: Mode): Promise<Observation> {
   const meetsDeadline = String(fault.is).startsWith("deadline");
-  // A call that waits for its deadline, twice as long each time, must not wait for minutes.
-  const lastRound = meetsDeadline ? 3 : 6;
+  const lastRound = 9;
   for (let round = 0; ; round++) {
-    const timeoutMs = timeoutOf(fault, kind, meetsDeadline ? 2 ** Math.min(round, lastRound) : 1);
-    const firstTokenMs = 50 * 2 ** round;
+    // A call that waits for its deadline, twice as long each time, must not wait for minutes.
+    const timeoutMs = timeoutOf(fault, kind, meetsDeadline ? 2 ** Math.min(round, 3) : 1);
+    const firstTokenMs = 50 * 2 ** Math.min(round, 6);
     const played = await playOnce(fixture, { fault, kind, mode, timeoutMs, firstTokenMs });
     if ("unprepared" in played) {
       if (round < 6) continue;
