@@ -20,7 +20,7 @@ export const opensEncryptedKeys: Platform["opensEncryptedKeys"] = false;
 export function importPrivateKey(key: KeyObjectLike): PrivateKey {
   const imported = importKey("pkcs8", key, "sign");
   return {
-    sign: async (text) => new Uint8Array(await subtle().sign(algorithm, await imported, text)),
+    sign: async (text) => new Uint8Array(await subtle().sign(algorithm, await imported, new Uint8Array(text))),
     spki: () => readRsaKey(encodeHex(key.export({ type: "pkcs8", format: "der" }))).spki,
   };
 }
@@ -28,7 +28,8 @@ export function importPrivateKey(key: KeyObjectLike): PrivateKey {
 export function importPublicKey(key: KeyObjectLike): PublicKey {
   const imported = importKey("spki", key, "verify");
   return {
-    verify: async (text, signature) => subtle().verify(algorithm, await imported, signature, text),
+    verify: async (text, signature) =>
+      subtle().verify(algorithm, await imported, new Uint8Array(signature), new Uint8Array(text)),
     spki: () => key.export({ type: "spki", format: "der" }),
   };
 }
@@ -54,7 +55,7 @@ export const openChannel: Platform["openChannel"] = undefined;
 export const waitUntil: Platform["waitUntil"] = undefined;
 
 export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
-  return new Uint8Array(await subtle().digest("SHA-256", bytes));
+  return new Uint8Array(await subtle().digest("SHA-256", new Uint8Array(bytes)));
 }
 
 export async function generateKeyPair(bits: number): Promise<KeyPairDer> {
@@ -76,7 +77,8 @@ function subtle(): typeof globalThis.crypto.subtle {
 }
 
 function importKey(type: "pkcs8" | "spki", key: KeyObjectLike, usage: "sign" | "verify") {
-  const imported = subtle().importKey(type, key.export({ type, format: "der" }), algorithm, false, [usage]);
+  const der = new Uint8Array(key.export({ type, format: "der" }));
+  const imported = subtle().importKey(type, der, algorithm, false, [usage]);
   // The first use of the key fails instead.
   imported.catch(() => {});
   return imported;
