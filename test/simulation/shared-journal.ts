@@ -7,6 +7,7 @@ import {
   type StateId,
 } from "cross-border-payments/flow";
 import type { Decision, Phase } from "../../src/flows/core/state.js";
+import { journalMethods } from "../../src/flows/journal.js";
 import { epochMs, type Host } from "./virtual-time.js";
 import type { World } from "./world.js";
 
@@ -22,18 +23,6 @@ export interface Intention {
   /** Stored, with the revision that it replaced. */
   carriedOut?: { readonly decision: Decision; readonly revision: number };
 }
-
-const methodNames = [
-  "begin",
-  "read",
-  "acquire",
-  "acquireAbandoned",
-  "renew",
-  "write",
-  "release",
-  "list",
-  "prune",
-] as const;
 
 /** One journal for all processes, by the true time. It notes what operators' decisions came to. */
 export class SharedJournal extends MemoryJournal {
@@ -71,7 +60,7 @@ export class SharedJournal extends MemoryJournal {
 
   /** As one process sees it. */
   seenFrom(host: Host): Journal {
-    const methods = methodNames.map((name) => {
+    const methods = journalMethods.map((name) => {
       const method = (...given: never[]) => {
         const label = typeof given[0] === "string" ? `${name} ${given[0]}` : name;
         return this.#world.remote(host, "journal", label, () => Reflect.apply(this[name], this, given));
