@@ -150,7 +150,7 @@ export class CrossBorderError extends Error {
   declare readonly operation?: string;
   /** How often the request was tried. */
   declare readonly attempts?: number;
-  /** `x-request-id` of the call's last response that had one. Quote it when you ask the service about the call. */
+  /** `x-request-id` of the call's last response. Quote it when you ask the service about the call. */
   declare readonly requestId?: string;
   /** Status of the service's response, or the token endpoint's for a {@link TokenError}. */
   declare readonly status?: number;

@@ -72,7 +72,7 @@ export interface FailureEvent {
   readonly attempts: number;
   /** Duration of the whole call, with token, signature, attempts and waits. */
   readonly durationMs: number;
-  /** The id in the last response that had one. */
+  /** The id in the last response. */
   readonly requestId?: string;
   /** Status of the service's or the token endpoint's response that the call failed on. */
   readonly status?: number;
