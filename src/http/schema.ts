@@ -60,7 +60,10 @@ export class Schemas {
       found.set(shown, { field: shown, expected, found: describeFound(Reflect.get(item, field)) });
     };
     const items: readonly object[] = Array.isArray(value) ? value : [value];
+    /** Most records of a list have the names of the one before them. */
+    let known: readonly string[] = [];
     for (const item of items) {
+      const names = Object.keys(item);
       const differs = !zod.validate(schema.whole, item);
       if (differs) {
         schema.fields ??= Object.entries(schema.shape).map(([name, field]) => [name, this.#compiled(zod, field)]);
@@ -70,8 +73,9 @@ export class Schemas {
         }
       }
       // If no described field is missing, each further one is unknown.
-      if (differs || Object.keys(item).length > described) {
-        for (const name of Object.keys(item)) {
+      if ((differs || names.length > described) && !names.every((name, index) => name === known[index])) {
+        known = names;
+        for (const name of names) {
           if (Object.hasOwn(record, name)) continue;
           // Another name may be a secret.
           add(item, name, "a field of the description", looksLikeName(name) ? name : "(unprintable)");
