@@ -57,41 +57,39 @@ export function counted(count: number, one: string): string {
 }
 
 /**
- * The candidate that was probably meant. It differs by few letters, or else it ends with the given text, as `payment-gateways` does with
- * `gateways`.
+ * The candidate that was probably meant.
  *
  * @param maxEdits by how many letters it may differ.
  */
 export function nearest(
   given: string,
-  candidates: Iterable<string>,
+  candidates: readonly string[],
   maxEdits: number = Math.min(2, Math.floor(given.length / 3)),
 ): string | undefined {
-  const known = [...candidates];
-  const edits = known.map((candidate) => editsBetween(given.toLowerCase(), candidate.toLowerCase()));
-  const fewest = Math.min(...edits);
-  return fewest <= maxEdits ? known[edits.indexOf(fewest)] : known.find((candidate) => candidate.endsWith(`-${given}`));
+  for (let edits = 0; edits <= maxEdits; edits += 1) {
+    const found = candidates.find((candidate) => isWithin(edits, given.toLowerCase(), candidate.toLowerCase()));
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** Writes a suggestion for the end of a message. */
-export function didYouMean(given: string, candidates: Iterable<string>): string {
+export function didYouMean(given: string, candidates: readonly string[]): string {
   const meant = nearest(given, candidates);
   return meant === undefined ? "" : `; did you mean ${meant}?`;
 }
 
-/** Letters to insert, leave out, or replace. Swapped letters count as one edit. */
-function editsBetween(one: string, other: string): number {
-  if (one !== other && [...one].sort().join("") === [...other].sort().join("")) return 1;
-  let row = Array.from({ length: other.length + 1 }, (_, column) => column);
-  for (const [index, letter] of [...one].entries()) {
-    const above = row;
-    row = [index + 1];
-    for (let column = 1; column <= other.length; column += 1) {
-      const replaced = (above[column - 1] ?? 0) + (letter === other[column - 1] ? 0 : 1);
-      row.push(Math.min(replaced, (above[column] ?? 0) + 1, (row[column - 1] ?? 0) + 1));
-    }
-  }
-  return row[other.length] ?? 0;
+/** Whether one text becomes the other if so many letters are inserted, left out, replaced, or swapped with the next one. */
+function isWithin(edits: number, one: string, other: string): boolean {
+  if (one === other || edits === 0) return one === other;
+  const [first, next] = one;
+  if (first === other[0]) return isWithin(edits, one.slice(1), other.slice(1));
+  const steps = first === other[1] && next === other[0] ? 2 : 1;
+  return [
+    [1, 0],
+    [0, 1],
+    [steps, steps],
+  ].some(([here = 0, there = 0]) => isWithin(edits - 1, one.slice(here), other.slice(there)));
 }
 
 /** The address of a page of the documentation, or of a section of it. `package.json` names the same repository. */

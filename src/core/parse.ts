@@ -1,7 +1,7 @@
 import { describeName, describeValue, nearest } from "./describe.js";
 
 /** Checks one option. */
-export interface Check {
+export interface Check<Value = never> {
   readonly accepts: (value: unknown) => boolean;
   /** Follows "must be" in the message about another value. */
   readonly expected: string;
@@ -10,24 +10,14 @@ export interface Check {
   readonly isRequired?: true;
   /** A wrong value is never shown. */
   readonly isSecret?: true;
-}
-
-/** One option with its check, its default, and its line in the documentation. */
-export interface Option<Value> extends Check {
+  /** The documentation has it, too. */
   readonly default?: Value;
-  /** The default as the documentation gives it, if `default` doesn't say it. */
-  readonly documentedDefault?: string;
-  /** The option's line in the documentation. */
-  readonly documentation: string;
 }
 
 /** A row for each option. One too many or one too few doesn't compile. */
-export type OptionTable<Options> = {
-  readonly [Name in keyof Options]-?: Option<Exclude<Options[Name], undefined>>;
+export type CheckTable<Options> = {
+  readonly [Name in keyof Options]-?: Check<Exclude<Options[Name], undefined>>;
 };
-
-/** The same, if the documentation is in the comments of the options. */
-export type CheckTable<Options> = { readonly [Name in keyof Options]-?: Check };
 
 /** The options with their defaults. An option without a default can still be undefined. */
 export type WithDefaults<Options, Table> = {
@@ -36,11 +26,6 @@ export type WithDefaults<Options, Table> = {
     : Options[Name];
 };
 
-/** `parseOptions` without the copy. */
-export function assertOptions(...given: Parameters<typeof parseOptions>): void {
-  parseOptions(...given);
-}
-
 /**
  * Checks an object of options against its table, and returns a copy. Each option is read once.
  *
@@ -48,13 +33,13 @@ export function assertOptions(...given: Parameters<typeof parseOptions>): void {
  * @param refuse makes the error of a message.
  * @param hint follows the message about an option that does not exist.
  */
-export function parseOptions(
-  table: Readonly<Record<string, Check>>,
+export function parseOptions<Options = Record<string, unknown>>(
+  table: Readonly<Record<string, Check<unknown>>>,
   given: unknown,
   what: string,
   refuse: (message: string) => Error,
   hint = "",
-): Record<string, unknown> {
+): Options {
   const names = Object.keys(table);
   if (!isPlainObject(given)) throw refuse(`${what} must be an object; got ${describeValue(given)}`);
   for (const name of Object.keys(given)) {
@@ -74,20 +59,17 @@ export function parseOptions(
     }
     if (value !== undefined) values[name] = value;
   }
-  return values;
+  // The table has checked the types.
+  return values as Options;
 }
 
-/** The defaults of a table, and over them what is given. */
-export function withDefaults<Options extends object, Table extends OptionTable<Options>>(
+/** The defaults of a table, and over them what was parsed. */
+export function withDefaults<Options, Table extends CheckTable<Options>>(
   table: Table,
-  given: Options,
+  parsed: Options,
 ): WithDefaults<Options, Table> {
-  const values = { ...given } as Readonly<Record<string, unknown>>;
-  const entries = Object.entries<Option<unknown>>(table).map(([name, option]) => [
-    name,
-    values[name] === undefined ? option.default : values[name],
-  ]);
-  return Object.fromEntries(entries) as WithDefaults<Options, Table>;
+  const defaults = Object.entries<Check<unknown>>(table).map(([name, option]) => [name, option.default]);
+  return { ...Object.fromEntries(defaults), ...parsed };
 }
 
 /** Shows numbers and booleans, but only the type of anything else, since it may be a secret. */

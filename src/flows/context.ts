@@ -2,7 +2,7 @@ import { type ApiClient, apiClientOf } from "../api/api-client.js";
 import { clock } from "../core/clock.js";
 import { counted } from "../core/describe.js";
 import { ConfigError, CrossBorderError } from "../core/errors.js";
-import { assertOptions, type WithDefaults, withDefaults } from "../core/parse.js";
+import { parseOptions, type WithDefaults, withDefaults } from "../core/parse.js";
 import { readFlowHooks } from "../events/events.js";
 import type { Reporter } from "../events/reporter.js";
 import { payments } from "../resources/payments.js";
@@ -40,8 +40,9 @@ export function toFlowContext(given: PaymentFlowOptions): FlowContext {
 
 /** The context for reading and deciding, which needs no signing key. */
 export function toOperatorContext(given: PaymentFlowOptions): FlowContext {
-  assertOptions(flowOptions, given, "the flow's options", (message) => new ConfigError(message));
-  const options: Options = withDefaults(flowOptions, given);
+  const refuse = (message: string) => new ConfigError(message);
+  const parsed = parseOptions<PaymentFlowOptions>(flowOptions, given, "the flow's options", refuse);
+  const options: Options = withDefaults(flowOptions, parsed);
   const { owner = crypto.randomUUID(), circuitBreaker, readBacks, bankSkewMs } = options;
   // Its row in the table refuses a client without it.
   const client = apiClientOf(options.client) as ApiClient;
