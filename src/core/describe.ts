@@ -2,7 +2,7 @@ import { hide, isShowable, redactText } from "./redact.js";
 
 /** The part of a thrown value that may be shown. */
 export interface DescribedError extends Error {
-  readonly code?: string | number;
+  readonly code?: string;
 }
 
 /**
@@ -21,9 +21,8 @@ export function describeThrown(thrown: unknown, secrets: readonly string[] = [])
     typeof value === "string" && /^(?!.*\d{8})[\w$.:-]{1,64}$/.test(value) && isShowable(value, secrets);
   const described = new Error(redactText(message, secrets));
   hide(described, "name", isWord(name) ? name : "Error");
-  // `fetch failed` has what failed as its cause. Short numbers are the codes of gRPC, HTTP, and `DOMException`.
-  const isShown = (value: unknown) => (typeof value === "number" ? Math.abs(value) < 1000 : isWord(value));
-  const shown = [code, Object(cause).code].find(isShown);
+  // `fetch failed` has what failed as its cause.
+  const shown = [code, Object(cause).code].find(isWord);
   if (shown !== undefined) Object.assign(described, { code: shown });
   const frames = /\n {4}at [\s\S]*/.exec(String(stack))?.[0] ?? "";
   described.stack = `${described.name}: ${described.message}${redactText(frames, secrets)}`;
@@ -64,7 +63,7 @@ export function counted(count: number, one: string): string {
 export function nearest(
   given: string,
   candidates: readonly string[],
-  maxEdits: number = Math.min(2, Math.floor(given.length / 3)),
+  maxEdits: number = Math.min(2, Math.floor(given.length / 2)),
 ): string | undefined {
   for (let edits = 0; edits <= maxEdits; edits += 1) {
     const found = candidates.find((candidate) => isWithin(edits, given.toLowerCase(), candidate.toLowerCase()));
@@ -79,17 +78,14 @@ export function didYouMean(given: string, candidates: readonly string[]): string
   return meant === undefined ? "" : `; did you mean ${meant}?`;
 }
 
-/** Whether one text becomes the other if so many letters are inserted, left out, replaced, or swapped with the next one. */
+/** Whether one text becomes the other if so many letters are inserted, left out, or replaced. */
 function isWithin(edits: number, one: string, other: string): boolean {
-  if (one === other || edits === 0) return one === other;
-  const [first, next] = one;
-  if (first === other[0]) return isWithin(edits, one.slice(1), other.slice(1));
-  const steps = first === other[1] && next === other[0] ? 2 : 1;
-  return [
-    [1, 0],
-    [0, 1],
-    [steps, steps],
-  ].some(([here = 0, there = 0]) => isWithin(edits - 1, one.slice(here), other.slice(there)));
+  const [rest, otherRest] = [one.slice(1), other.slice(1)];
+  if (one[0] === other[0]) return one === other || isWithin(edits, rest, otherRest);
+  return (
+    edits > 0 &&
+    (isWithin(edits - 1, rest, otherRest) || isWithin(edits - 1, rest, other) || isWithin(edits - 1, one, otherRest))
+  );
 }
 
 /** The address of a page of the documentation, or of a section of it. `package.json` names the same repository. */

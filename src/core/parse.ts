@@ -44,7 +44,7 @@ export function parseOptions<Options = Record<string, unknown>>(
   if (!isPlainObject(given)) throw refuse(`${what} must be an object; got ${describeValue(given)}`);
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(table, name)) continue;
-    const meant = nearest(name, names) ?? names.find((other) => isPartOf(name.toLowerCase(), other.toLowerCase()));
+    const meant = nearest(name, names);
     const advice = meant === undefined ? `; the options are ${names.join(", ")}` : `. Did you mean "${meant}"?`;
     throw refuse(`unknown option ${describeName(name)}${advice}${hint}`);
   }
@@ -88,8 +88,3 @@ export const isWholeFrom =
   (value: unknown): boolean =>
     Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;
 export const isPositiveInteger = isWholeFrom(1);
-
-/** Whether a longer name begins or ends with a shorter one, as `maxRetries` does with `retries`. */
-function isPartOf(part: string, name: string): boolean {
-  return part.length > 3 && (name.startsWith(part) || name.endsWith(part));
-}

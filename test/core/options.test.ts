@@ -61,8 +61,7 @@ describe("options against their table", () => {
 
   it.each([
     ["timeout", "timeoutMs"],
-    ["retries", "maxRetries"],
-    ["colour", undefined],
+    ["retries", undefined],
   ])("that do not exist are told with the one that was probably meant: %s", (name, meant) => {
     const any = { accepts: () => true, expected: "" };
     const suggested = () =>
