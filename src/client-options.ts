@@ -11,7 +11,7 @@ import {
   type WithDefaults,
   withDefaults,
 } from "./core/parse.js";
-import { type ClientEvents, readClientHooks } from "./events/events.js";
+import { type ClientEvents, clientHooks, readHooks } from "./events/events.js";
 import { isLogger, type Logger } from "./events/log-lines.js";
 import { type Telemetry, telemetryParts } from "./events/reporter.js";
 import { checkHeaders } from "./http/prepare.js";
@@ -227,10 +227,10 @@ export function resolveOptions(given: ClientOptions): ResolvedOptions {
   return {
     ...options,
     headers: checkHeaders(options.headers, refuse),
-    appInfo: appInfo && parseAppInfo(appInfo),
+    appInfo: appInfo === undefined ? undefined : parseAppInfo(appInfo),
     baseUrl,
-    tls: tls && parseTlsOptions(tls),
-    on: readClientHooks(options.on),
+    tls: hasTls ? parseTlsOptions(tls) : undefined,
+    on: readHooks(options.on, clientHooks),
   };
 }
 
@@ -252,5 +252,5 @@ export function resolveChanges(options: ResolvedOptions, given: SharedOptions): 
   const hint = ". For others, build another client";
   const changed: Partial<ResolvedOptions> = parseOptions(table, given, "the options", refuseChange, hint);
   const changes = { ...options, ...changed };
-  return { ...changes, headers: checkHeaders(changes.headers, refuseChange), on: readClientHooks(changes.on) };
+  return { ...changes, headers: checkHeaders(changes.headers, refuseChange), on: readHooks(changes.on, clientHooks) };
 }

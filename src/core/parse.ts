@@ -82,6 +82,8 @@ export const isBoolean = (value: unknown): boolean => typeof value === "boolean"
 export const isPlainObject = (value: unknown): value is object =>
   Object.prototype.toString.call(value) === "[object Object]";
 export const isFunction = (value: unknown): boolean => typeof value === "function";
+export const hasMethods = (value: unknown, ...names: readonly string[]): boolean =>
+  names.every((name) => isFunction(Reflect.get(Object(value), name)));
 export const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
 export const isWholeFrom =
   (least: number, most = Number.MAX_SAFE_INTEGER) =>

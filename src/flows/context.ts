@@ -3,7 +3,7 @@ import { clock } from "../core/clock.js";
 import { counted } from "../core/describe.js";
 import { ConfigError, CrossBorderError } from "../core/errors.js";
 import { parseOptions, type WithDefaults, withDefaults } from "../core/parse.js";
-import { readFlowHooks } from "../events/events.js";
+import { flowHooks, readHooks } from "../events/events.js";
 import type { Reporter } from "../events/reporter.js";
 import { payments } from "../resources/payments.js";
 import { FlowCodec } from "./codec.js";
@@ -47,7 +47,7 @@ export function toOperatorContext(given: PaymentFlowOptions): FlowContext {
   // Its row in the table refuses a client without it.
   const client = apiClientOf(options.client) as ApiClient;
   const { tokensFollowTime = false, ...facts } = options.facts;
-  const reporter = client.reporter.with(readFlowHooks(options.on ?? {}));
+  const reporter = client.reporter.with(readHooks(options.on ?? {}, flowHooks));
   return {
     ...options,
     client,

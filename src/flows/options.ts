@@ -3,6 +3,7 @@ import type { RequestOptions } from "../api/request-options.js";
 import { InvalidArgumentError, traceFrom } from "../core/errors.js";
 import {
   type CheckTable,
+  hasMethods,
   isBoolean,
   isFunction,
   isPlainObject,
@@ -128,9 +129,6 @@ export interface FlowQuery {
 const maxMs = 2 ** 31 - 1;
 const maxListedWithinMs = 7 * 86_400_000;
 const milliseconds = { accepts: isWholeFrom(0, maxMs), expected: "a whole number of milliseconds, 0 or more" };
-const hasMethods = (value: unknown, ...names: readonly string[]) =>
-  names.every((name) => typeof Reflect.get(Object(value), name) === "function");
-
 /** Accepts an object with some of these fields, and no others. */
 const objectOf =
   <T extends object>(checks: { readonly [Name in keyof T]-?: (value: unknown) => boolean }) =>
