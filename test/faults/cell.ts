@@ -65,21 +65,13 @@ export const laterId = "intent-later";
  * One fault, one operation, one call: with its own servers and client. If the machine was too slow to reach the fault within the
  * call's deadline, or to finish what goes before the call while its token lived, nothing is proved: the cell is played again,
  * with more time.
- *
- * @param slowness how much longer than usual the first round may take.
  */
-export async function playCell(
-  fixture: Fixture,
-  fault: Fault,
-  kind: Kind,
-  mode: Mode,
-  slowness = 1,
-): Promise<Observation> {
-  for (let times = slowness; ; times *= 2) {
+export async function playCell(fixture: Fixture, fault: Fault, kind: Kind, mode: Mode): Promise<Observation> {
+  for (let times = 1; ; times *= 2) {
     const timeoutMs = timeoutOf(fault, kind, times);
     const played = await playOnce(fixture, { fault, kind, mode, timeoutMs, firstTokenMs: 50 * times });
     if ("observation" in played && played.isMet) return played.observation;
-    if (times < 8 * slowness) continue;
+    if (times < 8) continue;
     if ("unprepared" in played) throw played.unprepared;
     return played.observation;
   }

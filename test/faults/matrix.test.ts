@@ -93,7 +93,7 @@ describe("a call that meets a fault", () => {
       expectAsTold(cell, observed);
     } catch {
       // Beside all others a cell can be late, or not reach its fault: what it does by itself counts.
-      expectAsTold(cell, await playCell(fixture, cell.fault, cell.kind, cell.mode, 4));
+      expectAsTold(cell, await playCell(fixture, cell.fault, cell.kind, cell.mode));
     }
   });
 
