@@ -284,7 +284,7 @@ interface Network {
 }
 
 /** Where the client meets the fault. */
-export async function networkOf(fixture: Fixture, fault: Fault, failing: WireFaultServer): Promise<Network> {
+async function networkOf(fixture: Fixture, fault: Fault, failing: WireFaultServer): Promise<Network> {
   const accepted = (before: number) => failing.truth.connections - before;
   const uncounted = () => undefined;
   switch (fault.place) {
@@ -315,7 +315,7 @@ export async function networkOf(fixture: Fixture, fault: Fault, failing: WireFau
   return { origin, dispatcher: agentLikeTheClients({ connect }), connections: accepted };
 }
 
-export const likeTheClients = { allowH2: false, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
+const likeTheClients = { allowH2: false, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
 
 /** The client believes it when it says that a request hasn't started. */
 function agentLikeTheClients(options: Agent.Options): Agent {
