@@ -53,19 +53,16 @@ export class SqliteStore implements SqlStore {
   }
 
   async read(key: string): Promise<Row | undefined> {
-    return (await this.#run([["read", { key }]])).rows[0];
+    return (await this.#run(["read", { key }])).rows[0];
   }
 
   async change(name: ChangeName, input: KeyedInput): Promise<Changed> {
-    const { rows, changes } = await this.#run([
-      [name, input],
-      ["read", { key: input.key }],
-    ]);
+    const { rows, changes } = await this.#run([name, input]);
     return { isApplied: changes === 1, row: rows[0] };
   }
 
   async query(name: QueryName, input: Input): Promise<readonly Row[]> {
-    return (await this.#run([[name, input]])).rows;
+    return (await this.#run([name, input])).rows;
   }
 
   async close(): Promise<void> {
@@ -79,7 +76,7 @@ export class SqliteStore implements SqlStore {
       this.#sending ??= this.#send();
     });
     if (reply.error === undefined) return { rows: reply.rows as readonly Row[], changes: reply.changes };
-    throw sqliteFailure(reply.error, statementWork[operation[0]?.[0] ?? "read"]);
+    throw sqliteFailure(reply.error, statementWork[operation[0]]);
   }
 
   async #send(): Promise<void> {
