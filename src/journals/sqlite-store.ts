@@ -80,9 +80,9 @@ export class SqliteStore implements SqlStore {
   }
 
   async #send(): Promise<void> {
+    // Runs at the end of this turn of the event loop, so that later requests of the turn join the same commit.
+    await setImmediate();
     while (this.#waiting.length > 0) {
-      // Runs at the end of this turn of the event loop, so that later requests of the turn join the same commit.
-      await setImmediate();
       const batch = this.#waiting.splice(0, maxTogether);
       const replies = await this.#place.run(batch.map(({ operation }) => operation));
       for (const [index, { resolve }] of batch.entries()) resolve(replies[index] as SqliteReply);
