@@ -28,13 +28,7 @@ import { type AccountDirectory, Store, type StoredRecords } from "./store.js";
 import type { TokenRequest, Tokens } from "./tokens.js";
 
 /** One request that reached the sandbox. Its query may have account numbers, but no secret. It is empty for logins. */
-export interface LoggedRequest {
-  readonly operation: OperationName | "token" | undefined;
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  /** Had a signature, right or wrong. */
-  readonly signed: boolean;
+export interface LoggedRequest extends Omit<SandboxRequest, "headers" | "body"> {
   readonly atMs: number;
   /** The status of the response. 0 if the connection was broken off, and `undefined` while there is no response. */
   readonly status: number | undefined;
@@ -89,7 +83,7 @@ export class Sandbox {
   readonly #store: Store;
   readonly #identity: IdentityProvider;
   readonly #admit: Admit;
-  readonly #requests: { -readonly [Name in keyof LoggedRequest]: LoggedRequest[Name] }[] = [];
+  readonly #requests: LoggedRequest[] = [];
   readonly #tokenRequests: TokenRequest[] = [];
   #watcher: SandboxWatcher = (_, respond) => respond();
 
@@ -221,7 +215,7 @@ export class Sandbox {
       const response = await this.#respond(arrived);
       return (await onResponse?.(arrived.seen, response)) ?? response;
     });
-    logged.status = response.status;
+    Object.assign(logged, { status: response.status });
     return response;
   }
 
@@ -243,12 +237,12 @@ export class Sandbox {
     return { seen, bytes, ...where, address, origin };
   }
 
-  #log({ seen, otherwise }: Arrived) {
+  #log({ seen, otherwise }: Arrived): LoggedRequest {
     const { operation, method, path, signed, body } = seen;
     // A logout names the session by its ID token.
     const query = typeof otherwise === "string" ? "" : seen.query;
     const atMs = this.#settings.now();
-    const logged = { operation, method, path, query, signed, atMs, status: undefined as number | undefined };
+    const logged = { operation, method, path, query, signed, atMs, status: undefined };
     remember(this.#requests, logged);
     if (operation === "token") {
       const form = new URLSearchParams(body);

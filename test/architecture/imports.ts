@@ -79,7 +79,7 @@ export const importTable: ImportTable = {
     "@opentelemetry/api": ["opentelemetry"],
     "@inquirer/password": ["cli/terminal.ts"],
     commander: ["cli"],
-    hono: ["desk", "sandbox/server.ts", "sandbox/console"],
+    hono: ["desk", "sandbox/server.ts", "sandbox/identity-provider.ts", "sandbox/console"],
     "@hono/node-server": ["desk/node-listener.ts", "sandbox/server.ts", "sandbox/console"],
     "csv-stringify": ["cli/lists/output.ts"],
     ms: ["desk/page.ts", "cli/options.ts"],

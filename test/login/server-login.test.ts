@@ -14,8 +14,9 @@ import { failureOf, logIn, openLogin, pressButton, redirectUri, secretsOf, withS
 
 withOneTokenKey();
 
-/** What could still continue a session of the sandbox. */
-const liveRefreshTokens = ({ sandbox }: SandboxServer) => sandbox.watch((_, respond) => respond()).tokens.refreshable;
+/** Whether the sandbox was asked to end a session, and did. */
+const hasEnded = ({ sandbox }: SandboxServer) =>
+  sandbox.requests.some(({ path, status }) => path === sandbox.logoutPath && status === 204);
 
 /** One call of a user. */
 const payments = async (client: CrossBorderClient) => (await client.payments.list()).items.length;
@@ -95,7 +96,7 @@ it("ends a session again that may have gone on, says so each time until it has e
   isAway = false;
   expect(await failureOf(client(session).payments.list().then())).toMatchObject({ code: "login_required" });
   await Promise.all([session.logout(), session.logout()]);
-  expect(liveRefreshTokens(server)).toBe(0);
+  expect(hasEnded(server)).toBe(true);
 });
 
 it("does not take the client's refusal for the end of the user's session", async () => {
@@ -112,7 +113,7 @@ it("does not take the client's refusal for the end of the user's session", async
     serviceCode: "invalid_client",
   });
   await session.logout();
-  expect(liveRefreshTokens(server)).toBe(0);
+  expect(hasEnded(server)).toBe(true);
 });
 
 // A session over requests and processes

@@ -50,7 +50,7 @@ it("responds 500 when a hook throws, and continues to serve", async () => {
   expect((await raw(server.url, "GET", "/payments")).status).toBe(401);
 });
 
-it.each(["TRACE", "DELETE", "PATCH", "HEAD", "PUT"])("responds 405 to %s, and says what there is", async (method) => {
+it.each(["DELETE", "PATCH", "HEAD", "PUT"])("responds 405 to %s, and says what there is", async (method) => {
   await using server = await startSandbox();
   for (const [path, allow] of [
     ["/payments", "POST, GET"],
