@@ -62,8 +62,12 @@ export class PostgresJournal extends SqlJournal {
    */
   static async open(place: string | PostgresPool, options: PostgresJournalOptions = {}): Promise<PostgresJournal> {
     const refuse = (message: string) => new ConfigError(`PostgresJournal: ${message}`);
-    const read: PostgresJournalOptions = parseOptions(journalOptions, options, "the options", refuse);
-    const { schema = "public", table = "cross_border_flows", timeoutMs = 10_000, migrate = true } = read;
+    const {
+      schema = "public",
+      table = "cross_border_flows",
+      timeoutMs = 10_000,
+      migrate = true,
+    }: PostgresJournalOptions = parseOptions(journalOptions, options, "the options", refuse);
     const tables = tablesOf(schema, table);
     let opened: OpenedPool | undefined;
     try {

@@ -234,7 +234,7 @@ function toEntry(row: Row): JournalEntry {
 }
 
 function optionalEntry(row: Row | undefined): JournalEntry | undefined {
-  return row === undefined ? undefined : toEntry(row);
+  return row && toEntry(row);
 }
 
 function toCount({ service, gateway, phase, settled, flows, unowned, oldest_ms }: Row): PhaseCount {

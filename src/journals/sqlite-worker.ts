@@ -121,8 +121,11 @@ const statements: Readonly<Record<StatementName, string>> = {
     RETURNING key`,
 };
 
-/** The version of the tables of this release, and that of release 0.3.0, the only one that is migrated. */
-const [newest, earlier] = [4, 3];
+/**
+ * The version of the tables of this release, the oldest one whose releases may write to them, and that of release 0.3.0, the only
+ * one that is migrated.
+ */
+const [newest, oldestWriter, earlier] = [4, 4, 3];
 /** "CBPJ" tells a journal's file from the file of another program. */
 const applicationId = 0x4342504a;
 
@@ -179,27 +182,32 @@ function prepareFile(database: SqliteDatabase, { processes, busyTimeoutMs, migra
   if (ask(database, "PRAGMA journal_mode = WAL") !== "wal") {
     throw refusal("SQLite can't keep a write-ahead log for this file. A journal in memory is MemoryJournal.");
   }
-  database.exec("PRAGMA synchronous = FULL");
-  // Only macOS tells them apart. Its fsync leaves the data in the disk's cache.
-  database.exec("PRAGMA fullfsync = ON");
+  // Only macOS has fullfsync. Its fsync leaves the data in the disk's cache.
+  database.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON");
   inTransaction(database, () => migrateTables(database, migrate));
 }
 
 function migrateTables(database: SqliteDatabase, mayMigrate: boolean): void {
   const version = Number(ask(database, "PRAGMA user_version"));
   if (Number(ask(database, "PRAGMA application_id")) !== applicationId) {
-    const isEmpty = version === 0 && Number(ask(database, "SELECT count(*) FROM sqlite_schema")) === 0;
+    const isEmpty = version === 0 && ask(database, "SELECT name FROM sqlite_schema") === undefined;
     if (!isEmpty) throw refusal("the file holds another program's tables. Give the journal a file of its own.");
   }
-  if (version === newest) return;
   const found = version === 0 ? "the file has no tables yet" : `the tables have version ${version}`;
-  if (version > newest) throw refusal(`${found}, and this release knows ${newest}. Use the newer release.`);
+  if (version >= newest) {
+    const oldest = Number(ask(database, "SELECT version FROM oldest_writer"));
+    if (oldest <= newest) return;
+    throw refusal(
+      `${found}, only ${oldest} or newer may write to them, and this release has ${newest}. Use a newer release.`,
+    );
+  }
   if (version !== 0 && version < earlier) throw refusal(found, outdatedFile);
   if (!mayMigrate) throw refusal(`${found}, this release needs version ${newest}, and migrate is false.`);
   const open = version === 0 ? undefined : ask(database, openFlow);
   if (open !== undefined) throw refusal(`the flow of key ${JSON.stringify(open)} is open`, outdatedFile);
   database.exec(version === 0 ? newTables : fromEarlier);
-  database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${newest}`);
+  database.exec(`CREATE TABLE oldest_writer AS SELECT ${oldestWriter} AS version;
+    PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${newest}`);
 }
 
 function assertBuild(version: string, processes: "many" | "one"): void {
