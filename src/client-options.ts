@@ -101,25 +101,13 @@ const checkedLater = { accepts: () => true, expected: "what its function takes" 
 const aBoolean = { accepts: isBoolean, expected: "true or false", default: false };
 const aCount = { accepts: isPositiveInteger, expected: "a whole number above 0" };
 
-/** Every option, with its check and its default. They are in docs/client.md. */
-export const clientOptions = {
-  baseUrl: {
-    ...checkedLater,
-  },
-  auth: {
-    ...checkedLater,
-  },
-  signingKey: {
-    ...checkedLater,
-  },
-  signedOperations: {
-    accepts: (value) => Array.isArray(value) && value.every((name) => operations.has(name)),
-    expected: "an array of operations, such as payments.create",
-    default: [] as readonly OperationName[],
-  },
-  signQuery: {
-    ...aBoolean,
-  },
+/** The options that a client can have of its own beside another one's connections and token. */
+export type SharedOptions = Pick<
+  ClientOptions,
+  "timeoutMs" | "maxRetries" | "headers" | "validation" | "on" | "logger"
+>;
+
+const sharedOptions = {
   timeoutMs: {
     ...timeoutMsOption,
     default: 30_000,
@@ -133,40 +121,9 @@ export const clientOptions = {
     expected: '"report", "strict" or "off"',
     default: "report",
   },
-  maxResponseBytes: {
-    ...aCount,
-  },
   headers: {
     ...requestOptions.headers,
     default: {},
-  },
-  appInfo: {
-    ...checkedLater,
-  },
-  tokenLeewayMs: {
-    ...tokenLeewayOption,
-  },
-  tokenStore: {
-    accepts: isTokenStore,
-    expected: "a token store: an object with the methods read, lock, unlock and write",
-  },
-  maxSockets: {
-    ...aCount,
-    default: 64,
-  },
-  allowInsecureHttp: {
-    ...aBoolean,
-  },
-  tls: {
-    ...checkedLater,
-  },
-  fetch: {
-    accepts: isFunction,
-    expected: "a function",
-  },
-  dispatcher: {
-    accepts: isDispatcher,
-    expected: "an undici dispatcher: an object with a dispatch method",
   },
   on: {
     accepts: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
@@ -176,6 +133,41 @@ export const clientOptions = {
   logger: {
     accepts: isLogger,
     expected: "a logger: an object with the methods debug, warn and error",
+  },
+} satisfies CheckTable<SharedOptions>;
+
+/** Every option, with its check and its default. They are in docs/client.md. */
+export const clientOptions = {
+  ...sharedOptions,
+  baseUrl: checkedLater,
+  auth: checkedLater,
+  signingKey: checkedLater,
+  signedOperations: {
+    accepts: (value) => Array.isArray(value) && value.every((name) => operations.has(name)),
+    expected: "an array of operations, such as payments.create",
+    default: [] as readonly OperationName[],
+  },
+  signQuery: aBoolean,
+  maxResponseBytes: aCount,
+  appInfo: checkedLater,
+  tokenLeewayMs: tokenLeewayOption,
+  tokenStore: {
+    accepts: isTokenStore,
+    expected: "a token store: an object with the methods read, lock, unlock and write",
+  },
+  maxSockets: {
+    ...aCount,
+    default: 64,
+  },
+  allowInsecureHttp: aBoolean,
+  tls: checkedLater,
+  fetch: {
+    accepts: isFunction,
+    expected: "a function",
+  },
+  dispatcher: {
+    accepts: isDispatcher,
+    expected: "an undici dispatcher: an object with a dispatch method",
   },
   telemetry: {
     accepts: (value) => telemetryParts(value) !== undefined,
@@ -238,19 +230,11 @@ function refuse(message: string): ConfigError {
   return new ConfigError(message);
 }
 
-/** The options that a client can have of its own beside another one's connections and token. */
-export type SharedOptions = Pick<
-  ClientOptions,
-  "timeoutMs" | "maxRetries" | "headers" | "validation" | "on" | "logger"
->;
-
 /** @throws {ConfigError} that names the option, what was found (never a secret), and what is expected. */
 export function resolveChanges(options: ResolvedOptions, given: SharedOptions): ResolvedOptions {
-  const { timeoutMs, maxRetries, headers, validation, on, logger } = clientOptions;
-  const table = { timeoutMs, maxRetries, headers, validation, on, logger };
   const refuseChange = (message: string) => refuse(`withOptions: ${message}`);
   const hint = ". For others, build another client";
-  const changed: Partial<ResolvedOptions> = parseOptions(table, given, "the options", refuseChange, hint);
+  const changed: Partial<ResolvedOptions> = parseOptions(sharedOptions, given, "the options", refuseChange, hint);
   const changes = { ...options, ...changed };
   return { ...changes, headers: checkHeaders(changes.headers, refuseChange), on: readHooks(changes.on, clientHooks) };
 }

@@ -61,7 +61,7 @@ it.each<[what: string, document: string, options: Readonly<Record<string, Check<
 ])("has a row for every option of %s, with its default", (_, document, options) => {
   const tables = readFileSync(`docs/${document}.md`, "utf8").match(/(?:^\| `.*\n)+/gm) ?? [];
   const rows = tables.map((table) => Array.from(table.matchAll(/^\| `(\w+)` \| (.*?) \|/gm), ([, ...cells]) => cells));
-  const table = rows.find((row) => row.map(([name]) => name).join() === Object.keys(options).join());
+  const table = rows.find((row) => String(row.map(([name]) => name).sort()) === String(Object.keys(options).sort()));
   expect(table, `no table of ${document}.md has the rows ${Object.keys(options)}`).toBeDefined();
   const scalars = Object.entries(options).filter(
     ([, option]) => typeof option.default !== "object" && option.default !== undefined,
