@@ -52,30 +52,6 @@ it("does not take the end of an earlier session for that of the one after it", a
   expect(tokens.isOpen).toBe(true);
 });
 
-it("ends a session again that may have gone on, though the end of an earlier one comes after it has begun to", async () => {
-  const tokens = new UserTokens();
-  const failure = { class: "failing" } as never;
-  let ended = (_: undefined): void => {};
-  const endSession = vi.spyOn(manager, "endSession").mockReturnValueOnce(
-    new Promise((resolve) => {
-      ended = resolve;
-    }),
-  );
-  tokens.open(options);
-  const first = tokens.end();
-  const second = tokens.open(options);
-  endSession.mockResolvedValueOnce(failure);
-  const secondEnd = tokens.end();
-  ended(undefined);
-  expect([await first, await secondEnd]).toEqual([undefined, failure]);
-  endSession.mockResolvedValueOnce(undefined);
-  expect(await tokens.end()).toBeUndefined();
-  expect(endSession.mock.contexts.at(-1)).toBe(second);
-  expect(endSession).toHaveBeenCalledTimes(3);
-  await tokens.end();
-  expect(endSession).toHaveBeenCalledTimes(3);
-});
-
 it("tells its clients of tokens until they close", async () => {
   const tokens = new UserTokens();
   const heard: string[] = [];
