@@ -11,7 +11,7 @@ import {
 } from "./client-options.js";
 import type { TokenEvent } from "./events/events.js";
 import { defaultLogger, logListener } from "./events/log-lines.js";
-import { createReporter, openChannels, type Reporter, telemetryParts } from "./events/reporter.js";
+import { channelListener, createReporter, type Reporter, telemetryParts } from "./events/reporter.js";
 import { type PayOutcome, pay, type TakeFunds } from "./flows/funds.js";
 import { RetryBudget } from "./http/context.js";
 import type { HealthReport } from "./http/health.js";
@@ -198,9 +198,10 @@ function reporterOf({ logger = defaultLogger(), telemetry, on }: ResolvedOptions
   const listeners = [
     ...(logger === undefined ? [] : [logListener(logger)]),
     ...(parts === undefined ? [] : [parts.listener]),
+    channelListener(),
     on,
   ];
-  return createReporter(listeners, openChannels(), parts?.tracing);
+  return createReporter(listeners, parts?.tracing);
 }
 
 function createTokens(options: ResolvedOptions, transport: Transport, reporter: Reporter): TokenSource {

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import type { Operation } from "../src/api/operation.js";
 import { sources } from "../src/cli/lists/list.js";
 import { clientOptions } from "../src/client-options.js";
-import type { Option } from "../src/core/parse.js";
+import type { Check } from "../src/core/parse.js";
 import { resolutionOptions } from "../src/flows/operate.js";
 import { flowOptions } from "../src/flows/options.js";
 import { listPaymentsOptions, reconcileOptions, watchOptions } from "../src/reconcile/options.js";
@@ -33,16 +33,6 @@ function resourceRow(resource: Readonly<Record<string, Operation>>): string {
   return `| \`client.${place}${ids.length === 0 ? "" : `(${ids.join(", ")})`}\` | ${verbs.join(" ")} | \`${command}\` |`;
 }
 
-function optionRow([name, option]: [string, Option<unknown>]): string {
-  return `| \`${name}\` | ${documentedDefault(option)} | ${option.documentation} |`.replace("|  |", "| |");
-}
-
-function documentedDefault({ default: value, documentedDefault }: Option<unknown>): string {
-  if (documentedDefault !== undefined) return documentedDefault;
-  if (typeof value === "number") return value.toLocaleString("en-US");
-  return value === undefined ? "" : `\`${JSON.stringify(value)}\``;
-}
-
 /** A row for each member of an interface, from its comment, which ends with its default. */
 function membersOf(file: string, name: string): string[] {
   const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
@@ -62,15 +52,25 @@ it("is in openapi.json as `npm run api` writes it", () => {
   expect(readFileSync("openapi.json", "utf8") === openApiText(), "run npm run api").toBe(true);
 });
 
-it.each<[what: string, document: string, options: Readonly<Record<string, Option<unknown>>>]>([
+it.each<[what: string, document: string, options: Readonly<Record<string, Check<unknown>>>]>([
   ["the client", "client", clientOptions],
   ["the durable flow", "durable-flow", flowOptions],
   ["watchPayments", "reconcile", watchOptions],
   ["reconcilePayments", "statement", reconcileOptions],
   ["listPayments", "statement", listPaymentsOptions],
 ])("has a row for every option of %s, with its default", (_, document, options) => {
-  const rows = Object.entries(options).map(optionRow).join("\n");
-  expect(readFileSync(`docs/${document}.md`, "utf8")).toContain(`\n|---|---|---|\n${rows}\n\n`);
+  const tables = readFileSync(`docs/${document}.md`, "utf8").match(/(?:^\| `.*\n)+/gm) ?? [];
+  const rows = tables.map((table) => Array.from(table.matchAll(/^\| `(\w+)` \| (.*?) \|/gm), ([, ...cells]) => cells));
+  const table = rows.find((row) => row.map(([name]) => name).join() === Object.keys(options).join());
+  expect(table, `no table of ${document}.md has the rows ${Object.keys(options)}`).toBeDefined();
+  const scalars = Object.entries(options).filter(
+    ([, option]) => typeof option.default !== "object" && option.default !== undefined,
+  );
+  for (const [name, option] of scalars) {
+    const shown =
+      typeof option.default === "number" ? option.default.toLocaleString("en-US") : JSON.stringify(option.default);
+    expect(table).toContainEqual([name, expect.stringMatching(`^\`?${shown}\`?$`)]);
+  }
 });
 
 it("names all that an operator's decision is made of", () => {

@@ -3,40 +3,32 @@ import type { AnyOperation } from "../api/operation.js";
 import type { RequestOptions } from "../api/request-options.js";
 import { clock, type Timestamp } from "../core/clock.js";
 import { Deadline } from "../core/deadline.js";
-import { ConfigError, type CrossBorderError, type Effect, traceFrom } from "../core/errors.js";
+import { ConfigError, type CrossBorderError, traceFrom } from "../core/errors.js";
 import { nextDelayMs } from "../core/retry.js";
-import { type Followed, follow, serverAttributes, type Tracing } from "../events/reporter.js";
+import { type Followed, follow, type Part, serverAttributes, type Tracing } from "../events/reporter.js";
 import type { Signer } from "../signing/signer.js";
-import type { WireRequest, WireResponse } from "../wire/transport.js";
+import type { WireRequest } from "../wire/transport.js";
 import type { CallContext } from "./context.js";
-import { decisions, type OperationKind, operationKind, worseEffect } from "./decision.js";
+import { decisions, operationKind, worseEffect } from "./decision.js";
+import { toError } from "./errors.js";
 import { checkHeaders, type PreparedRequest, prepareRequest, presignedRequest } from "./prepare.js";
-import { type Failure, failureOfThrown, type ReadResponse, readResponse } from "./read.js";
+import { type Failure, failureOfThrown, type Outcome, readResponse, type Thrown } from "./read.js";
 import { CallReport } from "./report.js";
 
 /** The caller's input, or a request that was signed earlier. */
 export type CallSource =
-  | { readonly ids: readonly string[]; readonly input: CallInput<unknown>; readonly signed: boolean }
+  | { readonly ids: readonly string[]; readonly input: CallInput<unknown> }
   | { readonly presigned: SignedRequest; readonly sendBy?: Timestamp };
+
+type TextToSign = Pick<PreparedRequest, "signedPath" | "text">;
 
 /** One call. Read it from top to bottom, since it prepares, signs, attempts, and reads. One place turns a failure into an error. */
 export class Call {
   readonly report: CallReport;
-  readonly #client: CallContext;
-  readonly #operation: AnyOperation;
-  readonly #kind: OperationKind;
-  readonly #source: CallSource;
+  readonly #isPresigned: boolean;
   readonly #isSigned: boolean;
-  readonly #headers: Readonly<Record<string, string>>;
-  readonly #request: PreparedRequest;
   readonly #deadline: Deadline;
   readonly #maxRetries: number;
-  #signature: string | undefined;
-  #attempts = 0;
-  /** Includes earlier attempts. */
-  #effect: Effect = "none";
-  /** Whether any byte of them may have left. */
-  #isSent = false;
   /** Absent if this call isn't recorded. */
   #tracing: Tracing | undefined;
 
@@ -45,46 +37,54 @@ export class Call {
    *
    * @throws {InvalidArgumentError} when an option, a header, or the input can't be used.
    */
-  constructor(client: CallContext, operation: AnyOperation, source: CallSource, options: RequestOptions) {
-    this.#client = client;
-    this.#operation = operation;
-    this.#source = source;
-    this.#isSigned = "presigned" in source || source.signed;
-    this.#kind = operationKind(operation, this.#isSigned);
-    const { headers, maxRetries = client.maxRetries, timeoutMs = client.timeoutMs, signal } = options;
-    this.#headers = headers === undefined ? client.headers : { ...client.headers, ...checkHeaders(headers) };
-    if ("presigned" in source) {
-      this.#request = presignedRequest(client, source.presigned);
-      this.#signature = source.presigned.signature;
-    } else {
-      this.#request = prepareRequest(client, operation, source.ids, source.input);
-      if (source.signed) assertSigner(operation, client.signer);
-    }
-    this.report = new CallReport(client, operation, this.#headers, this.#request.values);
+  constructor(
+    client: CallContext,
+    operation: AnyOperation,
+    source: CallSource,
+    options: RequestOptions,
+    isSigned: boolean,
+  ) {
+    const { headers: own, maxRetries = client.maxRetries, timeoutMs = client.timeoutMs, signal } = options;
+    const headers = own === undefined ? client.headers : { ...client.headers, ...checkHeaders(own) };
+    const { presigned, sendBy } = "presigned" in source ? source : {};
+    const request =
+      "presigned" in source
+        ? presignedRequest(client, source.presigned)
+        : prepareRequest(client, operation, source.ids, source.input);
+    if (isSigned && presigned === undefined) assertSigner(operation, client.signer);
+    const kind = operationKind(operation, isSigned);
+    this.report = new CallReport({ client, operation, kind, headers, request, signature: presigned?.signature });
+    this.#isPresigned = presigned !== undefined;
+    this.#isSigned = isSigned;
     this.#maxRetries = maxRetries;
-    this.#deadline = new Deadline({ timeoutMs, signal, sendBy: "sendBy" in source ? source.sendBy : undefined });
+    this.#deadline = new Deadline({ timeoutMs, signal, sendBy });
   }
 
   /** The data of the response, or the error that says what was done. */
   run(): Promise<unknown> {
-    const { tracing } = this.#client.reporter;
-    if (tracing === undefined) return this.#run();
-    const { name, method, path } = this.#operation;
-    const attributes = { "http.request.method": method, "url.template": path.text };
-    return tracing.follow({ name, kind: "internal", attributes }, ({ isSeen }) => {
-      if (isSeen) this.#tracing = tracing;
-      return this.#run();
-    });
+    const { tracing } = this.report.client.reporter;
+    return follow(
+      tracing,
+      () => this.#part(),
+      ({ isSeen }) => {
+        if (isSeen) this.#tracing = tracing;
+        return this.#run();
+      },
+    );
   }
 
-  /** Signs the request, if it is to be signed, and doesn't send it. */
-  async sign(): Promise<SignedRequest> {
-    const { signer, reporter } = this.#client;
-    const { path, text: body } = this.#request;
-    this.#tracing = reporter.tracing;
+  /**
+   * Signs the request, if it is to be signed, and doesn't send it.
+   *
+   * @param trial is signed instead, to try out the key.
+   */
+  async sign(trial?: TextToSign): Promise<SignedRequest> {
+    const { client, request } = this.report;
+    const { path, text: body } = request;
+    this.#tracing = client.reporter.tracing;
     try {
-      const signature = this.#isSigned && signer !== undefined ? await this.#sign(signer) : "";
-      return { path, body, signature };
+      if (this.#isSigned) await this.#sign(trial);
+      return { path, body, signature: this.report.signature ?? "" };
     } catch (error) {
       throw await this.#toError(failureOfThrown(error));
     } finally {
@@ -93,18 +93,12 @@ export class Call {
   }
 
   async #run(): Promise<unknown> {
-    const { inFlight, schemas } = this.#client;
+    const { inFlight } = this.report.client;
     inFlight.begin();
     try {
-      let outcome: ReadResponse["outcome"];
-      try {
-        if (!schemas.isLoaded) await schemas.load();
-        outcome = await this.#perform();
-      } catch (error) {
-        outcome = failureOfThrown(error);
-      }
+      const outcome = await this.#perform().catch(failureOfThrown);
       if (!("data" in outcome)) throw traceFrom(await this.#toError(outcome), this.#run);
-      this.report.succeeded(this.#attempts);
+      this.report.ended();
       return outcome.data;
     } finally {
       inFlight.end();
@@ -113,24 +107,35 @@ export class Call {
   }
 
   /** Signs once. A retry has the same bytes and the same signature. An attempt with a renewed token isn't a retry. */
-  async #perform(): Promise<ReadResponse["outcome"]> {
-    const { tokens, signer } = this.#client;
+  async #perform(): Promise<Outcome | Thrown> {
+    const { report } = this;
+    const { schemas, tokens } = report.client;
+    if (!schemas.isLoaded) await schemas.load();
     this.#deadline.assertNotEnded();
-    if (this.#isSigned && signer !== undefined) this.#signature ??= await this.#sign(signer);
+    if (this.#isSigned) await this.#sign();
     let retries = 0;
     let renewed: string | undefined;
     for (;;) {
       const current = renewed ?? tokens.current(this.#deadline, this.#maxRetries);
       const token = typeof current === "string" ? current : await current;
-      this.report.hideToken(token);
-      this.#attempts += 1;
-      const outcome = await this.#attempt(token);
-      this.#isSent ||= "data" in outcome || outcome.kind !== "no-status" || outcome.cause.sent;
-      if ("data" in outcome) tokens.accepted?.(token);
-      if ("data" in outcome || outcome.kind === "thrown") return outcome;
-      const { reaction, effect } = decisions[outcome.class][this.#kind];
-      this.#effect = worseEffect(this.#effect, effect);
-      if (this.#isFinal(outcome)) {
+      report.tokens.push(token);
+      report.attempts += 1;
+      const outcome = await follow(
+        this.#tracing,
+        () => this.#attemptPart(),
+        (followed) => this.#attempt(token, followed),
+      );
+      if ("error" in outcome) return outcome;
+      if ("data" in outcome) {
+        tokens.accepted?.(token);
+        return outcome;
+      }
+      report.failure = outcome.class;
+      report.isSent ||= outcome.isSent;
+      const { reaction, effect } = decisions[outcome.class][report.kind];
+      report.effect = worseEffect(report.effect, effect);
+      // A proxy may have forwarded a request and still respond itself, so the signer searches before it sends again.
+      if (this.#maxRetries === 0 || (this.#isPresigned && outcome.response !== undefined)) {
         if (reaction === "renew-token") tokens.refused?.(token);
         return outcome;
       }
@@ -145,79 +150,60 @@ export class Call {
     }
   }
 
-  /** A proxy may have forwarded a request and still respond itself, so the signer searches before it sends again. */
-  #isFinal({ kind }: Failure): boolean {
-    return this.#maxRetries === 0 || ("presigned" in this.#source && kind === "status");
-  }
-
   /** If the call has ended, the signer isn't asked. */
-  #sign(signer: Signer): Promise<string> {
-    const { signedPath, text } = this.#request;
+  async #sign({ signedPath, text }: TextToSign = this.report.request): Promise<void> {
+    const { signer } = this.report.client;
     this.#deadline.assertNotEnded();
-    return follow(
+    if (this.report.signature !== undefined || signer === undefined) return;
+    this.report.signature = await follow(
       this.#tracing,
       () => ({ name: "signature", kind: "internal", attributes: {} }),
       () => this.#deadline.race(signer.sign(signedPath, text, this.#deadline)),
     );
   }
 
-  async #attempt(token: string): Promise<ReadResponse["outcome"]> {
-    const { budget, schemas, validation } = this.#client;
+  async #attempt(token: string, { headers, note }: Followed): Promise<Outcome | Thrown> {
+    const { report } = this;
+    const { budget, schemas, transport, validation } = report.client;
     const startMs = clock.monotonicMs();
-    let response: WireResponse;
+    let outcome: Outcome | Thrown;
     try {
-      response = await (this.#tracing === undefined ? this.#send(token) : this.#sendFollowed(token, this.#tracing));
+      const response = await transport.send(this.#toWire(token, headers), this.#deadline);
+      note({ "http.response.status_code": response.status });
+      report.responded(response, clock.monotonicMs() - startMs);
+      outcome = readResponse(report.operation, report.request.values, response, validation, schemas);
     } catch (error) {
-      return failureOfThrown(error);
+      outcome = failureOfThrown(error);
     }
-    this.report.responded(response, this.#attempts, clock.monotonicMs() - startMs);
-    const { values } = this.#request;
-    const { outcome, mismatches } = readResponse(this.#operation, values, response, validation, schemas);
     if ("data" in outcome) {
-      budget.giveBack();
-      this.report.failedStatuses(outcome.data);
-    }
-    this.report.differs(mismatches);
+      budget.giveBack(0.2);
+      report.created(outcome.data);
+      report.differs(outcome.mismatches);
+    } else note({ "error.type": "error" in outcome ? "_OTHER" : outcome.reason });
     return outcome;
   }
 
-  #send(token: string, traceHeaders?: Followed["headers"]): Promise<WireResponse> {
-    return this.#client.transport.send(this.#toWire(token, traceHeaders), this.#deadline);
+  #part(): Part {
+    const { name, method, path } = this.report.operation;
+    return { name, kind: "internal", attributes: { "http.request.method": method, "url.template": path.text } };
   }
 
-  #sendFollowed(token: string, tracing: Tracing): Promise<WireResponse> {
-    const { method, path } = this.#operation;
-    const attributes = {
-      "http.request.method": method,
-      "url.template": path.text,
-      ...serverAttributes(this.#client.origin),
-      "http.request.resend_count": this.#attempts > 1 ? this.#attempts - 1 : undefined,
-    };
-    return tracing.follow({ name: `${method} ${path.text}`, kind: "client", attributes }, async (followed) => {
-      try {
-        const response = await this.#send(token, followed.headers);
-        const { status } = response;
-        followed.note({
-          "http.response.status_code": status,
-          "error.type": status >= 400 ? String(status) : undefined,
-        });
-        return response;
-      } catch (error) {
-        const failure = failureOfThrown(error);
-        followed.note({ "error.type": failure.kind === "thrown" ? "_OTHER" : failure.reason });
-        throw error;
-      }
-    });
+  #attemptPart(): Part {
+    const { client, operation, attempts } = this.report;
+    const resent = { "http.request.resend_count": attempts > 1 ? attempts - 1 : undefined };
+    const attributes = { ...this.#part().attributes, ...serverAttributes(client.origin), ...resent };
+    return { name: `${operation.method} ${operation.path.text}`, kind: "client", attributes };
   }
 
   /** The caller's own trace headers replace those of the tracing. */
-  #toWire(token: string, traceHeaders: Followed["headers"] | undefined): WireRequest {
-    const { origin, maxListBytes, maxRecordBytes, transport } = this.#client;
-    const { method, verb } = this.#operation;
-    const { path, body } = this.#request;
+  #toWire(token: string, traceHeaders: Followed["headers"]): WireRequest {
+    const { client, operation, headers: own, kind, request, signature } = this.report;
+    const { origin, maxListBytes, maxRecordBytes, transport } = client;
+    const { method, verb } = operation;
+    const { path, body } = request;
     const headers: Record<string, string> = {
       ...traceHeaders,
-      ...this.#headers,
+      ...own,
       accept: "application/json",
       authorization: `Bearer ${token}`,
     };
@@ -230,43 +216,35 @@ export class Call {
       headers["cache-control"] = own ? `no-cache, ${own}` : "no-cache";
     }
     if (body !== undefined) headers["content-type"] = "application/json";
-    if (this.#signature !== undefined) headers["x-service-signature-base64"] = this.#signature;
-    const repeatable = this.#kind === "read" && this.#maxRetries > 0;
+    if (signature !== undefined) headers["x-service-signature-base64"] = signature;
+    const repeatable = kind === "read" && this.#maxRetries > 0;
     const maxResponseBytes = isList ? maxListBytes : maxRecordBytes;
     return { method, origin, path, headers, body, repeatable, maxResponseBytes };
   }
 
   /** @returns whether another attempt follows, after the wait before it. */
-  async #waitToRetry(failure: Exclude<Failure, { kind: "thrown" }>, retries: number): Promise<boolean> {
-    const { budget, random } = this.#client;
+  async #waitToRetry({ reason, retryAfterMs = 0 }: Failure, retries: number): Promise<boolean> {
+    const { budget, random } = this.report.client;
     if (retries >= this.#maxRetries) return false;
-    const retryAfterMs = failure.kind === "status" ? (failure.retryAfterMs ?? 0) : 0;
     const delayMs = Math.max(nextDelayMs(retries, random), retryAfterMs);
     if (delayMs >= this.#deadline.remainingMs() || !budget.take()) return false;
-    this.report.willRetry(failure.reason, this.#attempts, delayMs);
+    this.report.willRetry(reason, delayMs);
     await this.#deadline.sleep(delayMs);
     return true;
   }
 
-  async #toError(failure: Failure): Promise<CrossBorderError> {
-    const { path, text, signedPath, body = new Uint8Array() } = this.#request;
-    const description = this.#isSigned ? this.#client.signer?.describe(signedPath, body) : undefined;
-    return this.report.failed(failure, {
-      kind: this.#kind,
-      attempts: this.#attempts,
-      effect: this.#effect,
-      isSent: this.#isSent,
-      request: { path, body: text, ...(this.#signature !== undefined && { signature: this.#signature }) },
-      signed: await description?.catch(() => undefined),
-    });
+  async #toError(failure: Failure | Thrown): Promise<CrossBorderError> {
+    const { client, request } = this.report;
+    const { signedPath, body = new Uint8Array() } = request;
+    const description = this.#isSigned ? client.signer?.describe(signedPath, body) : undefined;
+    const error = toError(failure, this.report, await description?.catch(() => undefined));
+    this.report.ended(error);
+    return error;
   }
 }
 
 /** @throws {ConfigError} if a signed operation has no key. */
-export function assertSigner(
-  { name: operation }: Pick<AnyOperation, "name">,
-  signer: Signer | undefined,
-): asserts signer is Signer {
+export function assertSigner({ name: operation }: Pick<AnyOperation, "name">, signer: Signer | undefined): void {
   if (signer !== undefined) return;
   throw new ConfigError(`${operation} is signed, and the client was built without a signingKey`, { operation });
 }

@@ -84,19 +84,14 @@ export class RetryBudget {
   /** Takes one retry. Returns false if none is left. */
   take(): boolean {
     const nowMs = clock.monotonicMs();
-    this.#add((nowMs - this.#countedMs) / 1000);
+    this.giveBack((nowMs - this.#countedMs) / 1000);
     this.#countedMs = nowMs;
     if (this.#left < 1) return false;
     this.#left -= 1;
     return true;
   }
 
-  /** To be called when a call has succeeded. */
-  giveBack(): void {
-    this.#add(0.2);
-  }
-
-  #add(retries: number): void {
+  giveBack(retries: number): void {
     this.#left = Math.min(this.#capacity, this.#left + retries);
   }
 }

@@ -1,14 +1,7 @@
 import { clock } from "../core/clock.js";
-import {
-  AbortedError,
-  ApiError,
-  CrossBorderError,
-  InvalidArgumentError,
-  TokenError,
-  traceFrom,
-} from "../core/errors.js";
-import type { ResponseEvent } from "../events/events.js";
-import { classifyResponse, type FailureClass } from "./decision.js";
+import { AbortedError, CrossBorderError, InvalidArgumentError, TokenError, traceFrom } from "../core/errors.js";
+import type { Call } from "./call.js";
+import type { FailureClass } from "./decision.js";
 
 /** The result of `client.check()`. It contains no secrets and no records, so you can return it from a health endpoint. */
 export interface HealthReport {
@@ -40,53 +33,46 @@ export interface HealthReport {
 export const checkTimeoutMs = 5000;
 
 /**
- * @param ask makes a read that needs a token and nothing else, and reports its responses.
+ * @param open makes a read that needs a token and nothing else.
  * @throws {AbortedError} if your signal ended it, or {InvalidArgumentError} if an option is wrong.
  */
-export async function checkHealth(
-  ask: (onResponse: (event: ResponseEvent) => void) => Promise<void>,
-): Promise<HealthReport> {
+export async function checkHealth(open: () => Call): Promise<HealthReport> {
   const startMs = clock.monotonicMs();
-  let latencyMs: number | undefined;
+  let call: Call | undefined;
   let error: CrossBorderError | undefined;
   try {
-    await ask(({ durationMs }) => {
-      latencyMs = durationMs;
-    });
+    call = open();
+    await call.run();
   } catch (thrown) {
     const isCallersOwn = thrown instanceof AbortedError || thrown instanceof InvalidArgumentError;
     if (!(thrown instanceof CrossBorderError) || isCallersOwn) throw traceFrom(thrown);
     error = thrown;
   }
-  const { service, token } = findingOf(error, latencyMs !== undefined);
+  const { failure, received } = call?.report ?? {};
+  const token = tokenOf(error, failure);
   const ok = token === "accepted";
-  const durationMs = clock.monotonicMs() - startMs;
   return {
     ok,
-    service,
+    service: serviceOf(error, failure, received !== undefined),
     token,
-    ...(latencyMs !== undefined && { latencyMs }),
-    durationMs,
-    ...(!ok && error !== undefined && { error }),
+    ...(received && { latencyMs: received.durationMs }),
+    durationMs: clock.monotonicMs() - startMs,
+    ...(!ok && error && { error }),
   };
 }
 
-function findingOf(error: CrossBorderError | undefined, hasResponse: boolean): Pick<HealthReport, "service" | "token"> {
-  if (error === undefined) return { service: "responding", token: "accepted" };
-  if (!hasResponse) {
-    if ((error.attempts ?? 0) > 0) return { service: "unreachable", token: "unknown" };
-    const isOfToken = error instanceof TokenError || error.code === "timeout";
-    return { service: "not_asked", token: isOfToken ? "unavailable" : "unknown" };
-  }
-  // Only a 401 makes a call request another token.
-  if (error instanceof TokenError) return { service: "responding", token: "refused" };
-  const failureClass = error instanceof ApiError ? classifyResponse(error.response) : undefined;
-  const service = ownWords.has(failureClass) ? "responding" : "failing";
-  if (failureClass === "unauthorized") return { service, token: "refused" };
-  // The service knows a client that it forbids to read this list.
-  const isKnown = failureClass === "refused" && error.status === 403;
-  return { service, token: isKnown ? "accepted" : "unknown" };
+function serviceOf(error: unknown, failure: FailureClass | undefined, hasResponse: boolean): HealthReport["service"] {
+  if (error === undefined || ownWords.has(failure)) return "responding";
+  return hasResponse ? "failing" : failure === undefined ? "not_asked" : "unreachable";
 }
 
 /** Failures that the service itself reported. */
 const ownWords: ReadonlySet<FailureClass | undefined> = new Set(["unauthorized", "refused", "throttled"]);
+
+function tokenOf(error: CrossBorderError | undefined, failure: FailureClass | undefined): HealthReport["token"] {
+  // The service knows a client that it forbids to read this list.
+  if (error === undefined || (failure === "refused" && error.status === 403)) return "accepted";
+  if (failure === "unauthorized") return "refused";
+  const isOfToken = error instanceof TokenError || error.code === "timeout";
+  return failure === undefined && isOfToken ? "unavailable" : "unknown";
+}

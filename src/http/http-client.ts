@@ -6,7 +6,6 @@ import type { Reporter } from "../events/reporter.js";
 import { assertSigner, Call, type CallSource } from "./call.js";
 import { type CallContext, InFlight } from "./context.js";
 import { checkHealth, checkTimeoutMs, type HealthReport } from "./health.js";
-import { checkHeaders, prepareRequest } from "./prepare.js";
 import { parseRawRequest, type RawRequest } from "./raw.js";
 import { Schemas } from "./schema.js";
 
@@ -42,41 +41,35 @@ export class HttpClient implements ApiClient {
   }
 
   readonly call: ApiClient["call"] = (operation, ids, input = {}, options) =>
-    run(this.call, () => this.#open(operation, { ids, input, signed: this.#isSigned(operation) }, options));
+    run(this.call, () => this.#open(operation, { ids, input }, options));
 
   readonly send: ApiClient["send"] = (operation, presigned, sendBy, options) =>
     run(this.send, () => this.#open(operation, { presigned, sendBy }, options));
 
   readonly check: ApiClient["check"] = async (operation, ids, input, options) => {
-    const { headers = {}, ...parsed } = this.#parse(operation, options);
-    checkHeaders(headers);
-    prepareRequest(this.#context, operation, ids, input);
-    this.assertCallable(operation);
-    if (!this.#isSigned(operation) || this.#hasSigned) return;
-    const trial = { presigned: { path: "/", body: "{}", signature: "" } };
-    await new Call(this.#context, operation, trial, parsed).sign();
-    this.#hasSigned = true;
+    const isTrial = this.#isSigned(operation) && !this.#hasSigned;
+    await this.#open(operation, { ids, input }, options, isTrial).sign({ signedPath: "/", text: "{}" });
+    this.#hasSigned ||= isTrial;
   };
 
   readonly sign: ApiClient["sign"] = async (operation, ids, input, options) =>
-    this.#open(operation, { ids, input, signed: this.#isSigned(operation) }, options).sign();
+    this.#open(operation, { ids, input }, options).sign();
 
   request(given: RawRequest, options?: RequestOptions): ApiPromise<unknown> {
     return run(this.request, () => {
-      const { operation, ...source } = parseRawRequest(given);
-      return this.#open(operation, source, options);
+      const { operation, signed, ...source } = parseRawRequest(given);
+      return this.#open(operation, source, options, signed);
     });
   }
 
   /** Reads one record of a list, once, and tells how that went. */
   checkHealth(list: Operation, given?: RequestOptions): Promise<HealthReport> {
-    return checkHealth(async (response) => {
-      const { timeoutMs = Math.min(checkTimeoutMs, this.#context.timeoutMs), ...options } = this.#parse(list, given);
+    return checkHealth(() => {
+      const timeoutMs = Math.min(checkTimeoutMs, this.#context.timeoutMs);
+      const options = { maxRetries: 0, timeoutMs, ...this.#parse(list, given) };
       // A record that differs from the description shows that the service responds, too.
-      const reporter = this.#context.reporter.with({ response });
-      const context: CallContext = { ...this.#context, reporter, validation: "off" };
-      const source = { ids: [], input: { paging: { _size: 1 } }, signed: this.#isSigned(list) };
-      await new Call(context, list, source, { maxRetries: 0, ...options, timeoutMs }).run();
+      const context: CallContext = { ...this.#context, validation: "off" };
+      return new Call(context, list, { ids: [], input: { paging: { _size: 1 } } }, options, this.#isSigned(list));
     });
   }
 
@@ -115,10 +108,15 @@ export class HttpClient implements ApiClient {
     await transport.close();
   }
 
-  #open(operation: AnyOperation, source: CallSource, options: RequestOptions | undefined): Call {
-    const parsed = this.#parse(operation, options);
-    const { query } = parsed;
-    return new Call(this.#context, operation, query === undefined ? source : { ...source, input: { query } }, parsed);
+  #open(
+    operation: AnyOperation,
+    source: CallSource,
+    options: RequestOptions | undefined,
+    isSigned = this.#isSigned(operation),
+  ): Call {
+    const { query, ...parsed } = this.#parse(operation, options);
+    const whole = query === undefined ? source : { ...source, input: { query } };
+    return new Call(this.#context, operation, whole, parsed, isSigned);
   }
 
   #parse(operation: AnyOperation, options: RequestOptions | undefined): ReturnType<typeof parseRequestOptions> {
@@ -127,8 +125,8 @@ export class HttpClient implements ApiClient {
     throw new InvalidArgumentError(`${operation.name}: the client is closed`, { code: "client_closed" });
   }
 
-  #isSigned({ name, signed }: Operation): boolean {
-    return signed || this.#signedOperations.has(name);
+  #isSigned(operation: AnyOperation): boolean {
+    return ("signed" in operation && operation.signed) || this.#signedOperations.has(operation.name);
   }
 }
 

@@ -22,15 +22,22 @@ export function checkHeaders(
   const checked: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
-    const shown = looksLikeName(lower.replaceAll("-", "_")) ? lower : "a header";
     if (ownHeaders.has(lower)) throw refuse(`headers: ${lower} is set by the client itself and can't be replaced`);
-    if (!/^[\w!#-\x27*+.^\x60|~-]+$/.test(name)) throw refuse(`headers: ${shown} has a name that HTTP doesn't allow`);
-    if (typeof value !== "string" || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
-      throw refuse(`headers: the value of ${shown} is not a text of Latin-1 characters on one line`);
+    if (typeof value !== "string" || !isHeader(lower, value)) {
+      const shown = looksLikeName(lower.replaceAll("-", "_")) ? lower : "a header";
+      throw refuse(`headers: ${shown} must have a name and a text that HTTP allows`);
     }
     checked[lower] = value;
   }
   return checked;
+}
+
+function isHeader(name: string, value: string): boolean {
+  try {
+    return new Headers({ [name]: value }).has(name);
+  } catch {
+    return false;
+  }
 }
 
 const ownHeaders: ReadonlySet<string> = new Set([
@@ -90,14 +97,15 @@ export function prepareRequest(
   return { path, signedPath: signQuery ? path : pathname, text, body: bytes, values };
 }
 
-function checkContent(operation: AnyOperation, ids: readonly string[], input: CallInput<unknown>) {
-  if (operation.verb === "request") {
-    const { query, body } = input;
-    return { query, body, values: { ids, query, body } };
-  }
-  const query = input.query === undefined ? undefined : checkQuery(operation, input.query);
-  const body = operation.body && checkBody(operation, operation.body, input.body, input.isFromService);
-  return { query, body, values: query === undefined && body !== undefined ? body : { ...query, ...body } };
+function checkContent(
+  operation: AnyOperation,
+  ids: readonly string[],
+  { query, body, isFromService }: CallInput<unknown>,
+) {
+  if (operation.verb === "request") return { query, body, values: { ids, query, body } };
+  const filter = query && checkQuery(operation, query);
+  const fields = operation.body && checkBody(operation, operation.body, body, isFromService);
+  return { query: filter, body: fields, values: { ...filter, ...fields } };
 }
 
 /** A request that was signed earlier, maybe in another process. It has the same bytes and the same signature. */
@@ -106,9 +114,6 @@ export function presignedRequest({ signQuery }: RequestSettings, request: Signed
   const signedPath = signQuery ? path : (path.split("?")[0] ?? path);
   return { path, signedPath, text, body: encodeUtf8(text), values: JSON.parse(text) };
 }
-
-/** Texts and numbers. */
-export type QueryValues = Readonly<Record<string, string | number | undefined>>;
 
 /**
  * Checks a body, and puts its fields into the description's order.
@@ -125,23 +130,26 @@ export function checkBody(
   { fields, required, oneOf }: BodyFields,
   given: unknown,
   isFromService = false,
-): Record<string, unknown> {
+): Readonly<Record<string, unknown>> {
   const isUpdate = verb === "update";
   const names = Object.keys(fields);
-  const checked = checkFields(name, "body", fields, given, (field, value, kind) => {
-    if (value === undefined && !required.includes(field)) return leftOut;
+  const checked = checkFields(name, "body", fields, given, (field, value, kind): boolean | string => {
+    if (value === undefined && !required.includes(field)) return false;
     if (kind === undefined) {
-      if (isUpdate && Object.hasOwn(record, field)) return leftOut;
+      if (isUpdate && Object.hasOwn(record, field)) return false;
       const meant = isFromService ? undefined : nearest(field, names, Math.min(2, Math.floor(field.length / 4)));
       if (meant !== undefined || !(isUpdate || sendsBack)) return unknownField(field, "body", names, meant);
-      return isUpdate ? leftOut : jsonFault(looksLikeName(field) ? field : "an unknown field", value, true);
+      if (isUpdate) return false;
     }
-    if (kind === "any" && value !== undefined) return jsonFault(field, value, sendsBack);
-    if (isUpdate && value === null) return leftOut;
+    if (kind === undefined || kind === "any") {
+      const shown = kind !== undefined || looksLikeName(field) ? field : "an unknown field";
+      return isJson(value, sendsBack === true) || `${shown} must be ${expectedJson}`;
+    }
+    if (isUpdate && value === null) return false;
     const isIdentity = field === identifiedBy;
-    if (!isIdentity && /Id$/.test(field) && Number.isSafeInteger(value)) return undefined;
-    const isSentBack = isUpdate || (sendsBack && !isIdentity);
-    return isSentBack && isAsCame(kind, value) ? undefined : fieldFault(field, kind, value, oneOf?.[field]);
+    const isId = !isIdentity && field.endsWith("Id") && Number.isSafeInteger(value);
+    const isAsCame = (isUpdate || (sendsBack === true && !isIdentity)) && canSendBack(kind, value);
+    return isId || isAsCame || checkField(field, kind, value, oneOf?.[field]);
   });
   // An update with nothing in it could be taken for one that empties the record.
   if (isUpdate && Object.keys(checked).length === 0) {
@@ -151,6 +159,9 @@ export function checkBody(
   }
   return checked;
 }
+
+/** The parameters of a query. */
+export type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /**
  * Checks the filters of a list or the query of a single read, and copies them.
@@ -162,116 +173,98 @@ export function checkQuery(
   given: unknown,
 ): QueryValues {
   const fields = query === "open" ? record : query;
-  const checked = checkFields(name, "query", fields, given, (field, value, known) => {
-    if (value === undefined) return leftOut;
-    const kind = known ?? (query === "open" ? "text" : undefined);
-    if (kind === undefined) return unknownField(field, "query", Object.keys(fields));
+  const checked = checkFields(name, "query", fields, given, (field, value, kind) => {
+    if (value === undefined) return false;
+    if (kind === undefined && query !== "open") return unknownField(field, "query", Object.keys(fields));
+    if (kind === "integer") return checkField(field, kind, value);
     // A filter may be half a numeral, a pattern of the service's own, or a number from a record.
-    if (kind !== "integer" && isExactNumber(value)) return undefined;
-    return fieldFault(
-      looksLikeName(field) ? field : "a field",
-      kind === "decimal" || kind === "any" ? "text" : kind,
-      value,
-    );
+    const isScalar = typeof value === "boolean" || isExactNumber(value);
+    return isScalar || checkField(looksLikeName(field) ? field : "a field", "text", value);
   });
-  // The kinds of a query are those of texts and numbers.
   return checked as QueryValues;
 }
-
-const leftOut = Symbol("left out");
 
 /**
  * The fields that are taken, those of the table first, in its order.
  *
- * @param judge returns what is wrong with a field, or that it's left out.
+ * @param judge whether a field is taken or left out, or else what is wrong with it.
  */
 function checkFields(
   name: string,
   part: string,
   fields: FieldTable,
   given: unknown,
-  judge: (field: string, value: unknown, kind: FieldKind | undefined) => string | typeof leftOut | undefined,
-): Record<string, unknown> {
+  judge: (field: string, value: unknown, kind: FieldKind | undefined) => boolean | string,
+): Readonly<Record<string, unknown>> {
   if (!isPlainObject(given)) {
     throw new InvalidArgumentError(`${name}: the ${part} must be an object with fields; got ${describeValue(given)}`);
   }
-  // Without a prototype, `__proto__` is a field like any other.
-  const checked: Record<string, unknown> = Object.create(null);
+  const values: Readonly<Record<string, unknown>> = { ...given };
   const problems: string[] = [];
-  for (const field of new Set([...Object.keys(fields), ...Object.keys(given)])) {
-    const value: unknown = Reflect.get(given, field);
-    const verdict = judge(field, value, kindOfField(fields, field));
-    if (verdict === undefined) checked[field] = value;
-    else if (verdict !== leftOut) problems.push(verdict);
-  }
+  const taken = Object.keys({ ...fields, ...values }).filter((field) => {
+    const verdict = judge(field, values[field], kindOfField(fields, field));
+    if (typeof verdict === "string") problems.push(verdict);
+    return verdict === true;
+  });
   if (problems.length > 0) throw new InvalidArgumentError(`${name}: ${problems.slice(0, maxProblems).join(". ")}`);
-  return checked;
+  // Unlike an assignment, this takes `__proto__` for a field like any other.
+  return Object.fromEntries(taken.map((field) => [field, values[field]]));
 }
 
 const maxProblems = 10;
 
 /** Whether a field of a record can be sent back, as a text that a service may write, null, or an exact number. */
-function isAsCame(kind: FieldKind, value: unknown): boolean {
+function canSendBack(kind: FieldKind, value: unknown): boolean {
   if (kind === "publicKey") return false;
   return kind === "decimal" ? amountOf(value) !== undefined : value === null || isExactNumber(value);
 }
 
-function fieldFault(field: string, kind: FieldKind, value: unknown, allowed?: readonly string[]): string | undefined {
-  if (isFit(kind, value, allowed)) return undefined;
+/** True, or what is wrong. A value is shown only if it looks like an amount, since any other text may be an account or a secret. */
+function checkField(field: string, kind: FieldKind, value: unknown, allowed?: readonly string[]): boolean | string {
+  const isText = typeof value === "string" && value !== "";
+  const fault = kind === "publicKey" && isText ? publicKeyFault(value) : undefined;
+  if (kind === "integer" ? Number.isSafeInteger(value) : isFit(kind, value, allowed) && fault === undefined)
+    return true;
+  let got = isText ? (fault ?? "another string") : describeValue(value);
+  if (kind === "decimal" && isText && /^[\d.,']{1,12}$/.test(value)) got = JSON.stringify(value);
+  if (value === undefined && field.endsWith("Id")) got += " (is an environment variable unset?)";
   const expected = allowed?.map((choice) => JSON.stringify(choice)).join(" or ") ?? fieldKinds[kind].expected;
-  return `${field} must be ${expected}; got ${describeGiven(field, kind, value)}`;
+  return `${field} must be ${expected}; got ${got}`;
 }
 
 function isFit(kind: FieldKind, value: unknown, allowed: readonly string[] | undefined): boolean {
-  if (kind === "integer") return Number.isSafeInteger(value);
   if (typeof value !== "string") return false;
-  if (allowed !== undefined) return allowed.includes(value);
-  if (kind === "publicKey") return publicKeyFault(value) === undefined;
-  return kind !== "decimal" || decimalNumeral.test(value);
+  return allowed?.includes(value) ?? (kind !== "decimal" || decimalNumeral.test(value));
 }
-
-/** Shows a value only if it looks like an amount. Any other text may be an account or a secret. */
-function describeGiven(field: string, kind: FieldKind, value: unknown): string {
-  if (value === undefined && /Id$/.test(field)) return "undefined (is an environment variable unset?)";
-  if (typeof value !== "string" || value === "") return describeValue(value);
-  if (kind === "publicKey") return publicKeyFault(value) ?? "another string";
-  return kind === "decimal" && amountLike.test(value) ? JSON.stringify(value) : "another string";
-}
-
-const amountLike = /^(?=.{1,20}$)[-+]?\d{1,12}(?:[.,'\u00a0]\d{0,12}){1,4}$/;
 
 function unknownField(field: string, part: string, names: readonly string[], near = nearest(field, names)): string {
   const hint = near === undefined ? `Allowed: ${names.join(", ")}` : `Did you mean ${near}?`;
   return `Unknown field ${describeName(field)} in the ${part}. ${hint}`;
 }
 
-/** More levels than any real value has. A value that contains itself has more. */
-const maxLevels = 100;
+export const expectedJson = "a JSON value, without bigints, NaN, rounded numbers, functions, maps, or cycles";
 
 /**
- * Describes the part of a value that JSON would lose. Values with a `toJSON` make their own JSON.
+ * Whether JSON carries a value without loss. Values with a `toJSON` make their own JSON.
  *
- * @param name of the value, for the sentence.
  * @param isExact refuses whole numbers that were rounded when they were read.
  */
-export function jsonFault(name: string, value: unknown, isExact = false): string | undefined {
-  const lost = lostByJson(value, isExact, maxLevels);
-  return lost && `${name} must be a JSON value of at most ${maxLevels} levels; got ${lost}`;
+export function isJson(value: unknown, isExact = false): boolean {
+  try {
+    JSON.stringify(value, function (this: unknown, _, item: unknown) {
+      if (isLost(item, isExact, Array.isArray(this))) throw new TypeError("it would be lost");
+      return item;
+    });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
-function lostByJson(value: unknown, isExact: boolean, left: number): string | undefined {
-  if (value === null || typeof value === "boolean" || typeof value === "string") return undefined;
-  if (Number.isFinite(value)) {
-    return isExact && Math.abs(Number(value)) > Number.MAX_SAFE_INTEGER ? "a rounded number" : undefined;
-  }
-  if (typeof Object(value).toJSON === "function") return undefined;
-  if (!Array.isArray(value) && !isPlainObject(value)) return describeValue(value);
-  if (left === 0) return "more";
-  // Holes of an array are items, too: JSON would fill them with null.
-  const items = Array.isArray(value) ? Array.from(value) : Object.values(value).filter((item) => item !== undefined);
-  for (const item of items) {
-    const lost = lostByJson(item, isExact, left - 1);
-    if (lost !== undefined) return lost;
-  }
-  return undefined;
+function isLost(item: unknown, isExact: boolean, isInArray: boolean): boolean {
+  if (typeof item === "number") return !Number.isFinite(item) || (isExact && Math.abs(item) > Number.MAX_SAFE_INTEGER);
+  // JSON would fill holes of an array with null.
+  if (item === undefined) return isInArray;
+  if (typeof item !== "object") return typeof item !== "string" && typeof item !== "boolean";
+  return item !== null && !Array.isArray(item) && !isPlainObject(item);
 }

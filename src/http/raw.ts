@@ -4,7 +4,7 @@ import type { ParametersOf } from "../api/resource.js";
 import { looksLikeName } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
 import { type CheckTable, isBoolean, isPlainObject, parseOptions } from "../core/parse.js";
-import { checkQuery, jsonFault } from "./prepare.js";
+import { checkQuery, expectedJson, isJson } from "./prepare.js";
 
 /**
  * A call of a path that the description doesn't have, with an id for each parameter of the path. If the compiler doesn't know the
@@ -48,21 +48,18 @@ export function parseRawRequest(given: RawRequest) {
   const refuse = (message: string) => new InvalidArgumentError(`request: ${message}`);
   // The table has checked the types.
   const parts = parseOptions(requestParts, given, "the request", refuse) as unknown as RawRequest;
-  const { method, path, ids = [], query, body, signed = false, idempotent = false } = parts;
+  const { method, path, ids = [], query = {}, body, signed = false, idempotent = false } = parts;
+  if (method === "GET" && body !== undefined) throw refuse("a GET has no body; give what it asks for as query");
   const name = `${method} ${path}`;
   const operation: RawOperation = { name, verb: "request", method, path: parsePathTemplate(path), idempotent };
-  if (method === "GET" && body !== undefined) throw refuse("a GET has no body; give what it asks for as query");
-  const fault = body === undefined ? undefined : jsonFault("body", body);
-  if (fault !== undefined) throw refuse(fault);
-  const texts = Object.entries(query ?? {}).map(([field, value]) => [field, isBoolean(value) ? String(value) : value]);
-  const values = checkQuery({ name, query: "open", record: {} }, Object.fromEntries(texts));
+  const values = checkQuery({ name, query: "open", record: {} }, query);
   return { operation, ids: [...ids], input: { query: values, body }, signed };
 }
 
 const methods: readonly unknown[] = ["GET", "POST", "PUT", "PATCH", "DELETE"] satisfies CallMethod[];
 
 /** Words and parameters between slashes. */
-const template = /^(?:\/(?:[a-z][\w.~-]*|\{[a-z]\w*\}))+$/i;
+const template = /^(\/([a-z][\w.~-]*|\{\w+\}))+$/i;
 
 const requestParts: CheckTable<RawRequest> = {
   method: { accepts: (value) => methods.includes(value), isRequired: true, expected: `one of ${methods.join(", ")}` },
@@ -74,7 +71,7 @@ const requestParts: CheckTable<RawRequest> = {
   },
   ids: { accepts: Array.isArray, expected: "an array of ids" },
   query: { accepts: isPlainObject, expected: "an object of query parameters" },
-  body: { accepts: () => true, expected: "a JSON value" },
+  body: { accepts: (value) => isJson(value), expected: expectedJson },
   signed: { accepts: isBoolean, expected: "true or false" },
   idempotent: { accepts: isBoolean, expected: "true or false" },
 };
@@ -82,8 +79,8 @@ const requestParts: CheckTable<RawRequest> = {
 /** Every text, number, and unusual name in a value, at any depth. Each of them may be an account. */
 export function textsIn(value: unknown): string[] {
   if (typeof value === "string" || typeof value === "number") return [String(value)];
-  if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([name, item]) =>
-    looksLikeName(name) || Array.isArray(value) ? textsIn(item) : [name, ...textsIn(item)],
-  );
+  return Object.entries(Object(value)).flatMap(([name, item]) => [
+    ...(looksLikeName(name) ? [] : [name]),
+    ...textsIn(item),
+  ]);
 }

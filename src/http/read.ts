@@ -8,76 +8,52 @@ import { classifyBroken, classifyFailure, classifyResponse, type FailureClass } 
 import type { Mismatch, Schemas } from "./schema.js";
 
 /** How an attempt failed, as data. `toError` turns it into the error of the call. */
-export type Failure = NoStatus | RefusedStatus | UnusableResponse | Thrown;
-
-interface Classified {
+export interface Failure {
   readonly class: FailureClass;
   /** A status, a code such as `ECONNRESET`, or why a 2xx can't be used. */
   readonly reason: string;
-}
-
-export interface NoStatus extends Classified {
-  readonly kind: "no-status";
-  readonly cause: WireFailure | Ended;
-}
-
-/** A status other than 2xx. */
-export interface RefusedStatus extends Classified {
-  readonly kind: "status";
-  readonly response: WireResponse;
-  readonly retryAfterMs: number | undefined;
-}
-
-/** A 2xx that can't be used. */
-export interface UnusableResponse extends Classified {
-  readonly kind: "unusable";
-  readonly response: WireResponse;
-  readonly problem: string;
+  readonly isSent: boolean;
+  /** Absent if no status arrived. */
+  readonly response?: WireResponse;
+  /** Why a 2xx can't be used, as a sentence. */
+  readonly problem?: string;
+  readonly retryAfterMs?: number | undefined;
+  /** undici's error about a proxy, which has its status, and nothing of the request. */
+  readonly cause?: unknown;
 }
 
 /** Something outside of the exchange failed, such as a token, a signature, or this library. It isn't retried. */
-interface Thrown {
-  readonly kind: "thrown";
+export interface Thrown {
   readonly error: unknown;
 }
 
+/** The data, with its differences from the description, or a failure. */
+export type Outcome = { readonly data: unknown; readonly mismatches: readonly Mismatch[] } | Failure;
+
 /** The failure of an exchange that threw. */
-export function failureOfThrown(error: unknown): NoStatus | Thrown {
-  if (!(error instanceof WireFailure || error instanceof Ended)) return { kind: "thrown", error };
-  const code = error instanceof Ended ? endedReasons[error.kind] : error.reason;
+export function failureOfThrown(error: unknown): Failure | Thrown {
+  if (error instanceof Ended) {
+    return { class: classifyFailure(error), reason: endedReasons[error.kind], isSent: error.sent };
+  }
+  if (!(error instanceof WireFailure)) return { error };
+  const { reason, sent: isSent, cause } = error;
   // Your `fetch` can give its errors any code. Three digits may be of an account.
-  const reason = /^(?!.*\d{3})[\w/]{1,64}$/.test(code) ? code : "UNKNOWN";
-  return { kind: "no-status", class: classifyFailure(error), reason, cause: error };
+  return { class: classifyFailure(error), reason: /\d{3}/.test(reason) ? "UNKNOWN" : reason, isSent, cause };
 }
 
-function unreadable(response: WireResponse, problem: string): UnusableResponse {
-  return { kind: "unusable", class: "unreadable", reason: "unreadable", response, problem };
-}
-
-function brokenOff(response: WireResponse, broken: BrokenBody): UnusableResponse {
-  const reason = classifyBroken(broken);
-  return { kind: "unusable", class: reason, reason, response, problem: brokenTexts[broken] };
-}
-
-export const endedReasons = { timeout: "DEADLINE", abort: "ABORTED" } as const;
+const endedReasons = { timeout: "DEADLINE", abort: "ABORTED" } as const;
 
 const brokenTexts: Readonly<Record<BrokenBody, string>> = {
-  "cut-short": "the response broke off",
-  "too-large": "the response is larger than maxResponseBytes allows",
-  "not-utf8": "the response is not valid UTF-8",
-  encoded: "the response is compressed in a way that can't be read",
-  timeout: "the deadline passed before all of it had arrived",
-  abort: "your signal ended the call before all of it had arrived",
+  "cut-short": "The response broke off.",
+  "too-large": "The response is larger than maxResponseBytes allows.",
+  "not-utf8": "The response is not valid UTF-8.",
+  encoded: "The response is compressed in a way that can't be read.",
+  timeout: "The deadline passed before all of it had arrived.",
+  abort: "Your signal ended the call before all of it had arrived.",
 };
 
 /** How to compare responses with the description: `report` differences, throw (`strict`), or don't compare (`off`). */
 export type ValidationMode = "report" | "strict" | "off";
-
-/** The data or a failure, and the differences from the description. */
-export interface ReadResponse {
-  readonly outcome: { readonly data: unknown } | Failure;
-  readonly mismatches: readonly Mismatch[];
-}
 
 /**
  * Reads the status, the JSON, the shape, and the fields of a response. Pure.
@@ -90,45 +66,41 @@ export function readResponse(
   response: WireResponse,
   validation: ValidationMode,
   schemas: Schemas,
-): ReadResponse {
-  const outcome = readData(operation, sent, response);
-  const isCompared = operation.verb !== "request" && operation.verb !== "update" && validation !== "off";
-  const mismatches = isCompared && "data" in outcome ? schemas.mismatches(operation, outcome.data) : noMismatches;
-  const [first] = mismatches;
-  if (validation !== "strict" || first === undefined) return { outcome, mismatches };
-  const refused = unreadable(response, `${first.field} is not ${first.expected} but ${first.found}`);
-  // It is certainly the record of this create.
-  return { outcome: operation.verb === "create" ? { ...refused, class: "made" } : refused, mismatches };
-}
-
-const noMismatches: readonly Mismatch[] = [];
-
-function readData(
-  operation: AnyOperation,
-  sent: Readonly<Record<string, unknown>>,
-  response: WireResponse,
-): ReadResponse["outcome"] {
+): Outcome {
   const { status, headers, text, broken } = response;
-  const failureClass = classifyResponse(response);
-  if (failureClass !== undefined) {
+  const refused = classifyResponse(response);
+  if (refused !== undefined) {
     const retryAfterMs = parseRetryAfterMs(headers["retry-after"], clock.wallMs());
-    return { kind: "status", class: failureClass, reason: String(status), response, retryAfterMs };
+    return { class: refused, reason: String(status), isSent: true, response, retryAfterMs };
   }
+  const unusable = (problem: string, kind: FailureClass = "unreadable", reason: string = kind) => {
+    return { class: kind, reason, isSent: true, response, problem };
+  };
   // The description gives this response no body, so the update is done, unless it's a proxy's page.
-  if (operation.verb === "update") {
-    return isPage(response) ? unreadable(response, "it is a page of HTML") : { data: undefined };
+  if (operation.verb === "update") return isPage(response) ? unusable("The response is a page of HTML.") : noData;
+  if (broken !== undefined) {
+    const ended = broken === "timeout" || broken === "abort" ? endedReasons[broken] : undefined;
+    return unusable(brokenTexts[broken], classifyBroken(broken), ended);
   }
-  if (broken !== undefined) return brokenOff(response, broken);
-  if (operation.verb === "request" && text === "") return { data: undefined };
+  if (operation.verb === "request" && text === "") return noData;
   let data: unknown;
   try {
     data = JSON.parse(text);
   } catch {
-    return unreadable(response, "it is not JSON");
+    return unusable("The response is not JSON.");
   }
-  const problem = operation.verb === "request" ? undefined : problemOf(operation, sent, data);
-  return problem === undefined ? { data } : unreadable(response, problem);
+  if (operation.verb === "request") return { ...noData, data };
+  const problem = problemOf(operation, sent, data);
+  if (problem !== undefined) return unusable(`The response is ${problem}.`);
+  const mismatches = validation === "off" ? [] : schemas.mismatches(operation, data);
+  const [first] = mismatches;
+  if (validation !== "strict" || first === undefined) return { data, mismatches };
+  // It is certainly the record of a create.
+  const kind = operation.verb === "create" ? "made" : "unreadable";
+  return unusable(`Its ${first.field} is not ${first.expected} but ${first.found}.`, kind);
 }
+
+const noData: Outcome = { data: undefined, mismatches: [] };
 
 /** Why the data isn't this record, if so. A 2xx alone proves nothing, since a proxy or a connection out of step may have sent it. */
 function problemOf(
@@ -136,14 +108,14 @@ function problemOf(
   sent: Readonly<Record<string, unknown>>,
   data: unknown,
 ): string | undefined {
-  if (isDeep(data)) return `it has more than ${maxLevels} levels`;
-  if (verb === "list") return Array.isArray(data) && data.every(isObject) ? undefined : "it is not an array of records";
-  if (!isObject(data)) return "it is not a record";
-  if (data.id === "" || idText(data.id) === undefined) return "it is not a record: it has no id";
-  if (repeatsRequest(record, sent, data)) return "it is the request";
+  if (isDeep(data)) return `JSON of more than ${maxLevels} levels`;
+  if (verb === "list") return Array.isArray(data) && data.every(isObject) ? undefined : "not an array of records";
+  if (!isObject(data)) return "not a record";
+  if (data.id === "" || idText(data.id) === undefined) return "not a record, since it has no id";
+  if (repeatsRequest(record, sent, data)) return "only the request";
   if (identifiedBy === undefined || sent[identifiedBy] === undefined) return undefined;
   const isOwn = idText(data[identifiedBy]) === idText(sent[identifiedBy]);
-  return isOwn ? undefined : `its ${identifiedBy} is not the one that was sent`;
+  return isOwn ? undefined : `of another request, since its ${identifiedBy} is not the one that was sent`;
 }
 
 /** A service may trim an id, or return it as a number. */
@@ -166,5 +138,5 @@ function isDeep(value: unknown, left = maxLevels): boolean {
 /** Decided by the body, since frameworks label an empty body as HTML, too. */
 function isPage({ text, headers, broken }: WireResponse): boolean {
   if (broken !== undefined && text === "") return /html/i.test(headers["content-type"] ?? "");
-  return /^\s{0,9999}</.test(text);
+  return /^\s*</.test(text);
 }

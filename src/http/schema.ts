@@ -1,6 +1,6 @@
 import type { $ZodType } from "zod/v4/core";
 import { mayCompile } from "#platform";
-import { type FieldKind, type FieldTable, fieldKinds } from "../api/fields.js";
+import { type FieldKind, type FieldTable, fieldKinds, kindOfField } from "../api/fields.js";
 import type { Operation } from "../api/operation.js";
 import { describeValue, looksLikeName } from "../core/describe.js";
 import { loadZod, type Zod } from "../core/libraries.js";
@@ -14,17 +14,10 @@ export interface Mismatch {
   readonly found: string;
 }
 
-interface RecordSchema {
-  readonly whole: $ZodType;
-  readonly shape: Readonly<Record<string, $ZodType>>;
-  /** Each field alone, compiled when the first record differs. */
-  fields?: readonly (readonly [name: string, schema: $ZodType])[];
-}
-
 /** The schemas of records, each made from a table of fields on first use. Derived clients share them. */
 export class Schemas {
   readonly #compiles: boolean;
-  readonly #records = new Map<FieldTable, RecordSchema>();
+  readonly #records = new Map<FieldTable, $ZodType>();
   #zod: Zod | undefined;
 
   /** @param compiles whether zod may make code from text. If not, it interprets the schemas. */
@@ -37,9 +30,7 @@ export class Schemas {
   }
 
   async load(): Promise<void> {
-    const zod = await loadZod();
-    if (this.#zod !== undefined) return;
-    this.#zod = zod;
+    this.#zod = await loadZod();
     // zod's first schema takes 2 ms, which a later call then doesn't wait for.
     this.mismatches({ record: { id: "text", amount: "decimal" } }, {});
   }
@@ -54,45 +45,39 @@ export class Schemas {
     if (zod === undefined) return [];
     const schema = this.#schemaOf(zod, record);
     const described = Object.keys(record).length;
+    const items: readonly Readonly<Record<string, unknown>>[] = Array.isArray(value) ? value : [value];
     const found = new Map<string, Mismatch>();
-    const add = (item: object, field: string, expected: string, shown = field) => {
-      if (found.has(shown) || found.size >= maxMismatches) return;
-      found.set(shown, { field: shown, expected, found: describeFound(Reflect.get(item, field)) });
-    };
-    const items: readonly object[] = Array.isArray(value) ? value : [value];
+    /** Most records of a list have the names of the one before them. */
+    let known: readonly string[] = [];
     for (const item of items) {
-      const differs = !zod.validate(schema.whole, item);
-      if (differs) {
-        schema.fields ??= Object.entries(schema.shape).map(([name, field]) => [name, this.#compiled(zod, field)]);
-        for (const [name, field] of schema.fields) {
-          const isAsDescribed = Object.hasOwn(item, name) && zod.validate(field, Reflect.get(item, name));
-          if (!isAsDescribed) add(item, name, fieldKinds[record[name] ?? "text"].expected);
-        }
-      }
+      const names = Object.keys(item);
+      const isValid = zod.validate(schema, item);
       // If no described field is missing, each further one is unknown.
-      if (differs || Object.keys(item).length > described) {
-        for (const name of Object.keys(item)) {
-          if (Object.hasOwn(record, name)) continue;
-          // Another name may be a secret.
-          add(item, name, "a field of the description", looksLikeName(name) ? name : "(unprintable)");
-        }
+      if (isValid && names.length <= described) continue;
+      const wrong = isValid ? [] : (zod.safeParse(schema, item).error?.issues.map(({ path }) => String(path[0])) ?? []);
+      const isKnown = names.every((name, index) => name === known[index]);
+      known = names;
+      const unknown = isKnown ? [] : names.filter((name) => !Object.hasOwn(record, name));
+      for (const name of [...wrong, ...unknown]) {
+        const kind = kindOfField(record, name);
+        // Another name may be a secret.
+        const field = kind !== undefined || looksLikeName(name) ? name : "(unprintable)";
+        const expected = kind === undefined ? "a field of the description" : fieldKinds[kind].expected;
+        if (!found.has(field)) found.set(field, { field, expected, found: describeFound(item[name]) });
       }
       if (found.size >= maxMismatches) break;
     }
-    return [...found.values()];
+    return [...found.values()].slice(0, maxMismatches);
   }
 
-  #schemaOf(zod: Zod, record: FieldTable): RecordSchema {
+  #schemaOf(zod: Zod, record: FieldTable): $ZodType {
     const known = this.#records.get(record);
     if (known !== undefined) return known;
     const shape = Object.fromEntries(Object.entries(record).map(([name, kind]) => [name, schemaOf(zod, kind)]));
-    const schema = { whole: this.#compiled(zod, new zod.$ZodObject({ type: "object", shape })), shape };
-    this.#records.set(record, schema);
-    return schema;
-  }
-
-  #compiled(zod: Zod, schema: $ZodType): $ZodType {
-    return this.#compiles ? zod.compile(schema) : schema;
+    const schema = new zod.$ZodObject({ type: "object", shape });
+    const made = this.#compiles ? zod.compile(schema) : schema;
+    this.#records.set(record, made);
+    return made;
   }
 }
 
@@ -102,7 +87,7 @@ function describeFound(value: unknown): string {
   return typeof value === "string" && value !== "" ? "another string" : describeValue(value);
 }
 
-/** A text of any content, unless its kind has a pattern. */
+/** A text of any content, unless its kind says more. */
 function schemaOf(zod: Zod, kind: FieldKind): $ZodType {
   if (kind === "any") return new zod.$ZodUnknown({ type: "unknown" });
   if (kind === "integer") {

@@ -41,8 +41,8 @@ export interface SqliteJournalOptions {
 
 export type OpenOptions = Required<SqliteJournalOptions>;
 
-/** Statements by name, one after the other. All or none of it is stored. */
-export type SqliteOperation = readonly (readonly [statement: StatementName, input: Input])[];
+/** A statement by name. A change is followed by `read` if its caller can't know the row. */
+export type SqliteOperation = readonly [statement: StatementName, input: Input];
 
 /** What is known of an error, also in another thread. */
 export interface SqliteError {
@@ -54,10 +54,14 @@ export interface SqliteError {
   readonly stored?: "nothing" | "unknown";
 }
 
-/** The result of an operation and how many rows it changed, or why it failed. */
-export type SqliteReply =
-  | { readonly rows: readonly unknown[]; readonly changes: number; readonly error?: undefined }
-  | { readonly error: SqliteError };
+/** What an operation found and how many rows it changed, or why it failed. */
+export type SqliteReply = SqliteResult | { readonly error: SqliteError };
+
+interface SqliteResult {
+  readonly rows: readonly unknown[];
+  readonly changes: number;
+  readonly error?: undefined;
+}
 
 /** `code` of the refusal of a file that can't be a journal's. */
 export const refused = "CROSS_BORDER_REFUSED";
@@ -232,7 +236,7 @@ export class SqliteEngine {
   /** Runs operations one after the other in one transaction, and replies after its commit. One that fails, fails alone. */
   run(operations: readonly SqliteOperation[]): SqliteReply[] {
     try {
-      const onlyReads = operations.flat().every(([name]) => statements[name].startsWith("SELECT"));
+      const onlyReads = operations.every(([name]) => statements[name].startsWith("SELECT"));
       const work = () => operations.map(this.#perform);
       return onlyReads ? work() : inTransaction(this.#database, work);
     } catch (error) {
@@ -245,16 +249,14 @@ export class SqliteEngine {
 
   // Don't use `get`, which stops at the first row. node:sqlite then commits a lone statement while it resets it and, before Node 26,
   // drops the failure of that commit. A write that was lost would look stored.
-  readonly #perform = (operation: SqliteOperation): SqliteReply => {
-    const rows: unknown[] = [];
-    let changes = 0;
-    for (const [name, input] of operation) {
-      const { statement, names } = this.#prepared.get(name) ?? this.#prepare(name);
-      const parameters = names.map((each) => (typeof input[each] === "boolean" ? Number(input[each]) : input[each]));
-      if (/^SELECT|RETURNING/.test(statements[name])) rows.push(...statement.all(...parameters));
-      else changes += Number(statement.run(...parameters).changes);
-    }
-    return { rows, changes };
+  readonly #perform = ([name, input]: SqliteOperation): SqliteResult => {
+    const { statement, names } = this.#prepared.get(name) ?? this.#prepare(name);
+    const parameters = names.map((each) => (typeof input[each] === "boolean" ? Number(input[each]) : input[each]));
+    if (/^SELECT|RETURNING/.test(statements[name])) return { rows: statement.all(...parameters), changes: 0 };
+    const changes = Number(statement.run(...parameters).changes);
+    // Only the journal's clock knows when a flow began, or until when it is leased.
+    const isKnown = changes === 1 && name !== "begin" && name !== "acquire";
+    return isKnown ? { rows: [], changes } : { ...this.#perform(["read", input]), changes };
   };
 
   #prepare(name: StatementName) {

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { ConfigError } from "../core/errors.js";
 import {
-  assertOptions,
   type Check,
   type CheckTable,
   isBoolean,
@@ -123,8 +122,8 @@ export type SandboxSettings = Required<Omit<SandboxOptions, WithoutDefault | "cr
 export function toSettings(given: SandboxOptions): SandboxSettings {
   const options: SandboxOptions = parseOptions(sandboxOptions, given, "the sandbox's options", refuse);
   const { credentials, quirks } = options;
-  const assertPart = (name: string, table: Readonly<Record<string, Check>>, part: unknown) => {
-    if (part !== undefined) assertOptions(table, part, "it", (message) => refuse(`${name}: ${message}`));
+  const assertPart = (name: string, table: Readonly<Record<string, Check<unknown>>>, part: unknown) => {
+    if (part !== undefined) parseOptions(table, part, "it", (message) => refuse(`${name}: ${message}`));
   };
   assertPart("credentials", credentialOptions, credentials);
   assertPart("tokenThrottle", throttleOptions, options.tokenThrottle);

@@ -8,13 +8,13 @@ import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
 import { ConfigError } from "../core/errors.js";
 import {
-  assertOptions,
   type CheckTable,
   isBoolean,
   isPlainObject,
   isPositiveInteger,
   isText,
   isWholeFrom,
+  parseOptions,
 } from "../core/parse.js";
 import type { SigningKey } from "../signing/keys.js";
 import { consoleApp } from "./console/console.js";
@@ -67,7 +67,7 @@ export interface SandboxServer extends AsyncDisposable {
  */
 export async function startSandbox(options: SandboxServerOptions = {}): Promise<SandboxServer> {
   const refuse = (message: string) => new ConfigError(message);
-  assertOptions(serverOptions, options, "the sandbox's options", refuse);
+  parseOptions(serverOptions, options, "the sandbox's options", refuse);
   const { port = 0, host = "127.0.0.1", maxBodyBytes = 1024 * 1024, console: given = false, ...others } = options;
   const sandbox = createSandbox(others);
   const pages = given === false ? undefined : openConsole(sandbox, host, given === true ? {} : given);

@@ -2,6 +2,7 @@ import { decompress, openAgent } from "#platform";
 import { clock } from "../core/clock.js";
 import type { Deadline } from "../core/deadline.js";
 import { ConfigError } from "../core/errors.js";
+import { hasMethods } from "../core/parse.js";
 import type { AgentOptions, Dispatcher, UndiciAgent } from "../platform/undici-agent.js";
 import { Body, type DecodedText, decodeText } from "./response.js";
 import {
@@ -22,7 +23,7 @@ export interface DispatcherLike {
 }
 
 export function isDispatcher(value: unknown): value is DispatcherLike {
-  return typeof Object(value).dispatch === "function";
+  return hasMethods(value, "dispatch");
 }
 
 export interface UndiciTransportOptions extends AgentOptions {

@@ -397,7 +397,7 @@ const otherFaults: readonly (readonly [number, ServiceFault])[] = [
   [2, "throttle"],
 ];
 
-function serviceFaults(seed: number) {
+export function serviceFaults(seed: number) {
   return (operation: string | undefined, key: string, attempt: number): ServiceFault => {
     const random = randomOf(seed, `${operation} ${key} ${attempt}`);
     if (operation === "payments.create") return weighted(random, paymentFaults);

@@ -67,20 +67,13 @@ export const laterId = "intent-later";
  * with more time.
  */
 export async function playCell(fixture: Fixture, fault: Fault, kind: Kind, mode: Mode): Promise<Observation> {
-  const meetsDeadline = String(fault.is).startsWith("deadline");
-  const lastRound = 9;
-  for (let round = 0; ; round++) {
-    // A call that waits for its deadline, twice as long each time, must not wait for minutes.
-    const timeoutMs = timeoutOf(fault, kind, meetsDeadline ? 2 ** Math.min(round, 3) : 1);
-    const firstTokenMs = 50 * 2 ** Math.min(round, 6);
-    const played = await playOnce(fixture, { fault, kind, mode, timeoutMs, firstTokenMs });
-    if ("unprepared" in played) {
-      if (round < 6) continue;
-      throw played.unprepared;
-    }
-    const { observation, blockedMs, idleMs } = played;
-    const isQuick = blockedMs < timeoutMs / (meetsDeadline ? 4 : 8);
-    if ((isQuick && idleMs < longestIdleMs) || round >= lastRound) return observation;
+  for (let times = 1; ; times *= 2) {
+    const timeoutMs = timeoutOf(fault, kind, times);
+    const played = await playOnce(fixture, { fault, kind, mode, timeoutMs, firstTokenMs: 50 * times });
+    if ("observation" in played && played.isMet) return played.observation;
+    if (times < 8) continue;
+    if ("unprepared" in played) throw played.unprepared;
+    return played.observation;
   }
 }
 
@@ -97,13 +90,8 @@ interface Cell {
 }
 
 type Played =
-  | {
-      readonly observation: Observation;
-      /** How long the event loop was blocked during the call, which had that much less time. */
-      readonly blockedMs: number;
-      /** How long a connection from before the call was idle, at most. */
-      readonly idleMs: number;
-    }
+  /** `isMet`: the call can have met the fault before its deadline, and before the client closed the connection that has it. */
+  | { readonly observation: Observation; readonly isMet: boolean }
   /** The error of what goes before the call. */
   | { readonly unprepared: unknown };
 
@@ -124,7 +112,12 @@ async function playOnce(fixture: Fixture, cell: Cell): Promise<Played> {
     }));
     if ("unprepared" in before) return before;
     const startMs = performance.now();
-    const abort = abortIn(fault, fault.phase === "signing" ? signing.called : failing.stalled);
+    const reached = fault.phase === "signing" ? signing.called : failing.stalled;
+    let isReached = !isOfDeadline(fault);
+    void reached.then(() => {
+      isReached = true;
+    });
+    const abort = abortIn(fault, reached);
     const outcome = await outcomeOf(calls[kind](client, { timeoutMs, signal: abort?.signal }));
     // A token request belongs to no call: what is sent after the call's end serves later calls.
     const seenAtEnd = failing.truth.requests.length;
@@ -149,8 +142,8 @@ async function playOnce(fixture: Fixture, cell: Cell): Promise<Played> {
       leaks: leaksIn(outcome.error, client, ...events),
       laterRead: reads ? (await outcomeOf(client.paymentIntents.get(laterId))).value : undefined,
     };
-    const blockedMs = fixture.lag.betweenMs(startMs, outcome.settledMs);
-    return { observation, blockedMs, idleMs: startMs + blockedMs - before.idleFromMs };
+    const idleMs = startMs + fixture.lag.betweenMs(startMs, outcome.settledMs) - before.idleFromMs;
+    return { observation, isMet: isReached && (fault.afterWell === undefined || idleMs < longestIdleMs) };
   } finally {
     await Promise.all([failing.close(), healthy.close()]);
     void network.dispatcher?.destroy();
@@ -223,8 +216,10 @@ async function outcomeOf(call: PromiseLike<unknown>): Promise<{ value?: unknown;
   }
 }
 
+const isOfDeadline = ({ is }: Fault): boolean => String(is).startsWith("deadline");
+
 function timeoutOf(fault: Fault, kind: Kind, times: number): number {
-  if (String(fault.is).startsWith("deadline")) return shortDeadlineMs * times;
+  if (isOfDeadline(fault)) return shortDeadlineMs * times;
   if (!isTokenRequest(kind)) return longDeadlineMs;
   // Where a call waits for the identity server until its deadline, there is time for a few tries.
   const isAway = [fault.is].flat().every((name) => (expectations[name][kind] as Expected).untilDeadline === true);
@@ -289,7 +284,7 @@ interface Network {
 }
 
 /** Where the client meets the fault. */
-export async function networkOf(fixture: Fixture, fault: Fault, failing: WireFaultServer): Promise<Network> {
+async function networkOf(fixture: Fixture, fault: Fault, failing: WireFaultServer): Promise<Network> {
   const accepted = (before: number) => failing.truth.connections - before;
   const uncounted = () => undefined;
   switch (fault.place) {
@@ -320,7 +315,7 @@ export async function networkOf(fixture: Fixture, fault: Fault, failing: WireFau
   return { origin, dispatcher: agentLikeTheClients({ connect }), connections: accepted };
 }
 
-export const likeTheClients = { allowH2: false, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
+const likeTheClients = { allowH2: false, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
 
 /** The client believes it when it says that a request hasn't started. */
 function agentLikeTheClients(options: Agent.Options): Agent {

@@ -37,7 +37,7 @@ export function gatewayClient(
     return (responses.payment ?? (() => ({ id: "p-1", senderGatewayStatus: "processed" })))();
   };
   const client: ApiClient = fakeApiClient({
-    reporter: createReporter([], {}, responses.tracing),
+    reporter: createReporter([], responses.tracing),
     call: ({ name: operation }, _, input, options) => {
       steps.push(operation);
       asked.push({ operation, body: input?.body, options });

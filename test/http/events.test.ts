@@ -141,14 +141,14 @@ it("tells how long the attempt took, and how long the whole call", async () => {
 });
 
 describe("a request id", () => {
-  it("is that of the last response that had one, also where a later attempt got none", async () => {
-    const { client, events } = scriptedClient([{ status: 503, headers: withId }, { status: 503 }, broken]);
+  it("is that of the last response, also where a later attempt got none", async () => {
+    const { client, events } = scriptedClient([{ status: 503 }, { status: 503, headers: withId }, broken]);
     const error = await errorOf(calls.update(client));
     const known = { requestId: "r-7", operation: "liquidityProviders.update" };
     expect(error).toMatchObject({ code: "outcome_unknown", attempts: 3, ...known });
     expect(JSON.parse(JSON.stringify(error))).toMatchObject(known);
     expect(events.failure.mock.calls).toMatchObject([[{ requestId: "r-7", effect: "possible" }]]);
-    expect(events.response.mock.calls.map(([event]) => event.requestId)).toEqual(["r-7", undefined]);
+    expect(events.response.mock.calls.map(([event]) => event.requestId)).toEqual([undefined, "r-7"]);
   });
 
   it.each([
@@ -174,7 +174,7 @@ describe("a request id", () => {
 /** A client whose calls are followed, and their parts. */
 function followedClient(steps: readonly Step[]) {
   const tracing = new RecordedTracing();
-  return { ...scriptedClient(steps, { reporter: createReporter([], {}, tracing) }), parts: tracing.parts };
+  return { ...scriptedClient(steps, { reporter: createReporter([], tracing) }), parts: tracing.parts };
 }
 
 it("has a part for the call, for its signature and for each attempt, with templates and no ids", async () => {
@@ -192,7 +192,9 @@ it("has a part for the call, for its signature and for each attempt, with templa
 });
 
 it.each<[string, Step, string | undefined]>([
-  ["a success", { status: 399 }, undefined],
+  ["a success", { status: 200, text: '{"id":"1"}' }, undefined],
+  ["a redirect", { status: 302 }, "302"],
+  ["a page", { status: 200, text: "<html>" }, "unreadable"],
   ["a failure", ownError(503), "503"],
   ["a reset", broken, "ECONNRESET"],
   ["a deadline", new Ended("timeout", true), "DEADLINE"],

@@ -232,7 +232,7 @@ describe("the retry budget", () => {
     expect([budget.take(), budget.take()]).toEqual([true, false]);
     vi.advanceTimersByTime(1001);
     expect([budget.take(), budget.take()]).toEqual([true, false]);
-    for (let success = 0; success < 50; success++) budget.giveBack();
+    for (let success = 0; success < 50; success++) budget.giveBack(0.2);
     vi.advanceTimersByTime(10_000);
     expect([budget.take(), budget.take()]).toEqual([true, false]);
   });

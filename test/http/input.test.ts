@@ -33,8 +33,7 @@ const amount = 'amount must be a decimal string such as "1500.00"; got';
 const allowed = "Allowed: firstName, lastName, email";
 const nothing =
   "there is nothing to update. Give at least one of firstName, lastName, email; null and other fields are left out";
-const json = "must be a JSON value of at most 100 levels; got";
-const nested = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels));
+const json = "must be a JSON value, without bigints, NaN, rounded numbers, functions, maps, or cycles";
 const cycle: Record<string, unknown> = {};
 cycle.self = cycle;
 
@@ -48,7 +47,8 @@ describe("a body that is refused", () => {
         ["DE89 3704 0044", "another string"],
         ["4111 1111 1111 1111", "another string"],
         ["", "an empty string"],
-        ...[" 1", "1 ", ".5", "+1", "0x1", "NaN", "1\n", "١"].map((text) => [text, "another string"] as const),
+        [".5", '".5"'],
+        ...[" 1", "1 ", "+1", "0x1", "NaN", "1\n", "١"].map((text) => [text, "another string"] as const),
         [1500, "a number"],
         [1n, "a bigint"],
         [null, "null"],
@@ -70,21 +70,19 @@ describe("a body that is refused", () => {
       { ...payment, senderGatewayId: undefined },
       "senderGatewayId must be a string; got undefined (is an environment variable unset?)",
     ],
-    ...(
-      [
-        [{ a: [new Map()] }, "a Map"],
-        [Promise.resolve(), "a Promise"],
-        [{ a: () => 1 }, "a function"],
-        [[1, 1n], "a bigint"],
-        [[Number.NaN], "NaN"],
-        [{ list: [undefined] }, "undefined"],
-        [new Array(1), "undefined"],
-        [[2 ** 53], "a rounded number"],
-        [nested(101), "more"],
-        [cycle, "more"],
-      ] as const
-    ).map(([extras, got]) => [payments.create, { ...payment, extras }, `extras ${json} ${got}`] as const),
-    [payments.create, { ...payment, limits: { of: 1n } }, `limits ${json} a bigint`],
+    ...[
+      { a: [new Map()] },
+      Promise.resolve(),
+      { a: () => 1 },
+      [1, 1n],
+      [Number.NaN],
+      { list: [undefined] },
+      new Array(1),
+      [2 ** 53],
+      { own: { toJSON: () => 1n } },
+      cycle,
+    ].map((extras) => [payments.create, { ...payment, extras }, `extras ${json}`] as const),
+    [payments.create, { ...payment, limits: { of: 1n } }, `limits ${json}`],
     [update, {}, nothing],
     [update, { id: "1", email: null, colour: "red", lastName: undefined }, nothing],
     [
@@ -124,7 +122,7 @@ describe("a body that is taken", () => {
     expect(check(row, body)).toEqual(sent);
   });
 
-  it.each([[null], [[{ a: undefined }, new Date(0)]], [{ own: { toJSON: () => 1n } }], [nested(100)]])(
+  it.each([[null], [[{ a: undefined }, new Date(0)]], [{ own: { toJSON: () => "1" } }]])(
     "has extras that JSON carries: %#",
     (extras) => {
       expect(check(payments.create, { ...payment, extras })).toHaveProperty("extras", extras);
@@ -168,11 +166,11 @@ describe("a query", () => {
 
 describe("headers", () => {
   it.each([
-    ["a header has a name that HTTP doesn't allow", { "x-api-key: sk_live_51H": "" }],
-    ["a header has a name", { "": "a" }],
-    ["the value of a header is not a text", { sk_live_5123456: 1 }],
-    ["the value of x-page-12-34 is not a text", { "x-page-12-34": "a\nb" }],
-    ["the value of x-a is not a text", { "x-a": "€" }],
+    ["a header must have a name and a text that HTTP allows", { "x-api-key: sk_live_51H": "" }],
+    ["a header must have a name", { "": "a" }],
+    ["a header must have a name and a text", { sk_live_5123456: 1 }],
+    ["x-page-12-34 must have a name and a text", { "x-page-12-34": "a\nb" }],
+    ["x-a must have a name and a text", { "x-a": "€" }],
     ["host is set by the client itself", { Host: "a" }],
   ])("are refused without their values: %s", (message, headers) => {
     expect(() => checkHeaders(headers as unknown as Record<string, string>)).toThrow(message);

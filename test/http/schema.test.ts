@@ -94,7 +94,7 @@ describe.each([
   it("tell missing fields, and unknown ones beside them, wherever they are in a list", async () => {
     const schemas = await loaded(compiles);
     const { memo: _, extras: __, ...less } = record;
-    const list = [...Array(500).fill({ ...record, memo: 1 }), { ...less, note: "x", senderName: 2 }];
+    const list = [...Array(500).fill(record), { ...record, memo: 1 }, { ...less, note: "x", senderName: 2 }];
     expect(schemas.mismatches(payments.list, list)).toEqual([
       { field: "memo", expected: "a string", found: "a number" },
       { field: "senderName", expected: "a string", found: "a number" },
@@ -110,14 +110,13 @@ describe.each([
     expect(schemas.mismatches(transfers.get, { ...recordOf(transfers.get.record), from: "bank" })).toEqual([]);
   });
 
-  it("tell 20 differences, and then read no more", async () => {
+  it("tell at most 20 differences, of any record", async () => {
     const schemas = await loaded(compiles);
-    const { proxy, revoke } = Proxy.revocable({}, {});
-    revoke();
     const names = [..."abcdefghijklmnopqrstuvwxyz"].map((letter) => `field_${letter}`);
     const unknown = Object.fromEntries(names.map((name) => [name, 1]));
-    for (const first of [{}, { ...record, ...unknown }]) {
-      expect(schemas.mismatches(payments.list, [first, proxy])).toHaveLength(20);
-    }
+    expect(schemas.mismatches(payments.list, [{}])).toHaveLength(20);
+    expect(schemas.mismatches(payments.list, [{ ...record, ...unknown }])).toHaveLength(20);
+    const list = [...Array(20).fill({ ...record, memo: 1 }), { ...record, ...unknown }];
+    expect(schemas.mismatches(payments.list, list)).toHaveLength(20);
   });
 });
