@@ -123,19 +123,18 @@ describe("the sandbox's console", () => {
         return (await Promise.allSettled(results)).map(({ status, value }) => value?.type ?? status);
       })()`);
       expect(tries).toEqual(["rejected", "rejected", expect.stringMatching(/opaque|rejected/)]);
-      await page.evaluate(`new Promise((resolve) => {
-        const frame = document.createElement("iframe");
-        frame.onload = resolve;
-        frame.src = ${consoleUrl};
-        document.body.append(frame);
+      // Neither can it show the console in a frame, nor send a form there.
+      const framed = await page.evaluate<string>(`new Promise((resolve) => {
+        document.body.innerHTML = '<iframe name="sink" src=' + ${consoleUrl} + '></iframe><form method="post" target="sink"><input name="which" value="all"></form>';
+        const frame = document.querySelector("iframe");
+        frame.onload = () => {
+          const title = frame.contentDocument?.title ?? "none";
+          frame.onload = () => resolve(title);
+          document.forms[0].action = ${consoleUrl} + "revoke";
+          document.forms[0].submit();
+        };
       })`);
-      expect(await page.evaluate("document.querySelector('iframe').contentDocument?.title ?? 'none'")).toBe("none");
-      await page.evaluate(`new Promise((resolve) => {
-        document.body.innerHTML = '<iframe name="sink"></iframe><form method="post" target="sink"><input name="which" value="all"></form>';
-        document.querySelector("iframe").onload = resolve;
-        document.forms[0].action = ${consoleUrl} + "revoke";
-        document.forms[0].submit();
-      })`);
+      expect(framed).toBe("none");
     }
     const rebound = await profile.newPage();
     await rebound.goto(`http://attacker.test:${new URL(server.url).port}/console/`);

@@ -1,7 +1,7 @@
-import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../src/sandbox/index.js";
+import { raw } from "./sandbox-fixture.js";
 
 it("serves tokens and operations under its addresses", async () => {
   await using server = await startSandbox({ basePath: "/gw", authPath: "/id" });
@@ -86,19 +86,3 @@ it("closes at once, whatever its connections are doing, and more than once", asy
   expect(await pending).toBeInstanceOf(Error);
   idle.destroy();
 });
-
-function raw(url: string, method: string, path: string, body = "", headers: Readonly<Record<string, string>> = {}) {
-  return new Promise<{ status: number | undefined; headers: IncomingHttpHeaders; text: string }>((resolve, reject) => {
-    const { hostname, port } = new URL(url);
-    const outgoing = httpRequest({ hostname, port, method, path, headers, agent: false }, (incoming) => {
-      const chunks: Uint8Array[] = [];
-      incoming.on("data", (chunk) => chunks.push(chunk));
-      incoming.on("error", reject);
-      incoming.on("end", () =>
-        resolve({ status: incoming.statusCode, headers: incoming.headers, text: Buffer.concat(chunks).toString() }),
-      );
-    });
-    outgoing.on("error", reject);
-    outgoing.end(body);
-  });
-}

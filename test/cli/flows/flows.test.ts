@@ -151,7 +151,7 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     expect([alone.code, alone.stderr]).toEqual([3, expect.stringContaining("a decision takes two people")]);
     expect(await approve("petra", 1)).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining("nothing is proposed"),
+      stderr: expect.stringContaining("There is no proposal"),
     });
     const first = await propose();
     expect(await approve(" OLGA", first)).toMatchObject({ code: 3, stderr: expect.stringContaining("Another person") });
