@@ -15,7 +15,7 @@ import type { BankFault } from "./bank.js";
 import { type CrashFixture, openCrashFixture } from "./crash-fixture.js";
 import { type DatabaseInterruption, DatabaseTroubles, databaseInterruptions } from "./database-troubles.js";
 import type { JournalChoice } from "./journal-place.js";
-import { describeLaws, judge, type Verdict } from "./laws.js";
+import { judge, type Verdict } from "./laws.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
 import type { ServiceFault } from "./service.js";
 import type { Outcome, Report, Task, Trouble } from "./worker-messages.js";
@@ -416,22 +416,6 @@ function bankFaults(seed: number) {
     ]);
 }
 
-export function describeKills(result: KillsResult): string {
-  const { atPoints, confirmedElsewhere, seconds } = result;
-  const what = interruptions.flatMap((name) => (result[name] > 0 ? [`${names[name]} ${result[name]}`] : []));
-  return (
-    `${[...what, `at named points ${atPoints}`].join(", ")}, ${describeLaws(result)}, ` +
-    `confirmed by another process ${confirmedElsewhere}, ${seconds.toFixed(1)} s`
-  );
-}
-
-const names: Readonly<Record<Interruption, string>> = {
-  kills: "kills",
-  stops: "stops",
-  backendStops: "stops of back ends",
-  serverKills: "kills of the server",
-};
-
 async function main(): Promise<number> {
   const {
     lease: leaseMs,
@@ -447,9 +431,7 @@ async function main(): Promise<number> {
   }
   say(`seed ${options.seed}, journal ${options.kind}`);
   const result = await runKills({ ...options, ...database, leaseMs, timeoutMs });
-  for (const [text, times] of result.stumbles) say(`  stumbled ${times} times: ${text}`);
-  for (const text of result.violations) say(`  ${text}`);
-  say(describeKills(result));
+  say(JSON.stringify({ ...result, stumbles: Object.fromEntries(result.stumbles) }, undefined, 2));
   return result.unsettled + result.violations.length === 0 ? 0 : 1;
 }
 
