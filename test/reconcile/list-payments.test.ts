@@ -42,6 +42,11 @@ it("reads on to the end unless it is stated that tokens follow time", async () =
   expect(bounded).toBeLessThan(13);
 });
 
+it("starts again after requests fail, and gives each payment once", async () => {
+  const ids = await idsOf(new ModelService(halfHourly, { cap: 10, failing: new Set([1, 5, 9]) }, noonMs));
+  expect([ids.length, new Set(ids).size]).toEqual([48, 48]);
+});
+
 it("ends with what the service says, and with the caller's signal", async () => {
   const refused = new ModelService(halfHourly, { failure: () => refusal(403) }, noonMs);
   await expect(idsOf(refused)).rejects.toMatchObject({ code: "http_403" });
