@@ -24,13 +24,13 @@ export interface OpenedPool {
 }
 
 /**
- * How many statements run at a time. Statements about many keys are few, so that more keys gather in each commit. Statements
- * about one key may wait for a locked row.
+ * How many statements run at a time. Those about many keys are few, so that more keys gather in each commit. Those about one key
+ * may wait for a locked row.
  */
 const maxInFlight = { together: 2, alone: 4 };
 const maxTogether = 100;
 
-/** What most flows ask for. It is one statement, so that more shares a commit. */
+/** What every flow asks for goes in one statement, so that more shares a commit. */
 type JoinedName = "begin" | "read" | "write";
 
 interface Pending {
@@ -40,11 +40,11 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** Runs flows' statements in batches. What one turn of the event loop asks for is one statement. */
+/** Everything that one turn of the event loop begins, reads, or writes is one statement. */
 export class PostgresStore implements SqlStore {
   readonly journal = "PostgresJournal";
   readonly #pool: OpenedPool;
-  readonly #joined: { readonly together: string; readonly alone: string };
+  readonly #joined: ReturnType<typeof joinedStatement>;
   readonly #queries: ReturnType<typeof queryStatements>;
   /** The last work for each key. No batch holds a key twice, and this process runs nothing between a change and its reading. */
   readonly #turns = new Map<string, Promise<unknown>>();
@@ -124,8 +124,12 @@ export class PostgresStore implements SqlStore {
 
   async #send(how: "alone" | "together", batch: readonly Pending[]): Promise<void> {
     const given = batch.map(({ name, input }): Input => ({ name, ...input }));
-    const values = inputs.map((column) => given.map((input) => input[column] ?? (column in types ? null : "")));
-    const send = () => this.#pool.query(this.#joined[how], values, how);
+    // Reading alone needs no right to write.
+    const isRead = batch.every(({ name }) => name === "read");
+    const columns = isRead ? ["key"] : inputs;
+    const values = columns.map((column) => given.map((input) => input[column] ?? (column in types ? null : "")));
+    const name = isRead ? "read" : how;
+    const send = () => this.#pool.query(this.#joined[name], values, name);
     try {
       const rows = (await (how === "alone" ? retrying(send) : send())).rows as Row[];
       const byKey = new Map(rows.map((row) => [row.asked_key, row]));
@@ -196,7 +200,8 @@ function joinedStatement(flows: string) {
     FROM i LEFT JOIN free USING (key) LEFT JOIN written USING (key) LEFT JOIN (
       SELECT * FROM begun UNION ALL SELECT ${columns} FROM ${flows} AS f JOIN i USING (key) WHERE i.name = 'read'
     ) AS found ON found.key = i.key`;
-  return { alone, together: alone.replace("FOR NO KEY UPDATE OF f", "$& SKIP LOCKED") };
+  const read = `SELECT f.key AS asked_key, ${columns} FROM ${flows} AS f WHERE f.key = ANY ($1)`;
+  return { read, alone, together: alone.replace("FOR NO KEY UPDATE OF f", "$& SKIP LOCKED") };
 }
 
 /** The other statements, by name. */
