@@ -79,8 +79,7 @@ const columns = `key, service, gateway, epoch, nonce, revision, owner, lease_unt
   expires_at_ms, pruned_at_ms, phase, settled, data, ${nowMs} AS read_at_ms`;
 const lease = `epoch = epoch + 1, nonce = @nonce, owner = @owner, lease_until_ms = ${nowMs} + @lease_ms`;
 const newLease = `iif(@settled OR @phase = 'quoted', NULL, ${nowMs} + @lease_ms)`;
-const state = `phase = @phase, settled = @settled, data = @data, updated_at_ms = ${nowMs}, expires_at_ms = ${nowMs} + @ttl_ms,
-  revision = revision + 1`;
+const ofQuote = "(@new_nonce <> '')";
 
 const listed = (which: string): string =>
   `SELECT ${columns} FROM flows ${which} AND key > @after AND ${isInScope} ORDER BY key LIMIT @limit`;
@@ -104,10 +103,12 @@ const statements: Readonly<Record<StatementName, string>> = {
       ORDER BY key LIMIT 1)
     RETURNING ${columns}`,
   renew: `UPDATE flows SET lease_until_ms = ${nowMs} + @lease_ms WHERE ${isOwned} AND lease_until_ms IS NOT NULL`,
-  write: `UPDATE flows SET ${state}, lease_until_ms = iif(@settled, NULL, lease_until_ms)
-    WHERE ${isOwned} AND revision = @revision AND phase <> 'quoted'`,
-  replaceQuote: `UPDATE flows SET ${state}, epoch = epoch + 1, nonce = @new_nonce, owner = @owner, lease_until_ms = ${newLease}
-    WHERE ${isOwned} AND revision = @revision AND phase = 'quoted' AND (@in_time = 0 OR expires_at_ms > ${nowMs})`,
+  write: `UPDATE flows SET phase = @phase, settled = @settled, data = @data, updated_at_ms = ${nowMs},
+      expires_at_ms = ${nowMs} + @ttl_ms, revision = revision + 1, epoch = epoch + ${ofQuote},
+      nonce = iif(${ofQuote}, @new_nonce, nonce), owner = iif(${ofQuote}, @owner, owner),
+      lease_until_ms = iif(${ofQuote}, ${newLease}, iif(@settled, NULL, lease_until_ms))
+    WHERE ${isOwned} AND revision = @revision AND (phase = 'quoted') = ${ofQuote}
+      AND (NOT @in_time OR expires_at_ms > ${nowMs})`,
   release: `UPDATE flows SET lease_until_ms = NULL WHERE ${isOwned}`,
   list: listed("WHERE pruned_at_ms IS NULL"),
   listPhase: `SELECT * FROM (${listed(`${isSettled} AND phase = @phase`)})
