@@ -1,3 +1,5 @@
+import { looksLikeName } from "../core/describe.js";
+
 /** Decides how a field of the description is checked, filtered, and stored, and whether it may appear in a message. */
 export type FieldKind =
   | "text"
@@ -62,13 +64,21 @@ export function kindOfField(fields: FieldTable, name: string): FieldKind | undef
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
-/** The values that may appear in no message. The service may repeat them in one. */
-export function confidentialValues(fields: FieldTable, values: Readonly<Record<string, unknown>>): string[] {
+/** The texts that may appear in no message. The service may repeat them in one. A field that the table doesn't have may be anything. */
+export function confidentialTexts(fields: FieldTable, values: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(values).flatMap(([name, value]) => {
     const kind = kindOfField(fields, name);
-    const isShown = kind === undefined || fieldKinds[kind].isConfidential !== true;
-    return !isShown && (typeof value === "string" || typeof value === "number") ? [String(value)] : [];
+    return kind === undefined || fieldKinds[kind].isConfidential ? textsIn(value) : [];
   });
+}
+
+/** Every text, number, and unusual name in a value, at any depth. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string" || typeof value === "number") return [String(value)];
+  return Object.entries(Object(value)).flatMap(([name, item]) => [
+    ...(looksLikeName(name) ? [] : [name]),
+    ...textsIn(item),
+  ]);
 }
 
 /** The status fields of a payment that say it failed, in any case of letters. */

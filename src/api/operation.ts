@@ -52,6 +52,9 @@ export interface RawOperation {
   readonly verb: "request";
   readonly method: CallMethod;
   readonly path: PathTemplate;
+  /** Its fields aren't known, so each of them may hold anything. */
+  readonly record: FieldTable;
+  readonly query: "open";
   /** The caller says that sending it twice does what sending it once does. */
   readonly idempotent: boolean;
 }

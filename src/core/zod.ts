@@ -9,6 +9,7 @@ export {
   $ZodString,
   $ZodUnknown,
   compile,
+  regexes,
   safeParse,
   validate,
 } from "zod/v4/core";

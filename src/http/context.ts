@@ -28,37 +28,28 @@ export interface CallContext extends RequestSettings {
   readonly validation: ValidationMode;
   readonly maxRecordBytes: number;
   readonly maxListBytes: number;
+  /** Operations that are signed besides those that the description names. */
+  readonly signedOperations: ReadonlySet<string>;
 }
 
-/** Counts the calls in flight, so that a client that closes can wait for them. Those of a derived client count for both. */
+/** Counts the calls in flight, so that a client that closes can wait for them. Derived clients share it. */
 export class InFlight {
-  readonly #parent: InFlight | undefined;
+  isClosed = false;
   #count = 0;
-  #isClosed = false;
   #onNone: (() => void) | undefined;
 
-  constructor(parent?: InFlight) {
-    this.#parent = parent;
-  }
-
-  get isClosed(): boolean {
-    return this.#isClosed || this.#parent?.isClosed === true;
-  }
-
   begin(): void {
-    this.#parent?.begin();
     this.#count += 1;
   }
 
   end(): void {
     this.#count -= 1;
     if (this.#count === 0) this.#onNone?.();
-    this.#parent?.end();
   }
 
   /** Lets no further call begin, and resolves when there are none. */
   close(): Promise<void> {
-    this.#isClosed = true;
+    this.isClosed = true;
     return new Promise((resolve) => {
       if (this.#count === 0) resolve();
       else this.#onNone = resolve;

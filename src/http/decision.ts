@@ -1,4 +1,4 @@
-import type { AnyOperation, RawOperation } from "../api/operation.js";
+import type { AnyOperation } from "../api/operation.js";
 import { Ended } from "../core/deadline.js";
 import type { Effect } from "../core/errors.js";
 import { parseJsonObject, parseObject, provesNothing } from "../wire/response.js";
@@ -97,19 +97,14 @@ export const decisions: Readonly<Record<FailureClass, Row>> = {
   made: { ...same(fail("done")), read: retry("none"), repeatable: retry("done") },
 };
 
-/** @param signed whether the call is signed, by the description or by the caller. */
-export function operationKind(operation: AnyOperation, signed: boolean): OperationKind {
-  const { verb } = operation;
-  if (verb === "request") return rawKind(operation);
-  if (verb === "update") return "update";
-  if (verb !== "create") return "read";
-  return operation.repeatable === true ? "repeatable" : signed ? "signed" : "create";
-}
-
-/** Undescribed requests may move money. */
-function rawKind({ method, idempotent }: RawOperation): OperationKind {
+/** @param isSigned by the description or by the caller. */
+export function operationKind(operation: AnyOperation, isSigned: boolean): OperationKind {
+  const { verb, method } = operation;
   if (method === "GET") return "read";
-  return idempotent ? "update" : "signed";
+  // A raw request may move money.
+  if (verb === "request") return operation.idempotent ? "update" : "signed";
+  if (verb === "update") return "update";
+  return operation.repeatable === true ? "repeatable" : isSigned ? "signed" : "create";
 }
 
 export function classifyFailure(failure: WireFailure | Ended): FailureClass {
@@ -174,7 +169,7 @@ function toMessage(message: unknown): string | undefined {
 
 /** A later refusal doesn't undo an earlier attempt. */
 export function worseEffect(one: Effect, other: Effect): Effect {
-  return severity[one] >= severity[other] ? one : other;
+  return severities.indexOf(one) >= severities.indexOf(other) ? one : other;
 }
 
-const severity: Readonly<Record<Effect, number>> = { none: 0, possible: 1, done: 2 };
+const severities: readonly Effect[] = ["none", "possible", "done"];

@@ -9,35 +9,25 @@ import { checkHealth, checkTimeoutMs, type HealthReport } from "./health.js";
 import { parseRawRequest, type RawRequest } from "./raw.js";
 import { Schemas } from "./schema.js";
 
-export interface HttpClientOptions extends Omit<CallContext, "schemas" | "reported" | "inFlight"> {
-  /** Operations that are signed besides those that the description names. */
-  readonly signedOperations: ReadonlySet<string>;
-  /** Shared with derived clients. By default, its own. */
-  readonly schemas?: Schemas;
-  /** Counts the calls of the client that this one is derived from. */
-  readonly parent?: InFlight;
-}
-
-/** The options that a derived client can have of its own. */
-export type DerivedOptions = Pick<CallContext, "timeoutMs" | "maxRetries" | "headers" | "validation" | "reporter">;
+/** What a client shares with those that are derived from it is its own by default. */
+export type HttpClientOptions = Omit<CallContext, "schemas" | "reported" | "inFlight"> &
+  Partial<Pick<CallContext, "schemas" | "inFlight">>;
 
 /** Calls operations. Returns the record, or throws an error that says what was done. */
 export class HttpClient implements ApiClient {
   readonly #context: CallContext;
-  readonly #signedOperations: ReadonlySet<string>;
   readonly #isDerived: boolean;
   #hasSigned = false;
   #closing: Promise<void> | undefined;
 
-  constructor({ signedOperations, schemas = new Schemas(), parent, ...context }: HttpClientOptions) {
-    this.#isDerived = parent !== undefined;
-    this.#context = { ...context, schemas, reported: new Set(), inFlight: new InFlight(parent) };
-    this.#signedOperations = signedOperations;
+  constructor(options: HttpClientOptions) {
+    this.#isDerived = options.inFlight !== undefined;
+    this.#context = { schemas: new Schemas(), inFlight: new InFlight(), ...options, reported: new Set() };
     if (this.#isDerived) return;
     // The libraries that the first call needs.
-    schemas.load().catch(() => {});
-    context.transport.preload?.();
-    context.tokens.preload?.();
+    this.#context.schemas.load().catch(() => {});
+    options.transport.preload?.();
+    options.tokens.preload?.();
   }
 
   readonly call: ApiClient["call"] = (operation, ids, input = {}, options) =>
@@ -90,9 +80,8 @@ export class HttpClient implements ApiClient {
   }
 
   /** A client with the same connections, token, and retry budget. Closing this client closes it, too. */
-  derive(options: DerivedOptions): HttpClient {
-    const { inFlight: parent, ...context } = this.#context;
-    return new HttpClient({ ...context, ...options, signedOperations: this.#signedOperations, parent });
+  derive(changes: Partial<CallContext>): HttpClient {
+    return new HttpClient({ ...this.#context, ...changes });
   }
 
   close(): Promise<void> {
@@ -102,8 +91,8 @@ export class HttpClient implements ApiClient {
 
   async #close(): Promise<void> {
     const { inFlight, tokens, transport } = this.#context;
-    await inFlight.close();
     if (this.#isDerived) return;
+    await inFlight.close();
     await tokens.close?.();
     await transport.close();
   }
@@ -121,12 +110,12 @@ export class HttpClient implements ApiClient {
 
   #parse(operation: AnyOperation, options: RequestOptions | undefined): ReturnType<typeof parseRequestOptions> {
     const parsed = parseRequestOptions(operation, options);
-    if (!this.#context.inFlight.isClosed) return parsed;
+    if (this.#closing === undefined && !this.#context.inFlight.isClosed) return parsed;
     throw new InvalidArgumentError(`${operation.name}: the client is closed`, { code: "client_closed" });
   }
 
   #isSigned(operation: AnyOperation): boolean {
-    return ("signed" in operation && operation.signed) || this.#signedOperations.has(operation.name);
+    return ("signed" in operation && operation.signed) || this.#context.signedOperations.has(operation.name);
   }
 }
 

@@ -102,8 +102,8 @@ function checkContent(
   ids: readonly string[],
   { query, body, isFromService }: CallInput<unknown>,
 ) {
-  if (operation.verb === "request") return { query, body, values: { ids, query, body } };
   const filter = query && checkQuery(operation, query);
+  if (operation.verb === "request") return { query: filter, body, values: { ids, query, body } };
   const fields = operation.body && checkBody(operation, operation.body, body, isFromService);
   return { query: filter, body: fields, values: { ...filter, ...fields } };
 }
@@ -146,16 +146,14 @@ export function checkBody(
       return isJson(value, sendsBack === true) || `${shown} must be ${expectedJson}`;
     }
     if (isUpdate && value === null) return false;
-    const isIdentity = field === identifiedBy;
-    const isId = !isIdentity && field.endsWith("Id") && Number.isSafeInteger(value);
-    const isAsCame = (isUpdate || (sendsBack === true && !isIdentity)) && canSendBack(kind, value);
-    return isId || isAsCame || checkField(field, kind, value, oneOf?.[field]);
+    const verdict = checkField(field, kind, value, oneOf?.[field]);
+    if (verdict === true || (field === identifiedBy && !isUpdate)) return verdict;
+    const isId = field.endsWith("Id") && Number.isSafeInteger(value);
+    return isId || ((isUpdate || sendsBack === true) && canSendBack(kind, value)) || verdict;
   });
   // An update with nothing in it could be taken for one that empties the record.
   if (isUpdate && Object.keys(checked).length === 0) {
-    throw new InvalidArgumentError(
-      `${name}: there is nothing to update. Give at least one of ${names.join(", ")}; null and other fields are left out`,
-    );
+    throw new InvalidArgumentError(`${name}: there is nothing to update. Give at least one of ${names.join(", ")}`);
   }
   return checked;
 }
@@ -169,7 +167,7 @@ export type QueryValues = Readonly<Record<string, string | number | boolean | un
  * @throws {InvalidArgumentError} that names the fields at fault, with no value that may be confidential.
  */
 export function checkQuery(
-  { name, query = {}, record }: Pick<Operation, "name" | "query" | "record">,
+  { name, query = {}, record }: Pick<AnyOperation, "name" | "query" | "record">,
   given: unknown,
 ): QueryValues {
   const fields = query === "open" ? record : query;
@@ -200,15 +198,15 @@ function checkFields(
     throw new InvalidArgumentError(`${name}: the ${part} must be an object with fields; got ${describeValue(given)}`);
   }
   const values: Readonly<Record<string, unknown>> = { ...given };
+  const taken: Record<string, unknown> = {};
   const problems: string[] = [];
-  const taken = Object.keys({ ...fields, ...values }).filter((field) => {
+  for (const field of Object.keys({ ...fields, ...values })) {
     const verdict = judge(field, values[field], kindOfField(fields, field));
-    if (typeof verdict === "string") problems.push(verdict);
-    return verdict === true;
-  });
+    if (verdict === true) taken[field] = values[field];
+    else if (verdict !== false) problems.push(verdict);
+  }
   if (problems.length > 0) throw new InvalidArgumentError(`${name}: ${problems.slice(0, maxProblems).join(". ")}`);
-  // Unlike an assignment, this takes `__proto__` for a field like any other.
-  return Object.fromEntries(taken.map((field) => [field, values[field]]));
+  return taken;
 }
 
 const maxProblems = 10;

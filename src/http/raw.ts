@@ -1,10 +1,9 @@
 import type { CallMethod, RawOperation } from "../api/operation.js";
 import { parsePathTemplate } from "../api/path.js";
 import type { ParametersOf } from "../api/resource.js";
-import { looksLikeName } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
 import { type CheckTable, isBoolean, isPlainObject, parseOptions } from "../core/parse.js";
-import { checkQuery, expectedJson, isJson } from "./prepare.js";
+import { expectedJson, isJson } from "./prepare.js";
 
 /**
  * A call of a path that the description doesn't have, with an id for each parameter of the path. If the compiler doesn't know the
@@ -51,9 +50,16 @@ export function parseRawRequest(given: RawRequest) {
   const { method, path, ids = [], query = {}, body, signed = false, idempotent = false } = parts;
   if (method === "GET" && body !== undefined) throw refuse("a GET has no body; give what it asks for as query");
   const name = `${method} ${path}`;
-  const operation: RawOperation = { name, verb: "request", method, path: parsePathTemplate(path), idempotent };
-  const values = checkQuery({ name, query: "open", record: {} }, query);
-  return { operation, ids: [...ids], input: { query: values, body }, signed };
+  const operation: RawOperation = {
+    name,
+    verb: "request",
+    method,
+    path: parsePathTemplate(path),
+    record: {},
+    query: "open",
+    idempotent,
+  };
+  return { operation, ids: [...ids], input: { query, body }, signed };
 }
 
 const methods: readonly unknown[] = ["GET", "POST", "PUT", "PATCH", "DELETE"] satisfies CallMethod[];
@@ -75,12 +81,3 @@ const requestParts: CheckTable<RawRequest> = {
   signed: { accepts: isBoolean, expected: "true or false" },
   idempotent: { accepts: isBoolean, expected: "true or false" },
 };
-
-/** Every text, number, and unusual name in a value, at any depth. Each of them may be an account. */
-export function textsIn(value: unknown): string[] {
-  if (typeof value === "string" || typeof value === "number") return [String(value)];
-  return Object.entries(Object(value)).flatMap(([name, item]) => [
-    ...(looksLikeName(name) ? [] : [name]),
-    ...textsIn(item),
-  ]);
-}

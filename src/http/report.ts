@@ -1,4 +1,4 @@
-import { confidentialValues, failedStatuses } from "../api/fields.js";
+import { confidentialTexts, failedStatuses } from "../api/fields.js";
 import type { AnyOperation } from "../api/operation.js";
 import type { ResponseInfo } from "../api/request-options.js";
 import { clock } from "../core/clock.js";
@@ -9,7 +9,6 @@ import type { WireResponse } from "../wire/transport.js";
 import type { CallContext } from "./context.js";
 import type { FailureClass, OperationKind } from "./decision.js";
 import type { PreparedRequest } from "./prepare.js";
-import { textsIn } from "./raw.js";
 import type { Mismatch } from "./schema.js";
 
 type CallEvent = "response" | "success" | "failure";
@@ -108,12 +107,8 @@ export class CallReport {
   }
 
   secrets(): string[] {
-    const { operation, request } = this;
-    // Raw requests have no table of fields, so any value may be an account.
-    const confidential =
-      operation.verb === "request" ? textsIn(request.values) : confidentialValues(operation.record, request.values);
     const credentials = Object.entries(this.headers).flatMap(([name, value]) => (credential.test(name) ? value : []));
-    return [...credentials, ...this.tokens, ...confidential];
+    return [...credentials, ...this.tokens, ...confidentialTexts(this.operation.record, this.request.values)];
   }
 }
 

@@ -93,14 +93,12 @@ function schemaOf(zod: Zod, kind: FieldKind): $ZodType {
   if (kind === "integer") {
     return new zod.$ZodNumberFormat({ type: "number", check: "number_format", format: "safeint", abort: false });
   }
-  const pattern = patterns[kind];
+  const pattern = kind === "timestamp" ? zod.regexes.datetime({}) : patterns[kind];
   const checks = pattern && [new zod.$ZodCheckRegex({ check: "string_format", format: "regex", pattern })];
   return new zod.$ZodString({ type: "string", ...(checks && { checks }) });
 }
 
 const patterns: Partial<Readonly<Record<FieldKind, RegExp>>> = {
-  timestamp:
-    /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:Z|\+00:00)$/,
-  paymentStatus: /^(?:pending|processed|error|reverted)$/,
+  paymentStatus: /^(pending|processed|error|reverted)$/,
   decimal: decimalNumeral,
 };

@@ -31,8 +31,7 @@ const rsaPublicKeyBase64 = base64(keyPairOf("gateway").publicKey.export({ type: 
 const mark = "-----BEGIN PRIVATE KEY-----";
 const amount = 'amount must be a decimal string such as "1500.00"; got';
 const allowed = "Allowed: firstName, lastName, email";
-const nothing =
-  "there is nothing to update. Give at least one of firstName, lastName, email; null and other fields are left out";
+const nothing = "there is nothing to update. Give at least one of firstName, lastName, email";
 const json = "must be a JSON value, without bigints, NaN, rounded numbers, functions, maps, or cycles";
 const cycle: Record<string, unknown> = {};
 cycle.self = cycle;
