@@ -3,14 +3,15 @@ import ts from "typescript";
 import { expect, it } from "vitest";
 import type { Operation } from "../src/api/operation.js";
 import { sources } from "../src/cli/lists/list.js";
+import { programOf } from "../src/cli/program.js";
 import { clientOptions } from "../src/client-options.js";
 import type { Check } from "../src/core/parse.js";
-import { resolutionOptions } from "../src/flows/operate.js";
+import { readResolution, resolutionOptions } from "../src/flows/operate.js";
 import { flowOptions } from "../src/flows/options.js";
 import { listPaymentsOptions, reconcileOptions, watchOptions } from "../src/reconcile/options.js";
 import { catalogue } from "../src/resources/catalogue.js";
 import { openApiText } from "../tools/openapi/document.js";
-import { commandPaths } from "./cli/run.js";
+import { commandPaths, terminalOf } from "./cli/run.js";
 import { namesReadIn } from "./support/names-read.js";
 
 /** The rows of the first table below a heading of a document. Where one differs from the code, paste the one that was expected. */
@@ -80,6 +81,19 @@ it("names all that an operator's decision is made of", () => {
       ?.join(" ") ?? "";
   expect(Object.keys(resolutionOptions).filter((name) => !new RegExp(`\\b${name}\\b`).test(code))).toEqual([]);
 });
+
+it.each(Object.keys(resolutionOptions))(
+  "keeps %s of an operator's decision, for which the command has an option",
+  (name) => {
+    const known: Readonly<Record<string, unknown>> = { revision: 4, payment: { id: "p-1" }, withoutProof: true };
+    const given = { by: "olga", why: "ticket 4711", [name]: known[name] ?? "text" };
+    const { decision, revision } = readResolution("resolve", name === "payment" ? "found" : "release", given);
+    expect({ ...decision, revision }).toMatchObject(given);
+    const flows = programOf(terminalOf()).commands.find((command) => command.name() === "flows");
+    const resolve = flows?.commands.find((command) => command.name() === "resolve");
+    expect(resolve?.options.map((option) => option.attributeName())).toContain(name);
+  },
+);
 
 it("has a row for every option of the sandbox and its server, with its default", () => {
   const sandbox = membersOf("src/sandbox/options.ts", "SandboxOptions");
