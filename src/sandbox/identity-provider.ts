@@ -196,8 +196,14 @@ async function page(title: string, content: ReturnType<typeof html>, status = 20
 ${content}
 </html>
 `;
-  const headers = { "content-type": "text/html; charset=utf-8", "cache-control": "no-store" };
-  return new Response(text, { status, headers: { ...headers, "referrer-policy": "no-referrer" } });
+  return new Response(text, {
+    status,
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "cache-control": "no-store",
+      "referrer-policy": "no-referrer",
+    },
+  });
 }
 
 /** Signs ID tokens with a key of this sandbox, which is made for the first one. */

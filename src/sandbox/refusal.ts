@@ -10,7 +10,6 @@ export class SandboxRefusal extends Error {
 
   constructor(code: string, message: string, status = 400, headers: Readonly<Record<string, string>> = {}) {
     super(message);
-    this.name = "SandboxRefusal";
     this.code = code;
     this.status = status;
     this.headers = headers;

@@ -220,10 +220,11 @@ export class Sandbox {
   }
 
   async #arrive(request: Request, wire: SandboxWire): Promise<Arrived> {
-    const { method = request.method, address = "", origin = new URL(request.url).origin } = wire;
+    const url = new URL(request.url);
+    const { method = request.method, address = "", origin = url.origin } = wire;
     const { headers } = request;
     const bytes = new Uint8Array(await request.arrayBuffer());
-    const target = wire.target ?? request.url.slice(new URL(request.url).origin.length);
+    const target = wire.target ?? request.url.slice(url.origin.length);
     const [, path = "", query = ""] = /^([^?]*)\??(.*)$/s.exec(target) ?? [];
     const found = this.#identity.endpointOf(path) ?? routeOf(method, path, this.basePath);
     const isOperation = typeof found === "object" && !(found instanceof SandboxRefusal);

@@ -73,10 +73,12 @@ export async function startSandbox(options: SandboxServerOptions = {}): Promise<
   const pages = given === false ? undefined : openConsole(sandbox, host, given === true ? {} : given);
   const app = appOf(sandbox, maxBodyBytes, pages);
   // The request's own path is what is signed. `Request` would rewrite some paths.
-  const listener = getRequestListener((request, env) => app.fetch(copyOf(request), env), {
-    hostname: "sandbox.invalid",
-    overrideGlobalObjects: false,
-  });
+  const listener = getRequestListener(
+    // hono's body limit needs a request of the platform's own class.
+    ({ url, method, headers, body }, env) =>
+      app.fetch(new Request(url, { method, headers, ...(body !== null && { body, duplex: "half" as const }) }), env),
+    { hostname: "sandbox.invalid", overrideGlobalObjects: false },
+  );
   const server = createServer(listener);
   const url = await listen(server, port, host);
   const clientOptions = sandbox.clientOptions({ baseUrl: url, authUrl: url });
@@ -145,11 +147,6 @@ async function respond(sandbox: Sandbox, c: Context<Env>): Promise<Response> {
 }
 
 const tooLarge = new SandboxRefusal("body_too_large", "the body is too large", 413);
-
-/** hono's body limit needs a request of the platform's own class. */
-function copyOf({ url, method, headers, body }: Request): Request {
-  return new Request(url, { method, headers, ...(body !== null && { body, duplex: "half" as const }) });
-}
 
 async function listen(server: Server, port: number, host: string): Promise<string> {
   try {

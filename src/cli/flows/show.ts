@@ -4,6 +4,7 @@ import { decisionsOf, instant, proposalOf } from "../../desk/history-texts.js";
 import { allPhases } from "../../flows/codec.js";
 import type { FlowDecision, FlowDetails, FlowListItem, FlowPhase, HeldFlow, WaitingSince } from "../../flows/index.js";
 import { listFlows } from "../../flows/status.js";
+import type { Payment } from "../../resources/payments.js";
 import { columnsOf, formatOf, inPages, type ListedRecord, ListOutput, table } from "../lists/output.js";
 import { action, examples, parseCount } from "../options.js";
 import {
@@ -85,8 +86,10 @@ export function showFlow(flow: FlowDetails, terminal: Terminal): void {
 function paymentText({ outcome }: FlowDetails): string | undefined {
   if (outcome?.status === "held" && outcome.match !== undefined)
     return `${outcome.match.id} has the flow's transaction id, but another body`;
-  if (outcome?.status !== "paid") return undefined;
-  const { id, senderGatewayStatus, receiverGatewayStatus } = outcome.payment;
+  return outcome?.status === "paid" ? statusesOf(outcome.payment) : undefined;
+}
+
+function statusesOf({ id, senderGatewayStatus, receiverGatewayStatus }: Partial<Payment>): string {
   return `${id}, sender ${senderGatewayStatus}, receiver ${receiverGatewayStatus}`;
 }
 
@@ -108,11 +111,9 @@ function decisionText({ action, by, why, atMs, withoutProof, approvedBy }: FlowD
 function proposalLines(flow: FlowDetails): readonly Line[] {
   const proposal = proposalOf(flow);
   if (proposal === undefined) return [];
-  const { id, senderGatewayTransactionId, senderGatewayStatus, receiverGatewayStatus } = proposal.payment ?? {};
-  const record = `payment ${id}, transaction ${senderGatewayTransactionId}, sender ${senderGatewayStatus}, receiver ${receiverGatewayStatus}`;
   return [
     ["proposal", decisionText(proposal)],
-    ["record", proposal.payment && `${record}: given with the proposal`],
+    ["record", proposal.payment && `payment ${statusesOf(proposal.payment)}: given with the proposal`],
   ];
 }
 
