@@ -124,15 +124,17 @@ describe("a renewal", () => {
   });
 
   it.each([
-    [undefined, 5000],
-    [0, 0],
-    [60_000, 60_000],
-    [600_000, 150_000],
-  ])("begins with a leeway of %j ms that long before the end: %i ms", async (leewayMs, beforeMs) => {
-    const { call, fake } = managerFixture([granted("a")], { leewayMs });
+    [undefined, 5000, 300],
+    [undefined, 3000, 30],
+    [0, 0, 300],
+    [60_000, 60_000, 300],
+    [600_000, 150_000, 300],
+  ])("begins with a leeway of %j ms that long before the end: %i ms of %i s", async (leewayMs, beforeMs, lifetime) => {
+    const { call, fake } = managerFixture([granted("a", { expires_in: lifetime })], { leewayMs });
     await call();
-    await pass(300_000 - beforeMs - 1);
+    await pass(lifetime * 1000 - beforeMs - 1);
     await call();
+    await settle();
     expect(fake.requests).toHaveLength(1);
     await pass(1);
     handled(call());
