@@ -89,7 +89,7 @@ export class Listing<Item> implements Promise<Page<Item>>, AsyncIterable<Item> {
 
   /** The first page, with status and headers. */
   withResponse(): Promise<WithResponse<Page<Item>>> {
-    this.#first ??= this.#requestFirst();
+    this.#first ??= (async () => this.#open(1).first())();
     return this.#first;
   }
 
@@ -135,10 +135,6 @@ export class Listing<Item> implements Promise<Page<Item>>, AsyncIterable<Item> {
 
   async #firstPage(): Promise<Page<Item>> {
     return (await this.withResponse()).data;
-  }
-
-  async #requestFirst(): Promise<WithResponse<Page<Item>>> {
-    return await this.#open(1).first();
   }
 }
 

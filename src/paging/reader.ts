@@ -68,6 +68,9 @@ const provable: ReadonlySet<ErrorCode> = new Set([
 const waitsMs = [250, 500, 1000, 2000];
 const wholeNumber = /^-?\d+$/;
 
+/** A record as the reader reads it. */
+type Identified = Readonly<Record<string, unknown>>;
+
 /** A page as the reader compares it with others. A token is empty if the record has none. */
 interface Shown<Item> {
   readonly items: readonly Item[];
@@ -86,8 +89,8 @@ export type ListReader<Item> = ReturnType<typeof listReader<Item>>;
 export function listReader<Item>(source: ListSource<Item>, query: ReaderQuery<Item>) {
   const seen = new Set<string>();
   const { size, before, cursor, trustCursor, isFiltered, prefetch, signal } = query;
-  const [term] = query.sort ?? [];
-  const isDescending = term?.endsWith(".desc") === true;
+  const [field, way] = query.sort?.[0]?.split(".") ?? [];
+  const isDescending = way === "desc";
   let { after } = query;
   let sort = query.sort?.join(",") ?? query.defaultSort;
   let direction: Direction = isDescending ? "down" : "up";
@@ -159,7 +162,7 @@ export function listReader<Item>(source: ListSource<Item>, query: ReaderQuery<It
       if (verdict !== undefined) return verdict;
       const isGap = hasNews(next);
       if (isGap && isFiltered && attempt > 0) return next;
-      if (attempt === 0 && isFirst && term === undefined) {
+      if (attempt === 0 && isFirst && field === undefined) {
         // The service may list newest first if it isn't told how to sort.
         direction = "down";
         const turned = judge(show(await requestFrom(token)));
@@ -209,7 +212,7 @@ export function listReader<Item>(source: ListSource<Item>, query: ReaderQuery<It
         const isOpposite = JSON.stringify(up.ids) === JSON.stringify(down.ids.toReversed());
         if (!isOpposite || up.ids.length >= _size || up.ids.length < seen.size) continue;
         if (!hasNews(up)) return;
-        if (term === undefined) return yield new Page(take(up), direction);
+        if (field === undefined) return yield new Page(take(up), direction);
       }
     } catch (cause) {
       throw isRefused(cause) ? error : cause;
@@ -238,8 +241,8 @@ export function listReader<Item>(source: ListSource<Item>, query: ReaderQuery<It
   }
 
   function show(items: readonly Item[]): Shown<Item> {
-    const tokens = items.map((item) => exact(cursor === undefined ? fieldOf(item, "pagingToken") : cursor(item)));
-    const ids = items.map((item, index) => exact(fieldOf(item, "id")) || (tokens[index] ?? ""));
+    const tokens = items.map((item) => exact(cursor === undefined ? (item as Identified).pagingToken : cursor(item)));
+    const ids = items.map((item, index) => exact((item as Identified).id) || (tokens[index] ?? ""));
     if (ids.includes("")) throw problem("unnamed");
     if (new Set(ids).size < ids.length) throw problem("repeated");
     // Records on the caller's own bounds are never handed out.
@@ -260,10 +263,7 @@ export function listReader<Item>(source: ListSource<Item>, query: ReaderQuery<It
 
   /** Returns the records that weren't handed out before, and remembers them. */
   function take({ items, ids }: Shown<Item>): readonly Item[] {
-    const fresh = items.filter((_, index) => {
-      const { size } = seen;
-      return seen.add(ids[index] ?? "").size > size;
-    });
+    const fresh = items.filter((_, index) => seen.size < seen.add(ids[index] ?? "").size);
     if (fresh.length > 0) pagesWithoutNews = 0;
     return fresh;
   }
@@ -275,9 +275,8 @@ export function listReader<Item>(source: ListSource<Item>, query: ReaderQuery<It
     if (tokens.includes("")) return problem(isSame && cursor === undefined ? "noToken" : "someTokens");
     if (trustCursor) return undefined;
     // A list can have several pages in the order of its tokens.
-    const field = term?.replace(/\.(?:asc|desc)$/, "");
-    if (field !== undefined && !items.every((item, index) => textOf(fieldOf(item, field)) === tokens[index]))
-      return problem("sort");
+    const isToken = (item: Item, index: number) => textOf((item as Identified)[field ?? ""]) === tokens[index];
+    if (field !== undefined && !items.every(isToken)) return problem("sort");
     if (isSame && tokens.length > 1) return problem("oneToken");
     return field !== undefined && isAgainst(tokens, direction) ? problem("order") : undefined;
   }
@@ -311,10 +310,6 @@ function isAgainst(tokens: readonly string[], direction: Direction): boolean {
 /** Whether the service refuses the question, such as a sort. */
 export function isRefused(error: unknown): boolean {
   return error instanceof ApiError && isRefusedQuestion(error.status);
-}
-
-function fieldOf(item: unknown, field: string): unknown {
-  return (item as Readonly<Record<string, unknown>>)[field];
 }
 
 /** A token or id as text. It may be a string that isn't empty, or a whole number that JavaScript holds exactly. */
