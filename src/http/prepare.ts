@@ -89,23 +89,17 @@ export function prepareRequest(
   input: CallInput<unknown>,
 ): PreparedRequest {
   const pathname = basePath + fillPath(operation.path, operation.name, ids);
-  const { query, body, values } = checkContent(operation, ids, input);
+  const query = input.query && checkQuery(operation, input.query);
   const path = pathname + encodeQuery(operation.name, { ...input.paging, ...query });
-  // A `toJSON` can return undefined.
-  const text = (body === undefined ? undefined : JSON.stringify(body)) ?? "";
+  const body =
+    operation.verb === "request"
+      ? input.body
+      : operation.body && checkBody(operation, operation.body, input.body, input.isFromService);
+  const values = operation.verb === "request" ? { ids, query, body } : { ...query, ...(body as object | undefined) };
+  // A body that is undefined, or whose `toJSON` returns that, has no JSON.
+  const text = (JSON.stringify(body) as string | undefined) ?? "";
   const bytes = text === "" ? undefined : encodeUtf8(text);
   return { path, signedPath: signQuery ? path : pathname, text, body: bytes, values };
-}
-
-function checkContent(
-  operation: AnyOperation,
-  ids: readonly string[],
-  { query, body, isFromService }: CallInput<unknown>,
-) {
-  const filter = query && checkQuery(operation, query);
-  if (operation.verb === "request") return { query: filter, body, values: { ids, query, body } };
-  const fields = operation.body && checkBody(operation, operation.body, body, isFromService);
-  return { query: filter, body: fields, values: { ...filter, ...fields } };
 }
 
 /** A request that was signed earlier, maybe in another process. It has the same bytes and the same signature. */

@@ -1,4 +1,4 @@
-import type { CallMethod, RawOperation } from "../api/operation.js";
+import type { RawOperation } from "../api/operation.js";
 import { parsePathTemplate } from "../api/path.js";
 import type { ParametersOf } from "../api/resource.js";
 import { InvalidArgumentError } from "../core/errors.js";
@@ -62,7 +62,7 @@ export function parseRawRequest(given: RawRequest) {
   return { operation, ids: [...ids], input: { query, body }, signed };
 }
 
-const methods: readonly unknown[] = ["GET", "POST", "PUT", "PATCH", "DELETE"] satisfies CallMethod[];
+const methods: readonly unknown[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /** Words and parameters between slashes. */
 const template = /^(\/([a-z][\w.~-]*|\{\w+\}))+$/i;
