@@ -11,7 +11,7 @@ import {
 } from "./client-options.js";
 import type { TokenEvent } from "./events/events.js";
 import { defaultLogger, logListener } from "./events/log-lines.js";
-import { createReporter, openChannels, type Reporter, telemetryParts } from "./events/reporter.js";
+import { channelListener, createReporter, type Reporter, telemetryParts } from "./events/reporter.js";
 import { type PayOutcome, pay, type TakeFunds } from "./flows/funds.js";
 import { RetryBudget } from "./http/context.js";
 import type { HealthReport } from "./http/health.js";
@@ -56,8 +56,9 @@ export class CrossBorderClient {
   declare readonly [apiClientKey]: ApiClient;
 
   /** @throws {ConfigError} that names the option, what was found (never a secret), and what is expected. */
-  constructor(options: ClientOptions) {
-    const { http, resolved } = options instanceof Derived ? options : openHttp(resolveOptions(options));
+  constructor(options: ClientOptions);
+  constructor(options: ClientOptions | Parts) {
+    const { http, resolved } = options instanceof Parts ? options : openHttp(resolveOptions(options));
     this.#http = http;
     this.#resolved = resolved;
     Object.defineProperty(this, apiClientKey, { value: this.#http });
@@ -126,7 +127,8 @@ export class CrossBorderClient {
     const resolved = resolveChanges(this.#resolved, options);
     const isHeard = options.on === undefined && options.logger === undefined;
     const reporter = isHeard ? this.#http.reporter : reporterOf(resolved);
-    return new CrossBorderClient(new Derived(this.#http.derive({ ...callDefaults(resolved), reporter }), resolved));
+    const parts = new Parts(this.#http.derive({ ...callDefaults(resolved), reporter }), resolved);
+    return Reflect.construct(CrossBorderClient, [parts]);
   }
 
   /**
@@ -143,27 +145,24 @@ export class CrossBorderClient {
   }
 }
 
-/** The parts of a client that shares another one's connections and token. */
-class Derived implements ClientOptions {
+/** The parts of a client, for one that shares connections and token with another. */
+class Parts {
   readonly http: HttpClient;
   readonly resolved: ResolvedOptions;
-  readonly baseUrl: string;
-  readonly auth: ClientOptions["auth"];
 
   constructor(http: HttpClient, resolved: ResolvedOptions) {
     this.http = http;
     this.resolved = resolved;
-    this.baseUrl = http.baseUrl;
-    this.auth = resolved.auth;
   }
 }
 
 const mebibyte = 2 ** 20;
 
-function openHttp(resolved: ResolvedOptions): { readonly http: HttpClient; readonly resolved: ResolvedOptions } {
+function openHttp(resolved: ResolvedOptions): Parts {
   const { baseUrl, signingKey, signedOperations, signQuery } = resolved;
   const reporter = reporterOf(resolved);
-  const transport = createTransport(resolved);
+  const { maxSockets: connections, timeoutMs } = resolved;
+  const transport = openTransport({ ...resolved, connections, connectTimeoutMs: Math.min(10_000, timeoutMs) });
   const http = new HttpClient({
     ...callDefaults(resolved),
     origin: baseUrl.origin,
@@ -179,28 +178,21 @@ function openHttp(resolved: ResolvedOptions): { readonly http: HttpClient; reado
     budget: new RetryBudget(),
     random: Math.random,
   });
-  return { http, resolved };
+  return new Parts(http, resolved);
 }
 
 function callDefaults({ timeoutMs, maxRetries, validation, headers }: ResolvedOptions) {
   return { timeoutMs, maxRetries, validation, headers };
 }
 
-function createTransport(options: ResolvedOptions): Transport {
-  const { fetch, dispatcher, maxSockets, timeoutMs, tls, appInfo } = options;
-  const connectTimeoutMs = Math.min(10_000, timeoutMs);
-  return openTransport({ fetch, dispatcher, connections: maxSockets, connectTimeoutMs, tls, appInfo });
-}
-
 function reporterOf({ logger = defaultLogger(), telemetry, on }: ResolvedOptions): Reporter {
   const parts = telemetryParts(telemetry);
   // The hooks are last, since they could change an event.
-  const listeners = [
-    ...(logger === undefined ? [] : [logListener(logger)]),
-    ...(parts === undefined ? [] : [parts.listener]),
-    on,
-  ];
-  return createReporter(listeners, openChannels(), parts?.tracing);
+  const listeners = [logger && logListener(logger), parts?.listener, channelListener(), on];
+  return createReporter(
+    listeners.filter((listener) => listener !== undefined),
+    parts?.tracing,
+  );
 }
 
 function createTokens(options: ResolvedOptions, transport: Transport, reporter: Reporter): TokenSource {

@@ -60,8 +60,7 @@ export type {
 } from "./events/events.js";
 export type { Logger } from "./events/log-lines.js";
 export type { Telemetry } from "./events/reporter.js";
-export type { PayOutcome, TakeFunds } from "./flows/funds.js";
-export { paymentFromIntent } from "./flows/funds.js";
+export { type PayOutcome, paymentFromIntent, type TakeFunds } from "./flows/funds.js";
 export type { HealthReport } from "./http/health.js";
 export type { RawRequest } from "./http/raw.js";
 export type { ValidationMode } from "./http/read.js";
@@ -120,8 +119,14 @@ export {
   type SigningKey,
   type SigningKeyPair,
 } from "./signing/keys.js";
-export type { RequestSigner, SigningContext } from "./signing/signer.js";
-export { type RequestToSign, type SignatureToVerify, signRequest, verifySignature } from "./signing/signer.js";
+export {
+  type RequestSigner,
+  type RequestToSign,
+  type SignatureToVerify,
+  type SigningContext,
+  signRequest,
+  verifySignature,
+} from "./signing/signer.js";
 export { MemoryTokenStore } from "./tokens/memory-token-store.js";
 export {
   type SignedDeposit,
@@ -131,7 +136,6 @@ export {
   verifyPaymentRecord,
 } from "./verification/verify-record.js";
 export type { FetchLike } from "./wire/fetch.js";
-export type { AppInfo } from "./wire/open-transport.js";
-export { version as VERSION } from "./wire/open-transport.js";
+export { type AppInfo, version as VERSION } from "./wire/open-transport.js";
 export type { TlsOptions } from "./wire/tls.js";
 export type { DispatcherLike } from "./wire/undici.js";

@@ -51,12 +51,7 @@ const writtenNumeral = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?$/i;
 /** Whether a number is certainly what its JSON text said. It must be whole up to 2 ** 53, or have at most 15 significant digits. */
 export function isExactNumber(value: unknown): value is number {
   if (typeof value !== "number" || !Number.isFinite(value)) return false;
-  if (Number.isInteger(value)) return Number.isSafeInteger(value);
-  return (
-    String(value)
-      .replace(/e.*|\D/g, "")
-      .replace(/^0+/, "").length <= 15
-  );
+  return Number.isInteger(value) ? Number.isSafeInteger(value) : Number(value.toPrecision(15)) === value;
 }
 
 /** The value of an amount as a service wrote it, in a text or as a number. `undefined` if it isn't certain. */
@@ -109,7 +104,7 @@ function alike(one: Decimal, other: Decimal): readonly [bigint, bigint, number] 
  */
 export function divide(dividend: Decimal, divisor: Decimal, options: RateOptions = {}): string {
   const { scale, rounding = "half-even" }: RateOptions = parseOptions(rateOptions, options, "the options", refuse);
-  if (divisor.units === 0n) throw new InvalidArgumentError("the rate's divisor is zero: there is no rate");
+  if (divisor.units === 0n) throw refuse("the rate's divisor is zero: there is no rate");
   const [signedOver, signedUnder] = alike(dividend, divisor);
   const [over, under] = [size(signedOver), size(signedUnder)];
   const isNegative = signedOver < 0n !== signedUnder < 0n;
@@ -177,7 +172,7 @@ function print(units: bigint, scale: number): string {
 
 function amount(intent: object, field: keyof IntentAmounts): Decimal {
   const value = amountOf(Reflect.get(Object(intent), field));
-  if (value === undefined) throw new InvalidArgumentError(`${field} must be a decimal string such as "12.50"`);
+  if (value === undefined) throw refuse(`${field} must be a decimal string such as "12.50"`);
   return value;
 }
 

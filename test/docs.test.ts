@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import ts from "typescript";
 import { expect, it } from "vitest";
@@ -117,4 +117,14 @@ it("leads from every document to files that are there", () => {
     const dead = deadLinks(readFileSync(document, "utf8"), filesIn(dirname(document)), filesIn("."));
     expect(dead, document).toEqual([]);
   }
+});
+
+it.each([
+  // The example of a recipe.
+  ["CONTRIBUTING.md", ["src/resources/disputes.ts"]],
+  ["AGENTS.md", []],
+])("finds each file that %s names", (document, missing) => {
+  const named = readFileSync(document, "utf8").matchAll(/`((?:src|test|tools|docs)\/[\w./-]+)`/g);
+  const paths = Array.from(named, ([, path = ""]) => path);
+  expect(paths.filter((path) => !existsSync(path))).toEqual(missing);
 });

@@ -3,14 +3,15 @@ import ts from "typescript";
 import { expect, it } from "vitest";
 import type { Operation } from "../src/api/operation.js";
 import { sources } from "../src/cli/lists/list.js";
+import { programOf } from "../src/cli/program.js";
 import { clientOptions } from "../src/client-options.js";
-import type { Option } from "../src/core/parse.js";
-import { resolutionOptions } from "../src/flows/operate.js";
+import type { Check } from "../src/core/parse.js";
+import { readResolution, resolutionOptions } from "../src/flows/operate.js";
 import { flowOptions } from "../src/flows/options.js";
 import { listPaymentsOptions, reconcileOptions, watchOptions } from "../src/reconcile/options.js";
 import { catalogue } from "../src/resources/catalogue.js";
 import { openApiText } from "../tools/openapi/document.js";
-import { commandPaths } from "./cli/run.js";
+import { commandPaths, terminalOf } from "./cli/run.js";
 import { namesReadIn } from "./support/names-read.js";
 
 /** The rows of the first table below a heading of a document. Where one differs from the code, paste the one that was expected. */
@@ -33,16 +34,6 @@ function resourceRow(resource: Readonly<Record<string, Operation>>): string {
   return `| \`client.${place}${ids.length === 0 ? "" : `(${ids.join(", ")})`}\` | ${verbs.join(" ")} | \`${command}\` |`;
 }
 
-function optionRow([name, option]: [string, Option<unknown>]): string {
-  return `| \`${name}\` | ${documentedDefault(option)} | ${option.documentation} |`.replace("|  |", "| |");
-}
-
-function documentedDefault({ default: value, documentedDefault }: Option<unknown>): string {
-  if (documentedDefault !== undefined) return documentedDefault;
-  if (typeof value === "number") return value.toLocaleString("en-US");
-  return value === undefined ? "" : `\`${JSON.stringify(value)}\``;
-}
-
 /** A row for each member of an interface, from its comment, which ends with its default. */
 function membersOf(file: string, name: string): string[] {
   const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
@@ -62,15 +53,25 @@ it("is in openapi.json as `npm run api` writes it", () => {
   expect(readFileSync("openapi.json", "utf8") === openApiText(), "run npm run api").toBe(true);
 });
 
-it.each<[what: string, document: string, options: Readonly<Record<string, Option<unknown>>>]>([
+it.each<[what: string, document: string, options: Readonly<Record<string, Check<unknown>>>]>([
   ["the client", "client", clientOptions],
   ["the durable flow", "durable-flow", flowOptions],
   ["watchPayments", "reconcile", watchOptions],
   ["reconcilePayments", "statement", reconcileOptions],
   ["listPayments", "statement", listPaymentsOptions],
 ])("has a row for every option of %s, with its default", (_, document, options) => {
-  const rows = Object.entries(options).map(optionRow).join("\n");
-  expect(readFileSync(`docs/${document}.md`, "utf8")).toContain(`\n|---|---|---|\n${rows}\n\n`);
+  const tables = readFileSync(`docs/${document}.md`, "utf8").match(/(?:^\| `.*\n)+/gm) ?? [];
+  const rows = tables.map((table) => Array.from(table.matchAll(/^\| `(\w+)` \| (.*?) \|/gm), ([, ...cells]) => cells));
+  const table = rows.find((row) => String(row.map(([name]) => name).sort()) === String(Object.keys(options).sort()));
+  expect(table, `no table of ${document}.md has the rows ${Object.keys(options)}`).toBeDefined();
+  const scalars = Object.entries(options).filter(
+    ([, option]) => typeof option.default !== "object" && option.default !== undefined,
+  );
+  for (const [name, option] of scalars) {
+    const shown =
+      typeof option.default === "number" ? option.default.toLocaleString("en-US") : JSON.stringify(option.default);
+    expect(table).toContainEqual([name, expect.stringMatching(`^\`?${shown}\`?$`)]);
+  }
 });
 
 it("names all that an operator's decision is made of", () => {
@@ -80,6 +81,19 @@ it("names all that an operator's decision is made of", () => {
       ?.join(" ") ?? "";
   expect(Object.keys(resolutionOptions).filter((name) => !new RegExp(`\\b${name}\\b`).test(code))).toEqual([]);
 });
+
+it.each(Object.keys(resolutionOptions))(
+  "keeps %s of an operator's decision, for which the command has an option",
+  (name) => {
+    const known: Readonly<Record<string, unknown>> = { revision: 4, payment: { id: "p-1" }, withoutProof: true };
+    const given = { by: "olga", why: "ticket 4711", [name]: known[name] ?? "text" };
+    const { decision, revision } = readResolution("resolve", name === "payment" ? "found" : "release", given);
+    expect({ ...decision, revision }).toMatchObject(given);
+    const flows = programOf(terminalOf()).commands.find((command) => command.name() === "flows");
+    const resolve = flows?.commands.find((command) => command.name() === "resolve");
+    expect(resolve?.options.map((option) => option.attributeName())).toContain(name);
+  },
+);
 
 it("has a row for every option of the sandbox and its server, with its default", () => {
   const sandbox = membersOf("src/sandbox/options.ts", "SandboxOptions");

@@ -97,7 +97,7 @@ export type AuthOptions = PasswordAuth | SessionAuth | AccessTokenAuth | UserAut
  * @throws {ConfigError} that names the option, what it must be, and what was given (only the type of a secret).
  */
 export function parseAuthOptions(auth: unknown, allowInsecureHttp = false): AuthOptions {
-  if (typeof auth !== "object" || auth === null || Array.isArray(auth)) {
+  if (typeof auth !== "object" || auth === null) {
     throw new ConfigError(`auth must be ${wantedAuth}; got ${describeValue(auth)}`);
   }
   // The tables have checked the types.
@@ -135,7 +135,7 @@ const wantedAuth =
 
 /** Whether a text can be a name or a secret. A line break belongs to the file that it was read from, and would make a login fail. */
 export function isFormText(value: unknown): value is string {
-  return isText(value) && !/[\r\n]/.test(String(value));
+  return isText(value) && textProblem(value) === undefined;
 }
 
 function textProblem(value: unknown): string | undefined {
@@ -161,11 +161,7 @@ export const tokenLeewayOption = {
 export const identityProviderOptions: CheckTable<IdentityProviderAuth> = {
   // `parseAuthUrl` checks it, with a message for each mistake.
   authUrl: { accepts: () => true, expected: "an address such as https://host", isRequired: true },
-  realm: {
-    ...requiredText,
-    accepts: (value) => isFormText(value) && value !== "." && value !== "..",
-    expected: `the realm's name: ${formText.expected}, and is not "." or ".."`,
-  },
+  realm: requiredText,
   clientId: requiredText,
   clientSecret: {
     accepts: (value) => value === "" || isSecret(value),

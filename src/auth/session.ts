@@ -1,4 +1,4 @@
-import { clock, later, leftMs, now, type Timestamp } from "../core/clock.js";
+import { clock, later, leftMs, now, sleep, type Timestamp } from "../core/clock.js";
 import { Deadline, Ended } from "../core/deadline.js";
 import type { TokenEvent } from "../events/events.js";
 import type { GrantKind } from "../http/decision.js";
@@ -88,10 +88,8 @@ interface Found extends StoredToken {
 const alone = "alone";
 /** a logout, which doesn't use the refresh token up, */
 const loggedOut = "logout";
-/** the identity provider, which said of the newest refresh token that the session has ended, */
+/** or the identity provider, which said that the session has ended. */
 const over = "ended";
-/** or which said so of one that may not have been the newest. */
-const doubtful = "doubtful";
 
 /**
  * One session, in a `TokenStore` for many processes, or in memory for one client.
@@ -115,7 +113,6 @@ export class Session {
   readonly #given: SessionValue;
   readonly #lockMs: number;
   #key: Promise<string> | undefined;
-  #isRequesting = false;
 
   constructor(options: SessionOptions) {
     const { store, auth, endpoint } = options;
@@ -125,11 +122,6 @@ export class Session {
     this.#given = "refreshToken" in auth ? { refreshToken: auth.refreshToken } : {};
     // It outlasts reading and marking, 2 s each, and the request.
     this.#lockMs = endpoint.timeoutMs + 5000;
-  }
-
-  /** Whether this process is requesting a token for all of them. */
-  get isRequesting(): boolean {
-    return this.#isRequesting;
   }
 
   /** Stores the tokens of a login that has just been made. Never rejects. */
@@ -152,11 +144,13 @@ export class Session {
       for (;;) {
         const token = this.#goodToken(await this.#read(), known);
         if (token !== undefined) return { token };
-        const result = (await this.#lock(owner)) ? await this.#renewLocked(owner, known) : undefined;
-        if (result !== undefined) return result;
+        if (await this.#lock(owner)) {
+          const result = await this.#renewLocked(owner, known).finally(() => this.#unlock(owner));
+          if (result !== undefined) return result;
+        }
         if (signal.aborted) return unshared("CLOSED");
         if (clock.monotonicMs() >= untilMs) return unshared("LOCKED");
-        await pause(shortestPollMs + (longestPollMs - shortestPollMs) * random());
+        await sleep(shortestPollMs + (longestPollMs - shortestPollMs) * random());
       }
     } catch (error) {
       return unshared(error instanceof Ended ? "TIMEOUT" : reasonOf(error));
@@ -174,7 +168,7 @@ export class Session {
     let { refreshToken } = this.#given;
     let isNewest = false;
     try {
-      while (!(await this.#lock(owner)) && clock.monotonicMs() < untilMs) await pause(shortestPollMs);
+      while (!(await this.#lock(owner)) && clock.monotonicMs() < untilMs) await sleep(shortestPollMs);
       const found = await this.#read();
       const session = this.#sessionOf(found);
       const { spentBy, refreshExpiresAtMs } = session;
@@ -195,27 +189,21 @@ export class Session {
 
   /** Undefined if another process changed the entry at the same time. */
   async #renewLocked(owner: string, known: KnownTokens): Promise<SessionResult | undefined> {
-    this.#isRequesting = true;
-    try {
-      const found = await this.#read();
-      const token = this.#goodToken(found, known);
-      return token === undefined ? await this.#request(owner, found) : { token };
-    } finally {
-      this.#isRequesting = false;
-      this.#unlock(owner);
-    }
-  }
-
-  async #request(owner: string, found: Found | undefined): Promise<SessionResult | undefined> {
     const { endpoint } = this.#options;
-    const { mark, status, leftMs } = heldBy(found?.session);
-    if (leftMs > 0 && mark === undefined) {
-      return { failure: { class: "throttled", status, retryAfterMs: leftMs }, kind: "refresh" };
+    const found = await this.#read();
+    const token = this.#goodToken(found, known);
+    if (token !== undefined) return { token };
+    const held = heldBy(found);
+    if (held !== undefined && held.mark === undefined) {
+      const retryAfterMs = held.atMs - now().wallMs;
+      return { failure: { class: "throttled", status: held.status, retryAfterMs }, kind: "refresh" };
     }
     const session = this.#sessionOf(found);
     const refreshToken = this.#sendableToken(session);
     if (refreshToken === undefined) return this.#logIn(found);
-    if (!(await this.#mark({ ...session, spentBy: owner }, found?.version))) return undefined;
+    const isMarked = await this.#write({ ...session, spentBy: owner }, found?.version);
+    // The store's client may have sent the write twice, and report the second.
+    if (!isMarked && (await this.#read())?.session.spentBy !== owner) return undefined;
     const result = await endpoint.refresh(refreshToken);
     if ("granted" in result) {
       const isShared = await this.#replaceMark(owner, toValue(result.granted, refreshToken));
@@ -229,8 +217,7 @@ export class Session {
     }
     if (isDeadGrant(failure)) {
       // By `over`, a logout finds that nothing is left to end.
-      const spentBy = session.spentBy === undefined ? over : doubtful;
-      await this.#replaceMark(owner, { refreshToken, spentBy });
+      await this.#replaceMark(owner, { refreshToken, spentBy: over });
     } else if (!mayBeSpent(failure)) {
       await this.#replaceMark(owner, { ...session, retryNotBefore: this.#isAlone ? undefined : noteOf(failure) });
     }
@@ -239,8 +226,7 @@ export class Session {
 
   async #logIn(found: Found | undefined): Promise<SessionResult> {
     const { endpoint } = this.#options;
-    const held = heldBy(found?.session);
-    const result = await endpoint.login(held.leftMs > 0 ? held : undefined);
+    const result = await endpoint.login(heldBy(found));
     if ("granted" in result) {
       const isShared = await this.#tryWrite(toValue(result.granted), found?.version);
       return this.#toResult(result.granted, "password", isShared);
@@ -271,11 +257,6 @@ export class Session {
 
   #newOwner(): string {
     return this.#isAlone ? alone : crypto.randomUUID();
-  }
-
-  /** Whether the refresh token may be sent now. The store's client may have sent the write twice, and report the second. */
-  async #mark(session: SessionValue, version: string | undefined): Promise<boolean> {
-    return (await this.#write(session, version)) || (await this.#read())?.session.spentBy === session.spentBy;
   }
 
   /** If it fails, the client still has its token. */
@@ -322,8 +303,7 @@ export class Session {
 
   async #ask<T>(work: (key: string) => Promise<T>): Promise<T> {
     const deadline = new Deadline({ timeoutMs: storeTimeoutMs });
-    // A page that was loaded over http can't hash.
-    this.#key ??= this.#isAlone ? Promise.resolve("") : keyOf(this.#options.auth);
+    this.#key ??= keyOf(this.#options.auth);
     return deadline.race(this.#key.then(work)).finally(() => deadline.finish());
   }
 }
@@ -376,15 +356,14 @@ function toValue(granted: Granted, kept?: string): SessionValue {
 function noteOf(failure: GrantFailure, mark?: string): SessionValue["retryNotBefore"] {
   const { status = 0, retryAfterMs = 0 } = failure;
   const askedMs = isThrottled(failure) ? Math.min(retryAfterMs, longestAskedMs) : 0;
-  const ms = mark === undefined ? askedMs : refusedHoldMs(1);
+  const ms = mark === undefined ? askedMs : refusedHoldMs;
   return ms === 0 ? undefined : { atMs: now().wallMs + ms, status, mark };
 }
 
-/** For how long it's too early to request a token. A note by a clock that is far ahead counts as none. */
-function heldBy({ retryNotBefore }: SessionValue = {}): NotedRefusal & { readonly leftMs: number } {
-  const { atMs = 0, status = 0, mark } = retryNotBefore ?? {};
-  const leftMs = atMs - now().wallMs;
-  return { status, mark, leftMs: leftMs > longestAskedMs ? 0 : leftMs };
+/** The note, if it's too early to request a token. */
+function heldBy(found: Found | undefined): SessionValue["retryNotBefore"] {
+  const note = found?.session.retryNotBefore;
+  return note !== undefined && note.atMs > now().wallMs ? note : undefined;
 }
 
 /** An entry that can't be read is empty. */
@@ -400,10 +379,3 @@ function usefulForMs({ refreshToken, refreshExpiresAtMs, expiresAtMs }: SessionV
 }
 
 const longestMs = 30 * 86_400_000;
-
-/** A call that waits has a timer of its own. This one alone doesn't keep the process running. */
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    clock.unrefTimer(clock.setTimer(resolve, ms));
-  });
-}

@@ -19,7 +19,7 @@ import {
   type PasswordAuth,
   type SecretSource,
 } from "./auth-options.js";
-import { configureGrant, type LoginCallback, redeem, type UserClaims } from "./openid-grant.js";
+import { configure, type LoginCallback, redeem, type UserClaims } from "./openid-grant.js";
 import { type GrantFailure, isDeadGrant, refusalChecks } from "./token-error.js";
 
 export interface Granted {
@@ -65,14 +65,11 @@ export class TokenEndpoint {
   readonly timeoutMs: number;
   /** The password and the client's secret of the last login. */
   #used: string | undefined;
-  /** What was sent and issued lately, since any response may repeat it. */
-  #secrets: readonly string[] = [];
 
   constructor(options: TokenEndpointOptions) {
-    const auth = { ...options.auth };
-    this.#options = { ...options, auth };
-    this.#address = endpointAddress(auth, "token");
-    this.timeoutMs = auth.timeoutMs ?? 10_000;
+    this.#options = options;
+    this.#address = endpointAddress(options.auth, "token");
+    this.timeoutMs = options.auth.timeoutMs ?? 10_000;
   }
 
   /** For messages: `authUrl` holds no credentials. */
@@ -153,11 +150,10 @@ export class TokenEndpoint {
         const fields = await fieldsOf(deadline, clientSecret);
         const { form, authorization } = this.#identify(grant, fields, clientSecret);
         const openid = await loadOpenIdClient();
-        const config = configureGrant(openid, this.#address, auth.clientId, authorization, callback?.issuer);
+        const config = configure(openid, auth, callback?.issuer);
         const exchange: { response?: Promise<WireResponse> } = {};
-        config[openid.customFetch] = async (_url, { body, headers }) => {
-          const request = toRequest(this.#address, String(body), headers.authorization);
-          exchange.response = transport.send(request, deadline);
+        config[openid.customFetch] = async (_url, { body }) => {
+          exchange.response = transport.send(toRequest(this.#address, String(body), authorization), deadline);
           const { text, ...rest } = await exchange.response;
           return new Response(text, rest);
         };
@@ -173,12 +169,11 @@ export class TokenEndpoint {
         note({ "http.response.status_code": response.status });
         // openid-client doesn't tell failures apart, and refuses more than is needed.
         const granted = readGranted(response, sentAt);
-        const { state, nonce, verifier, url } = callback ?? {};
-        const login = [state, nonce, verifier, url?.searchParams.get("code")];
-        const secrets = [...Object.values(fields), clientSecret, ...login, granted?.accessToken, granted?.refreshToken];
-        const known = [...secrets, ...this.#secrets].flatMap((secret) => secret || []);
-        this.#secrets = [...new Set(known)].slice(0, 10);
-        if (granted === undefined) throw new GrantError(failureOfResponse(response, this.#secrets));
+        if (granted === undefined) {
+          const code = callback?.url.searchParams.get("code") ?? "";
+          const secrets = [...Object.values({ ...fields, ...callback }), code, clientSecret].map(String);
+          throw new GrantError(failureOfResponse(response, secrets));
+        }
         if (callback === undefined) return { granted };
         if (outcome instanceof GrantError) throw outcome;
         return { granted: { ...granted, claims: outcome as UserClaims } };
@@ -201,8 +196,8 @@ export class TokenEndpoint {
   }
 
   /**
-   * Adds the client to the form, in the order of the description, or to a header (RFC 6749, 2.3.1). A login's form has client_secret
-   * even if that is empty. A refresh has none in the description, but Keycloak requires it of clients that have one.
+   * Adds the client to the form, in the order of the description, or to a header (RFC 6749, 2.3.1; `ClientSecretBasic` of openid-client
+   * escapes hyphens and dots too, which servers that decode nothing refuse). A login's form has client_secret even if that is empty. A refresh has none in the description, but Keycloak requires it of clients that have one.
    */
   #identify(grant: string, fields: Fields, client_secret: string): { form: Fields; authorization?: string } {
     const { clientId: client_id, clientAuthentication } = this.#options.auth;
@@ -221,7 +216,6 @@ class GrantError extends Error {
 
   constructor(failure: GrantFailure) {
     super(failure.class);
-    this.name = "GrantError";
     this.failure = failure;
   }
 }
@@ -260,20 +254,19 @@ function readGranted({ status, text, broken }: WireResponse, sentAt: Timestamp):
 
 /** A lifetime that makes no sense counts as none: such a token is used until a 401. */
 function toMs(seconds: unknown): number | undefined {
-  const count = typeof seconds === "string" && seconds !== "" ? Number(seconds) : seconds;
-  return typeof count === "number" && count >= 0 && count < Number.POSITIVE_INFINITY ? count * 1000 : undefined;
+  const count = Number.parseFloat(String(seconds));
+  return count >= 0 && Number.isFinite(count) ? count * 1000 : undefined;
 }
 
 /** @param secrets what the request kept secret. The response may repeat it, and no error may show it. */
 function failureOfResponse(response: WireResponse, secrets: readonly string[]): GrantFailure {
   const { status, headers, text, broken } = response;
-  const kind = classifyGrantResponse(response);
-  if (status === 200) return { class: kind, status, reason: broken?.toUpperCase().replace("-", "_") };
   const { error, error_description } = parseJsonObject(text);
   return {
-    class: kind,
+    class: classifyGrantResponse(response),
     status,
-    serviceCode: typeof error === "string" && refusalChecks.has(error) ? error : toSafeLine(error, secrets),
+    reason: broken?.toUpperCase().replace("-", "_"),
+    serviceCode: toSafeLine(error, secrets),
     serviceMessage: toSafeLine(error_description, secrets),
     retryAfterMs: parseRetryAfterMs(headers["retry-after"], clock.wallMs()),
   };
@@ -286,7 +279,7 @@ function classifyGrantResponse(response: WireResponse): GrantFailure["class"] {
   // It says as little of the credentials as a 5xx does.
   if (kind === "refused-by-another" && provesNothing(status)) return "server-error";
   if (kind !== undefined) return kind;
-  if (status === 200 && broken !== undefined) return classifyBroken(broken);
+  if (broken !== undefined) return classifyBroken(broken);
   // A page of maintenance, for example, in place of a token.
   return /^text\/html\b/i.test(headers["content-type"] ?? "") || /^\s*</.test(text) ? "server-error" : "unreadable";
 }
@@ -297,16 +290,14 @@ export function toSafeLine(text: unknown, secrets: readonly string[]): string | 
   const line = redactText(text, secrets)
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
     .trim();
-  // Very short secrets can't be taken out of a text, so the whole text is dropped.
-  if (line === "" || secrets.some((secret) => secret !== "" && line.includes(secret))) return undefined;
+  if (line === "") return undefined;
   return line.length > 300 ? `${line.slice(0, 300)}…` : line;
 }
 
 /** The failure of a login whose ID token doesn't belong to it. Only the name of a claim is taken over. */
 function failureOfIdToken(error: unknown): GrantFailure {
-  const cause: unknown = Object(error).cause;
-  const claims = [Object(cause).claim, Object(Object(cause).cause).claim];
-  return { class: "unverified", reason: claims.find((claim) => claimNames.has(claim)) ?? "ID_TOKEN" };
+  const { claim } = Object(Object(Object(error).cause).cause);
+  return { class: "unverified", reason: claimNames.has(claim) ? claim : "ID_TOKEN" };
 }
 
 const claimNames: ReadonlySet<unknown> = new Set(["iss", "sub", "aud", "azp", "exp", "nbf", "nonce"]);

@@ -1,5 +1,4 @@
 import { ConfigError, TokenError, type TokenErrorCode } from "../core/errors.js";
-import { nextDelayMs } from "../core/retry.js";
 import { type Decision, decisions, type FailureClass, type GrantKind } from "../http/decision.js";
 
 /** Failures without a response or a connection. */
@@ -9,6 +8,7 @@ type LocalClass =
   | "session-ended" // there is no refresh token to use, and nothing to log in with
   | "unshared" // the token store is unavailable, and this process waits for its turn to log in alone
   | "unconfirmed" // a logout was sent with a refresh token that may not be the session's newest
+  | "token-rejected" // the service refused a token that had just been issued
   | "unprepared"; // the request could not be made
 
 /** A token request that failed, described without any secret. */
@@ -46,11 +46,6 @@ export function isRefusal({ class: kind }: GrantFailure): boolean {
   return kind === "unauthorized" || kind === "refused";
 }
 
-/** Why no token is requested, for `TokenHold`. */
-export function holdReason({ class: kind }: GrantFailure): string {
-  return kind === "unauthorized" ? "refused" : kind === "server-error" ? "failing" : kind;
-}
-
 /** Whether the endpoint said that the session of a refresh token has ended. That token may not have been the newest one. */
 export function isDeadGrant(failure: GrantFailure): boolean {
   return isRefusal(failure) && failure.serviceCode === "invalid_grant";
@@ -67,33 +62,25 @@ export const refusalChecks: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /** The code, what was found, and what to check. `{…}` stands for a part of the failure. */
-type Row = readonly [code: TokenErrorCode, found: string, check?: string | undefined];
+type Row = readonly [code: TokenErrorCode, text: string];
 
 const unconnected: Row = [
   "token_endpoint_unreachable",
-  "could not connect to {url} ({reason})",
-  "Check authUrl, and that this machine can reach it",
+  "could not connect to {url} ({reason}). Check authUrl, and that this machine can reach it.",
 ];
 const lost: Row = [
   "token_endpoint_unreachable",
-  "no response from {url} ({reason})",
-  "Check authUrl, and tls.cert and tls.key if the server wants a client certificate",
+  "no response from {url} ({reason}). Check authUrl, and tls.cert and tls.key if the server wants a client certificate.",
 ];
-const refused: Row = [
-  "login_refused",
-  "{url} rejected the credentials ({status})",
-  "Check realm, clientId, clientSecret, username, and password",
-];
+const refused: Row = ["login_refused", "{url} rejected the credentials ({status}). {check}."];
 const throttled: Row = [
   "token_throttled",
-  "{url} accepts no more token requests for now ({status})",
-  "If many processes log in, share a session with tokenStore",
+  "{url} accepts no more token requests for now ({status}). If many processes log in, share a session with tokenStore.",
 ];
 const unreadable: Row = [
   "token_response_unreadable",
   // "bearer" before another word would be redacted as the beginning of a token.
-  'the response of {url} ({status}) has no access_token in the described form, with the token_type "Bearer"',
-  "Check authUrl and realm",
+  'the response of {url} ({status}) has no access_token in the described form, with the token_type "Bearer". Check authUrl and realm.',
 ];
 
 const rows: Readonly<Record<GrantFailure["class"] | "proxy-refused" | "not-found", Row>> = {
@@ -106,62 +93,56 @@ const rows: Readonly<Record<GrantFailure["class"] | "proxy-refused" | "not-found
   "ended-reading": lost,
   "unsent-for-good": [
     "token_endpoint_untrusted",
-    "could not make a secure connection to {url} ({reason})",
-    "Check its certificate, and tls.ca if a private authority signed it",
+    "could not make a secure connection to {url} ({reason}). Check its certificate, and tls.ca if a private authority signed it.",
   ],
   "proxy-refused": [
     "proxy_refused",
-    "the proxy made no connection to {url}",
-    "Check its address, user, and password, and which addresses it lets through",
+    "the proxy made no connection to {url}. Check its address, user, and password, and which addresses it lets through.",
   ],
   unauthorized: refused,
   refused,
   "refused-by-another": [
     "token_endpoint_blocked",
-    "{url} responded with {status}, and did not say that the credentials are wrong",
-    "Check that the realm is enabled, that it allows more sessions, and that no firewall or proxy blocks the request",
+    "{url} responded with {status}, and did not say that the credentials are wrong. Check that the realm is enabled, that it allows more sessions, and that no firewall or proxy blocks the request.",
   ],
-  "not-found": ["token_endpoint_not_found", "{url} responded with {status}", "Check authUrl and realm"],
+  "not-found": ["token_endpoint_not_found", "{url} responded with {status}. Check authUrl and realm."],
   "server-error": [
     "token_endpoint_failing",
-    "{url} responded with {status}, and no token",
-    "Check authUrl, and that the identity provider is up",
+    "{url} responded with {status}, and no token. Check authUrl, and that the identity provider is up.",
   ],
   throttled,
   "throttled-by-another": throttled,
   redirect: [
     "token_endpoint_redirected",
-    "{url} responded with a redirect ({status}), which is never followed",
-    "Check authUrl",
+    "{url} responded with a redirect ({status}), which is never followed. Check authUrl.",
   ],
   oversized: unreadable,
   unreadable,
   made: unreadable,
+  "token-rejected": [
+    "token_rejected",
+    "the service refused a new access token ({status}). Check that {url} issues tokens for this service (realm, audience), and that the clocks of both machines agree.",
+  ],
   unverified: [
     "login_unverified",
-    "the ID token of {url} does not belong to this login ({reason})",
-    "Check clientId, and that the clocks of both machines agree",
+    "the ID token of {url} does not belong to this login ({reason}). Check clientId, and that the clocks of both machines agree.",
   ],
-  "no-secret": ["token_source_failed", "the function auth.{secretName} did not return a secret ({reason})"],
+  "no-secret": ["token_source_failed", "the function auth.{secretName} did not return a secret ({reason})."],
   "session-ended": [
     "login_refused",
-    "{url} does not continue the session of auth.refreshToken, or a process that renewed it stored no new token",
-    "Build a client with another refreshToken",
+    "{url} does not continue the session of auth.refreshToken, or a process that renewed it stored no new token. Build a client with another refreshToken.",
   ],
-  unshared: ["token_store_failed", "the token store can't be used ({reason})"],
+  unshared: ["token_store_failed", "the token store can't be used ({reason})."],
   unconfirmed: [
     "logout_unconfirmed",
-    "its newest refresh token is not known, since a renewal has not ended or its response was lost",
-    "Log out again, or send the user to the logout page of the identity provider",
+    "its newest refresh token is not known, since a renewal has not ended or its response was lost. Log out again, or send the user to the logout page of the identity provider.",
   ],
-  unprepared: ["token_request_failed", "the request could not be made ({problem})"],
+  unprepared: ["token_request_failed", "the request could not be made ({problem})."],
 };
 
-function rowOf({ class: kind, status, serviceCode, reason }: GrantFailure): Row {
+function rowOf({ class: kind, status, reason }: GrantFailure): Row {
   if (reason === "PROXY_REFUSED") return rows["proxy-refused"];
-  if (kind === "refused-by-another" && (status === 404 || status === 405)) return rows["not-found"];
-  const [code, found, check] = rows[kind];
-  return rows[kind] === refused ? [code, found, refusalChecks.get(serviceCode) ?? check] : rows[kind];
+  return rows[kind === "refused-by-another" && (status === 404 || status === 405) ? "not-found" : kind];
 }
 
 /**
@@ -182,11 +163,12 @@ export function toTokenError(
   if (problem !== undefined) return new ConfigError(problem);
   // No message holds any other text of a response than what can only be a code.
   const shown = /^[a-z]{2,20}(?:_[a-z]{2,20}){1,3}$/.test(serviceCode ?? "") ? ` ${serviceCode}` : "";
-  const parts: object = { ...failure, url, status: `${status}${shown}` };
-  const [code, text, check] = rowOf(failure);
+  const check = refusalChecks.get(serviceCode) ?? "Check realm, clientId, clientSecret, username, and password";
+  const parts: object = { ...failure, url, check, status: `${status}${shown}` };
+  const [code, text] = rowOf(failure);
   const found = text.replace(/\{(\w+)\}/g, (_, name) => String(Reflect.get(parts, name) ?? "UNKNOWN"));
-  const sentences = [`${what}: ${found}.`, check && `${check}.`, heldUntilMs && nextAttempt(heldUntilMs)];
-  return new TokenError(sentences.filter(Boolean).join(" "), {
+  const next = heldUntilMs === undefined ? "" : ` Next attempt allowed at ${timeOf(heldUntilMs)} UTC.`;
+  return new TokenError(`${what}: ${found}${next}`, {
     code,
     status,
     serviceCode,
@@ -196,19 +178,8 @@ export function toTokenError(
   });
 }
 
-/** The error of a call whose token was refused although it had just been issued. */
-export function toRejectedError(url: string, heldUntilMs?: number): TokenError {
-  const sentences = [
-    "The service refused a new access token (401).",
-    `Check that ${url} issues tokens for this service (realm, audience), and that the clocks of both machines agree.`,
-    heldUntilMs && nextAttempt(heldUntilMs),
-  ];
-  return new TokenError(sentences.filter(Boolean).join(" "), { code: "token_rejected", status: 401, heldUntilMs });
-}
-
-function nextAttempt(wallMs: number): string {
-  const time = new Date(Math.ceil(wallMs / 1000) * 1000).toISOString().slice(11, 19);
-  return `Next attempt allowed at ${time} UTC.`;
+function timeOf(wallMs: number): string {
+  return new Date(Math.ceil(wallMs / 1000) * 1000).toISOString().slice(11, 19);
 }
 
 export function isThrottled({ class: kind }: GrantFailure): boolean {
@@ -217,34 +188,6 @@ export function isThrottled({ class: kind }: GrantFailure): boolean {
 
 /** The longest wait that the `Retry-After` of a 429 can cause. */
 export const longestAskedMs = 300_000;
-/** The client is back within this time of an endpoint that was away or blocked the request. */
-export const longestPauseMs = 3000;
 
-/**
- * How long no token is requested after a failure that passes: as long as `Retry-After` says, up to 300 s if the endpoint throttles, and
- * 3 s otherwise. Without `Retry-After` it's a backoff with jitter, from 0.1 s to at most 20 s or 3 s.
- *
- * @param failures how many requests in a row had failed before.
- */
-export function backOffMs(failure: GrantFailure, failures: number, random: () => number): number {
-  const [askedMs, capMs] = isThrottled(failure) ? [longestAskedMs, 20_000] : [longestPauseMs, longestPauseMs];
-  const { retryAfterMs = 0 } = failure;
-  return retryAfterMs > 0 ? Math.min(askedMs, retryAfterMs) : nextDelayMs(failures, random, { baseMs: 200, capMs });
-}
-
-/** How long there is no login after `refusals` refused ones in a row, since identity providers lock accounts: 1 min, then 2, 4, … 60. */
-export function refusedHoldMs(refusals: number): number {
-  return Math.min(3_600_000, 60_000 * 2 ** (refusals - 1));
-}
-
-/**
- * How long no token is renewed because of a 401 after `renewals` of them in a row. A token that the service has never accepted suggests a
- * wrong audience or clocks that differ: 10 s, then 20, 40, … 300. Tokens that were accepted before may have been revoked: five of them
- * in a row are replaced at once.
- */
-export function rejectedHoldMs(renewals: number, wasAccepted: boolean): number {
-  const suspicious = wasAccepted ? renewals - 5 : renewals;
-  return suspicious < 1 ? 0 : Math.min(300_000, firstRejectedHoldMs * 2 ** (suspicious - 1));
-}
-
-export const firstRejectedHoldMs = 10_000;
+/** How long there is no login after the first refused one. */
+export const refusedHoldMs = 60_000;

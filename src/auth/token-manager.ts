@@ -2,6 +2,7 @@ import type { TokenHold } from "../api/api-client.js";
 import { clock, later, leftMs, now, type Timestamp } from "../core/clock.js";
 import { Deadline, Ended } from "../core/deadline.js";
 import { loadOpenIdClient } from "../core/libraries.js";
+import { nextDelayMs } from "../core/retry.js";
 import type { TokenEvent } from "../events/events.js";
 import type { Tracing } from "../events/reporter.js";
 import type { GrantKind } from "../http/decision.js";
@@ -19,18 +20,13 @@ import {
 import { SingleFlight } from "./single-flight.js";
 import { type Granted, TokenEndpoint } from "./token-endpoint.js";
 import {
-  backOffMs,
   decisionOn,
-  firstRejectedHoldMs,
   type GrantFailure,
-  holdReason,
   isRefusal,
   isThrottled,
-  longestPauseMs,
+  longestAskedMs,
   mayBeSpent,
   refusedHoldMs,
-  rejectedHoldMs,
-  toRejectedError,
   toTokenError,
 } from "./token-error.js";
 
@@ -93,8 +89,7 @@ export class TokenManager implements TokenSource {
   #rejectedUntil: Timestamp | undefined;
 
   constructor(options: TokenManagerOptions) {
-    const { transport, leewayMs, random = Math.random, store, tracing } = options;
-    const auth = { ...options.auth };
+    const { auth, transport, leewayMs, random = Math.random, store, tracing } = options;
     const { signal } = this.#closing;
     const endpoint = new TokenEndpoint({ auth, transport, signal, tracing });
     const session = { auth, endpoint, leewayMs, random, signal };
@@ -205,15 +200,17 @@ export class TokenManager implements TokenSource {
   #fail(failure: GrantFailure, kind: GrantKind): Renewal {
     if (failure.class === "session-ended") return this.#oldToken ?? { failure, hold: undefined };
     if (isRefusal(failure)) {
+      const ms = Math.min(3_600_000, refusedHoldMs * 2 ** this.#refusals);
       this.#refusals += 1;
-      return this.#holdFor(failure, refusedHoldMs(this.#refusals), false);
+      return this.#holdFor(failure, ms, false);
     }
     if (kind === "refresh" && mayBeSpent(failure) && this.#token !== undefined) {
       this.#token = { ...this.#token, leewayMs: 0 };
     }
     if (decisionOn(failure, kind).reaction !== "retry") return this.#holdFor(failure, longestPauseMs, false);
+    const ms = backOffMs(failure, this.#failures, this.#random);
     this.#failures += 1;
-    return this.#holdFor(failure, backOffMs(failure, this.#failures - 1, this.#random), true);
+    return this.#holdFor(failure, ms, true);
   }
 
   #holdFor(failure: GrantFailure, ms: number, passes: boolean): Renewal {
@@ -239,10 +236,9 @@ export class TokenManager implements TokenSource {
 
   async renew(used: string, deadline: Deadline, maxRetries: number): Promise<string> {
     this.refused(used);
-    if (this.#token?.value === used) throw toRejectedError(this.#endpoint.url, this.#rejectedUntil?.wallMs);
-    const token = await this.current(deadline, maxRetries);
-    if (token === used) throw toRejectedError(this.#endpoint.url);
-    return token;
+    const token = this.#token?.value === used ? used : await this.current(deadline, maxRetries);
+    if (token !== used) return token;
+    throw toTokenError({ class: "token-rejected", status: 401 }, this.#endpoint.url, this.#rejectedUntil?.wallMs);
   }
 
   /** The token stays the current one while tokens that are refused are not replaced. */
@@ -270,7 +266,9 @@ export class TokenManager implements TokenSource {
   hold(): TokenHold | undefined {
     const hold = this.#currentHold;
     if (hold !== undefined) {
-      return { reason: holdReason(hold.failure), needsLogin: !hold.passes, endsInMs: Math.ceil(heldMs(hold)) };
+      const { class: kind } = hold.failure;
+      const reason = kind === "unauthorized" ? "refused" : kind === "server-error" ? "failing" : kind;
+      return { reason, needsLogin: !hold.passes, endsInMs: Math.ceil(heldMs(hold)) };
     }
     const endsInMs = this.#rejectedUntil === undefined ? 0 : Math.ceil(leftMs(this.#rejectedUntil, now()));
     return endsInMs > 0 ? { reason: "token-rejected", needsLogin: false, endsInMs } : undefined;
@@ -294,7 +292,7 @@ export class TokenManager implements TokenSource {
     const endsSession = "password" in auth && auth.endSessionOnClose === true;
     const untilMs = clock.monotonicMs() + closeTimeoutMs;
     // A token that was requested for other processes is stored. A login in flight is about to start a session.
-    if (this.#shared?.isRequesting || endsSession) await this.#settleRenewal(closeTimeoutMs);
+    if (this.#shared !== undefined || endsSession) await this.#settleRenewal(closeTimeoutMs);
     // Best effort, since the identity provider ends the session itself later. Other processes use a shared one.
     if (endsSession) await this.#logOut(this.#own, untilMs - clock.monotonicMs());
     this.#closing.abort();
@@ -333,6 +331,33 @@ function mayWait(hold: Hold, deadline: Deadline, maxRetries: number): boolean {
   if (hold.failure.class === "unshared") return true;
   if (!hold.passes || maxRetries === 0) return false;
   return !isThrottled(hold.failure) || heldMs(hold) < deadline.remainingMs();
+}
+
+/** The client is back within this time of an endpoint that was away or blocked the request. */
+const longestPauseMs = 3000;
+
+/**
+ * How long no token is requested after a failure that passes: as long as `Retry-After` says, up to 300 s if the endpoint throttles, and
+ * 3 s otherwise. Without `Retry-After` it's a backoff with jitter, from 0.1 s to at most 20 s or 3 s.
+ *
+ * @param failures how many requests in a row had failed before.
+ */
+function backOffMs(failure: GrantFailure, failures: number, random: () => number): number {
+  const [askedMs, capMs] = isThrottled(failure) ? [longestAskedMs, 20_000] : [longestPauseMs, longestPauseMs];
+  const { retryAfterMs = 0 } = failure;
+  return retryAfterMs > 0 ? Math.min(askedMs, retryAfterMs) : nextDelayMs(failures, random, { baseMs: 200, capMs });
+}
+
+const firstRejectedHoldMs = 10_000;
+
+/**
+ * How long no token is renewed because of a 401 after `renewals` of them in a row. A token that the service has never accepted suggests a
+ * wrong audience or clocks that differ: 10 s, then 20, 40, … 300. Tokens that were accepted before may have been revoked: five of them
+ * in a row are replaced at once.
+ */
+function rejectedHoldMs(renewals: number, wasAccepted: boolean): number {
+  const suspicious = wasAccepted ? renewals - 5 : renewals;
+  return suspicious < 1 ? 0 : Math.min(300_000, firstRejectedHoldMs * 2 ** (suspicious - 1));
 }
 
 /** By the monotonic clock alone, since the wall clock can be set. */

@@ -1,3 +1,5 @@
+import { isFunction } from "../core/parse.js";
+
 /** An entry of a store. */
 export interface StoredToken {
   readonly value: string;
@@ -6,8 +8,7 @@ export interface StoredToken {
 }
 
 export function isTokenStore(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return ["read", "lock", "unlock", "write"].every((name) => typeof Reflect.get(value, name) === "function");
+  return ["read", "lock", "unlock", "write"].every((name) => isFunction(Reflect.get(Object(value), name)));
 }
 
 /**

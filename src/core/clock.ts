@@ -18,18 +18,16 @@ const systemClock: Clock = {
   monotonicMs: () => performance.now(),
   setTimer: (work, ms) => setTimeout(work, ms),
   clearTimer: (timer) => clearTimeout(timer as NodeJS.Timeout | undefined),
-  unrefTimer(timer) {
-    // Not every platform's timers can be told to let the process end.
-    if (typeof timer === "object" && timer !== null) (timer as NodeJS.Timeout).unref?.();
-  },
+  // Not every platform's timers can be told to let the process end.
+  unrefTimer: (timer) => (timer as Partial<NodeJS.Timeout> | undefined)?.unref?.(),
 };
 
 /** The clock of this process, or of a test. */
-export const clock: Clock = { ...systemClock };
+export let clock: Clock = systemClock;
 
 /** Replaces the clock in tests. `undefined` restores the system's clock. */
-export function setClock(replacement: Clock | undefined): void {
-  Object.assign(clock, replacement ?? systemClock);
+export function setClock(replacement: Clock = systemClock): void {
+  clock = replacement;
 }
 
 /** Waits. */

@@ -105,27 +105,18 @@ export class Deadline {
   /** Settles as `work` does, or throws `Ended` at the end. `work` itself continues. */
   race<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      // The listener stays until `finish`. Rejecting a resolved promise does nothing.
-      this.#onEndOrNow(() => reject(this.failure(false)));
-      work.then(resolve, reject);
+      const stop = this.#onEndOrNow(() => reject(this.failure(false)));
+      void work.then(resolve, reject).finally(stop);
     });
   }
 
   /** Waits for 24 days at most, or throws `Ended` at the end. */
   sleep(ms: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const timer = clock.setTimer(
-        () => {
-          stop();
-          resolve();
-        },
-        Math.min(ms, maxTimerMs),
-      );
-      const stop = this.#onEndOrNow(() => {
-        clock.clearTimer(timer);
-        reject(this.failure(false));
-      });
+    let timer: Timer;
+    const slept = new Promise<void>((resolve) => {
+      timer = clock.setTimer(resolve, Math.min(ms, maxTimerMs));
     });
+    return this.race(slept).finally(() => clock.clearTimer(timer));
   }
 
   /** Removes the timer and every listener once the work is done. */

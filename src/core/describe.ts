@@ -2,7 +2,7 @@ import { hide, isShowable, redactText } from "./redact.js";
 
 /** The part of a thrown value that may be shown. */
 export interface DescribedError extends Error {
-  readonly code?: string | number;
+  readonly code?: string;
 }
 
 /**
@@ -21,9 +21,8 @@ export function describeThrown(thrown: unknown, secrets: readonly string[] = [])
     typeof value === "string" && /^(?!.*\d{8})[\w$.:-]{1,64}$/.test(value) && isShowable(value, secrets);
   const described = new Error(redactText(message, secrets));
   hide(described, "name", isWord(name) ? name : "Error");
-  // `fetch failed` has what failed as its cause. Short numbers are the codes of gRPC, HTTP, and `DOMException`.
-  const isShown = (value: unknown) => (typeof value === "number" ? Math.abs(value) < 1000 : isWord(value));
-  const shown = [code, Object(cause).code].find(isShown);
+  // `fetch failed` has what failed as its cause.
+  const shown = [code, Object(cause).code].find(isWord);
   if (shown !== undefined) Object.assign(described, { code: shown });
   const frames = /\n {4}at [\s\S]*/.exec(String(stack))?.[0] ?? "";
   described.stack = `${described.name}: ${described.message}${redactText(frames, secrets)}`;
@@ -57,41 +56,36 @@ export function counted(count: number, one: string): string {
 }
 
 /**
- * The candidate that was probably meant. It differs by few letters, or else it ends with the given text, as `payment-gateways` does with
- * `gateways`.
+ * The candidate that was probably meant.
  *
  * @param maxEdits by how many letters it may differ.
  */
 export function nearest(
   given: string,
-  candidates: Iterable<string>,
-  maxEdits: number = Math.min(2, Math.floor(given.length / 3)),
+  candidates: readonly string[],
+  maxEdits: number = Math.min(2, Math.floor(given.length / 2)),
 ): string | undefined {
-  const known = [...candidates];
-  const edits = known.map((candidate) => editsBetween(given.toLowerCase(), candidate.toLowerCase()));
-  const fewest = Math.min(...edits);
-  return fewest <= maxEdits ? known[edits.indexOf(fewest)] : known.find((candidate) => candidate.endsWith(`-${given}`));
+  for (let edits = 0; edits <= maxEdits; edits += 1) {
+    const found = candidates.find((candidate) => isWithin(edits, given.toLowerCase(), candidate.toLowerCase()));
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** Writes a suggestion for the end of a message. */
-export function didYouMean(given: string, candidates: Iterable<string>): string {
+export function didYouMean(given: string, candidates: readonly string[]): string {
   const meant = nearest(given, candidates);
   return meant === undefined ? "" : `; did you mean ${meant}?`;
 }
 
-/** Letters to insert, leave out, or replace. Swapped letters count as one edit. */
-function editsBetween(one: string, other: string): number {
-  if (one !== other && [...one].sort().join("") === [...other].sort().join("")) return 1;
-  let row = Array.from({ length: other.length + 1 }, (_, column) => column);
-  for (const [index, letter] of [...one].entries()) {
-    const above = row;
-    row = [index + 1];
-    for (let column = 1; column <= other.length; column += 1) {
-      const replaced = (above[column - 1] ?? 0) + (letter === other[column - 1] ? 0 : 1);
-      row.push(Math.min(replaced, (above[column] ?? 0) + 1, (row[column - 1] ?? 0) + 1));
-    }
-  }
-  return row[other.length] ?? 0;
+/** Whether one text becomes the other if so many letters are inserted, left out, or replaced. */
+function isWithin(edits: number, one: string, other: string): boolean {
+  const [rest, otherRest] = [one.slice(1), other.slice(1)];
+  if (one[0] === other[0]) return one === other || isWithin(edits, rest, otherRest);
+  return (
+    edits > 0 &&
+    (isWithin(edits - 1, rest, otherRest) || isWithin(edits - 1, rest, other) || isWithin(edits - 1, one, otherRest))
+  );
 }
 
 /** The address of a page of the documentation, or of a section of it. `package.json` names the same repository. */

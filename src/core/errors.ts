@@ -192,21 +192,21 @@ export class CrossBorderError extends Error {
  * state, `code` begins with `flow_` or `quote_`, and `effect` is `possible` if that flow may have paid.
  */
 export class InvalidArgumentError extends CrossBorderError {
-  constructor(message: string, details: Partial<ErrorDetails> = {}) {
+  constructor(message: string, details?: Partial<ErrorDetails>) {
     super(message, { code: "invalid_argument", ...details });
   }
 }
 
 /** An option of the client is wrong, or a package that it needs is missing. Thrown when the client is built. */
 export class ConfigError extends CrossBorderError {
-  constructor(message: string, details: Partial<ErrorDetails> = {}) {
+  constructor(message: string, details?: Partial<ErrorDetails>) {
     super(message, { code: "invalid_config", ...details });
   }
 }
 
 /** A signature could not be made, so nothing was sent. */
 export class SigningError extends CrossBorderError {
-  constructor(message: string, details: Partial<ErrorDetails> = {}) {
+  constructor(message: string, details?: Partial<ErrorDetails>) {
     super(message, { code: "signing_failed", ...details });
   }
 }
@@ -229,21 +229,21 @@ export interface TokenErrorDetails extends ErrorDetails {
 
 /** The service could not be reached, or a read broke off. */
 export class ConnectionError extends CrossBorderError {
-  constructor(message: string, details: Partial<ErrorDetails> = {}) {
+  constructor(message: string, details?: Partial<ErrorDetails>) {
     super(message, { code: "connection_failed", ...details });
   }
 }
 
 /** The call's total deadline (`timeoutMs`) passed. */
 export class TimeoutError extends CrossBorderError {
-  constructor(message: string, details: Partial<ErrorDetails> = {}) {
+  constructor(message: string, details?: Partial<ErrorDetails>) {
     super(message, { code: "timeout", ...details });
   }
 }
 
 /** The caller's `signal` ended the call. */
 export class AbortedError extends CrossBorderError {
-  constructor(message: string, details: Partial<ErrorDetails> = {}) {
+  constructor(message: string, details?: Partial<ErrorDetails>) {
     super(message, { code: "aborted", ...details });
   }
 }
@@ -280,7 +280,7 @@ export class UnexpectedResponseError extends CrossBorderError {
  * behind, so read the list again.
  */
 export class PagingError extends CrossBorderError {
-  constructor(message: string, details: Partial<ErrorDetails> = {}) {
+  constructor(message: string, details?: Partial<ErrorDetails>) {
     super(message, { code: "paging", ...details });
   }
 }
@@ -294,9 +294,9 @@ export class PagingError extends CrossBorderError {
  */
 export class JournalError extends CrossBorderError {
   readonly stored: "nothing" | "unknown";
-  constructor(message: string, details: Partial<ErrorDetails> & { readonly stored?: "nothing" | "unknown" } = {}) {
+  constructor(message: string, details?: Partial<ErrorDetails> & { readonly stored?: "nothing" | "unknown" }) {
     super(message, { code: "journal_failed", ...details });
-    this.stored = details.stored ?? "nothing";
+    this.stored = details?.stored ?? "nothing";
   }
 }
 
@@ -325,7 +325,7 @@ export class ApiError extends CrossBorderError {
   /** The subclass that stands for the status. */
   static of(message: string, details: ApiErrorDetails): ApiError {
     const status = details.response.status;
-    const Class = apiErrorClasses.get(status) ?? (status >= 500 ? ServerError : ApiError);
+    const Class = apiErrorClasses[status] ?? (status >= 500 ? ServerError : ApiError);
     return new Class(message, details);
   }
 }
@@ -354,15 +354,15 @@ export class RateLimitError extends ApiError {}
 /** The service failed (5xx). On a write, `effect` is `possible`. */
 export class ServerError extends ApiError {}
 
-const apiErrorClasses: ReadonlyMap<number, typeof ApiError> = new Map([
-  [400, BadRequestError],
-  [401, AuthenticationError],
-  [403, PermissionDeniedError],
-  [404, NotFoundError],
-  [409, ConflictError],
-  [422, UnprocessableEntityError],
-  [429, RateLimitError],
-]);
+const apiErrorClasses: Readonly<Record<number, typeof ApiError>> = {
+  400: BadRequestError,
+  401: AuthenticationError,
+  403: PermissionDeniedError,
+  404: NotFoundError,
+  409: ConflictError,
+  422: UnprocessableEntityError,
+  429: RateLimitError,
+};
 
 const classes = {
   CrossBorderError,

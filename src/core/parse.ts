@@ -1,7 +1,7 @@
 import { describeName, describeValue, nearest } from "./describe.js";
 
 /** Checks one option. */
-export interface Check {
+export interface Check<Value = never> {
   readonly accepts: (value: unknown) => boolean;
   /** Follows "must be" in the message about another value. */
   readonly expected: string;
@@ -10,24 +10,14 @@ export interface Check {
   readonly isRequired?: true;
   /** A wrong value is never shown. */
   readonly isSecret?: true;
-}
-
-/** One option with its check, its default, and its line in the documentation. */
-export interface Option<Value> extends Check {
+  /** The documentation has it, too. */
   readonly default?: Value;
-  /** The default as the documentation gives it, if `default` doesn't say it. */
-  readonly documentedDefault?: string;
-  /** The option's line in the documentation. */
-  readonly documentation: string;
 }
 
 /** A row for each option. One too many or one too few doesn't compile. */
-export type OptionTable<Options> = {
-  readonly [Name in keyof Options]-?: Option<Exclude<Options[Name], undefined>>;
+export type CheckTable<Options> = {
+  readonly [Name in keyof Options]-?: Check<Exclude<Options[Name], undefined>>;
 };
-
-/** The same, if the documentation is in the comments of the options. */
-export type CheckTable<Options> = { readonly [Name in keyof Options]-?: Check };
 
 /** The options with their defaults. An option without a default can still be undefined. */
 export type WithDefaults<Options, Table> = {
@@ -36,11 +26,6 @@ export type WithDefaults<Options, Table> = {
     : Options[Name];
 };
 
-/** `parseOptions` without the copy. */
-export function assertOptions(...given: Parameters<typeof parseOptions>): void {
-  parseOptions(...given);
-}
-
 /**
  * Checks an object of options against its table, and returns a copy. Each option is read once.
  *
@@ -48,18 +33,18 @@ export function assertOptions(...given: Parameters<typeof parseOptions>): void {
  * @param refuse makes the error of a message.
  * @param hint follows the message about an option that does not exist.
  */
-export function parseOptions(
-  table: Readonly<Record<string, Check>>,
+export function parseOptions<Options = Record<string, unknown>>(
+  table: Readonly<Record<string, Check<unknown>>>,
   given: unknown,
   what: string,
   refuse: (message: string) => Error,
   hint = "",
-): Record<string, unknown> {
+): Options {
   const names = Object.keys(table);
   if (!isPlainObject(given)) throw refuse(`${what} must be an object; got ${describeValue(given)}`);
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(table, name)) continue;
-    const meant = nearest(name, names) ?? names.find((other) => isPartOf(name.toLowerCase(), other.toLowerCase()));
+    const meant = nearest(name, names);
     const advice = meant === undefined ? `; the options are ${names.join(", ")}` : `. Did you mean "${meant}"?`;
     throw refuse(`unknown option ${describeName(name)}${advice}${hint}`);
   }
@@ -74,20 +59,17 @@ export function parseOptions(
     }
     if (value !== undefined) values[name] = value;
   }
-  return values;
+  // The table has checked the types.
+  return values as Options;
 }
 
-/** The defaults of a table, and over them what is given. */
-export function withDefaults<Options extends object, Table extends OptionTable<Options>>(
+/** The defaults of a table, and over them what was parsed. */
+export function withDefaults<Options, Table extends CheckTable<Options>>(
   table: Table,
-  given: Options,
+  parsed: Options,
 ): WithDefaults<Options, Table> {
-  const values = { ...given } as Readonly<Record<string, unknown>>;
-  const entries = Object.entries<Option<unknown>>(table).map(([name, option]) => [
-    name,
-    values[name] === undefined ? option.default : values[name],
-  ]);
-  return Object.fromEntries(entries) as WithDefaults<Options, Table>;
+  const defaults = Object.entries<Check<unknown>>(table).map(([name, option]) => [name, option.default]);
+  return { ...Object.fromEntries(defaults), ...parsed };
 }
 
 /** Shows numbers and booleans, but only the type of anything else, since it may be a secret. */
@@ -100,14 +82,11 @@ export const isBoolean = (value: unknown): boolean => typeof value === "boolean"
 export const isPlainObject = (value: unknown): value is object =>
   Object.prototype.toString.call(value) === "[object Object]";
 export const isFunction = (value: unknown): boolean => typeof value === "function";
+export const hasMethods = (value: unknown, ...names: readonly string[]): boolean =>
+  names.every((name) => isFunction(Reflect.get(Object(value), name)));
 export const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
 export const isWholeFrom =
   (least: number, most = Number.MAX_SAFE_INTEGER) =>
   (value: unknown): boolean =>
     Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;
 export const isPositiveInteger = isWholeFrom(1);
-
-/** Whether a longer name begins or ends with a shorter one, as `maxRetries` does with `retries`. */
-function isPartOf(part: string, name: string): boolean {
-  return part.length > 3 && (name.startsWith(part) || name.endsWith(part));
-}

@@ -5,7 +5,7 @@ import type { FlowDetails, HistoryStep } from "../flows/status.js";
 import type { PaymentIntent } from "../resources/payment-intents.js";
 import { decisionsOf, instant, proposalOf } from "./history-texts.js";
 import { hidden, maskedJson } from "./masked.js";
-import { chip, duration, fact, type Html, html, phaseNames, time } from "./page.js";
+import { chip, duration, fact, flowLink, type Html, html, phaseNames, time } from "./page.js";
 
 /** Facts for the pages of one flow. */
 export interface FlowFacts {
@@ -167,7 +167,7 @@ export function confirmContent(facts: FlowFacts, action: ResolveAction, why: str
   const { flow, people } = facts;
   const { happens, needs } = actionTexts[action];
   const title = titleOf(action, flow.intent);
-  return html`<p><a href="?${new URLSearchParams({ flow: flow.key }).toString()}">Back to the payment</a></p>
+  return html`<p>${flowLink(flow.key, "Back to the payment")}</p>
 <h1>${title}?</h1><p>${happens}</p><p class="note"><b>Before you confirm:</b> ${needs}</p>
 ${paymentFacts(facts, { do: "review", show: "yes", action, why }, html`${fact("Payment", flow.key)}${fact("Ticket", why)}`)}
 ${form(

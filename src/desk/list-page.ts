@@ -1,7 +1,7 @@
 import type { FlowCounts } from "../flows/status.js";
 import { amountOf, type Decimal, divide, plus } from "../money.js";
 import type { DeskFlow } from "./desk-options.js";
-import { chip, duration, fact, type Html, html, phaseNames } from "./page.js";
+import { chip, duration, fact, flowLink, type Html, html, phaseNames } from "./page.js";
 
 export type Waiting = ReturnType<DeskFlow["held"]> extends AsyncIterable<infer Item> ? Item : never;
 
@@ -15,38 +15,33 @@ interface WaitingFlows {
   readonly nowMs: number;
 }
 
-const pageSize = 50;
+const maxShown = 100;
 
 const statuses = { decision: "Needs a decision", approval: "Waits for approval" } as const;
 type Status = keyof typeof statuses;
 
 export function listContent(facts: WaitingFlows): Html {
   const { found, unread, counts, query } = facts;
-  const { q = "", status = "", sort = "" } = query;
+  const { q = "", status = "" } = query;
   const sought = q.trim().toLowerCase();
   const matching = found
     .filter((flow) => status === "" || statusOf(flow) === status)
     .filter(({ key, senderGatewayTransactionId: id }) => `${key}\n${id}`.toLowerCase().includes(sought))
-    .sort((one, other) => (one.createdAtMs - other.createdAtMs) * (sort === "newest" ? -1 : 1));
-  const page = Math.max(1, Math.trunc(Number(query.page)) || 1);
-  const end = page * pageSize;
-  const shown = matching.slice(end - pageSize, end);
-  const link = (to: number, text: string) =>
-    html`<a href="?${new URLSearchParams({ q, status, sort, page: String(to) }).toString()}">${text}</a>`;
+    .sort((one, other) => one.createdAtMs - other.createdAtMs);
   return html`<h1>Needs review</h1>
 <dl class="tiles">${fact("Payments", String(found.length))}${fact("At risk", totals(found) || "Nothing")}</dl>
 <form class="filters" method="get"><label>Key or transaction id <input type="search" name="q" value="${q}" autocomplete="off"></label>
-${select("Status", "status", { "": "All", ...statuses }, status)}${select("Sort", "sort", { "": "Oldest first", newest: "Newest first" }, sort)}<button class="plain">Apply</button></form>
+<label>Status <select name="status">${Object.entries({ "": "All", ...statuses }).map(([value, text]) => html`<option value="${value}" ${value === status && "selected"}>${text}</option>`)}</select></label><button class="plain">Apply</button></form>
 ${unread && html`<p class="note bad">${unread}</p>`}
-${shown.length === 0 ? emptyState(found.length, q.trim()) : table(shown, facts)}
-<nav aria-label="Pages">${page > 1 && link(page - 1, "Previous")} ${matching.length > end && link(page + 1, "Next")}</nav>
+${matching.length === 0 ? emptyState(found.length, q.trim()) : table(matching.slice(0, maxShown), facts)}
+${matching.length > maxShown && html`<p class="soft">These are the oldest ${maxShown} of ${matching.length}.</p>`}
 <details><summary>All payments by status</summary><dl>${Object.entries(counts).map(([phase, count]) => count > 0 && fact(phaseNames[phase as keyof FlowCounts] ?? phase, String(count)))}</dl></details>`;
 }
 
 function emptyState(all: number, sought: string): Html {
   return html`<div class="empty"><p><b>${all === 0 ? "Nothing needs review." : "No payment that needs review matches."}</b></p>
 <p class="soft">A payment appears here if the service's answer was lost and the payment can't be found.</p>
-${sought && html`<p><a href="?${new URLSearchParams({ flow: sought }).toString()}">Look up the key “${sought}” among all payments</a></p>`}</div>`;
+${sought && html`<p>${flowLink(sought, `Look up the key “${sought}” among all payments`)}</p>`}</div>`;
 }
 
 function table(shown: readonly Waiting[], facts: WaitingFlows): Html {
@@ -54,7 +49,7 @@ function table(shown: readonly Waiting[], facts: WaitingFlows): Html {
 <tbody>${shown.map((flow) => {
     const { key, intent, createdAtMs, reason, proposal } = flow;
     const status = statusOf(flow);
-    return html`<tr><td data-label="Key"><a href="?${new URLSearchParams({ flow: key }).toString()}"><bdi>${key}</bdi></a></td>
+    return html`<tr><td data-label="Key">${flowLink(key, html`<bdi>${key}</bdi>`)}</td>
 <td data-label="Amount" class="amount">${intent.senderAmount} ${intent.senderCurrency}</td><td data-label="Age" class="age">${duration(facts.nowMs - createdAtMs)}</td>
 <td data-label="Reason">${reason}</td><td data-label="Status">${chip(status, statuses[status])}${proposal && html`<div class="soft">by ${proposal.by}</div>`}</td></tr>`;
   })}</tbody></table>`;
@@ -74,9 +69,4 @@ function totals(found: readonly Waiting[]): string {
   }
   const one = { units: 1n, scale: 0 };
   return [...sums].map(([currency, sum]) => `${divide(sum, one, { scale: sum.scale })} ${currency}`).join(" + ");
-}
-
-function select(label: string, name: string, options: Readonly<Record<string, string>>, chosen: string): Html {
-  const all = Object.entries(options);
-  return html`<label>${label} <select name="${name}">${all.map(([value, text]) => html`<option value="${value}" ${value === chosen && "selected"}>${text}</option>`)}</select></label>`;
 }

@@ -6,12 +6,7 @@ export const hidden = "•••";
 
 /** A record of the service, or the body of a request, without names and account numbers, as JSON. */
 export function maskedJson(value: unknown, isShown: boolean): string {
-  try {
-    return JSON.stringify(value, isShown ? undefined : mask, 2) ?? "";
-  } catch {
-    // It is nested more deeply than the stack allows.
-    return hidden;
-  }
+  return JSON.stringify(value, isShown ? undefined : mask, 2) ?? "";
 }
 
 const { record }: { readonly record: FieldTable } = payments.list;

@@ -35,6 +35,11 @@ export function fact(name: string, value: Html | string | undefined): Html | und
   return value === undefined ? undefined : html`<div><dt>${name}</dt><dd><bdi>${value}</bdi></dd></div>`;
 }
 
+/** Leads to the page of a flow. */
+export function flowLink(key: string, content: Html | string): Html {
+  return html`<a href="?${new URLSearchParams({ flow: key }).toString()}">${content}</a>`;
+}
+
 /** A script shows it in the reader's zone. */
 export function time(atMs: number): Html {
   return html`<time datetime="${instant(atMs)}">${instant(atMs).slice(0, 19).replace("T", " ")} UTC</time>`;

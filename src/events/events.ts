@@ -94,14 +94,7 @@ export interface ClientEvents {
   token?(event: TokenEvent): void;
 }
 
-/**
- * The hooks as they are now.
- *
- * @throws {ConfigError} when one is not a function, or has a name that no hook has.
- */
-export function readClientHooks(on: ClientEvents): ClientEvents {
-  return readHooks(on, ["response", "success", "failure", "retry", "mismatch", "token"]);
-}
+export const clientHooks = ["response", "success", "failure", "retry", "mismatch", "token"] as const;
 
 /** A token was obtained from the token endpoint. */
 export interface TokenEvent {
@@ -174,14 +167,7 @@ export interface FlowEvents {
   error?(error: unknown): void;
 }
 
-/**
- * The hooks as they are now.
- *
- * @throws {ConfigError} if one isn't a function, or has a name that no hook has.
- */
-export function readFlowHooks(on: FlowEvents): FlowEvents {
-  return readHooks(on, ["flow", "decision", "error"]);
-}
+export const flowHooks = ["flow", "decision", "error"] as const;
 
 /** A journal has done what a flow asked it for, or failed to. */
 export interface JournalEvent {
@@ -200,9 +186,6 @@ export interface JournalEvent {
 export function readHooks<Hooks extends object>(on: Hooks, names: readonly (keyof Hooks & string)[]): Hooks {
   const table = Object.fromEntries(names.map((name) => [name, { accepts: isFunction, expected: "a function" }]));
   const hooks = parseOptions(table, on, "on", (message) => new ConfigError(`hooks: ${message}`));
-  const bound = Object.entries(hooks).map(([name, hook]) => [
-    name,
-    (event: unknown): unknown => Reflect.apply(hook as (event: unknown) => unknown, on, [event]),
-  ]);
+  const bound = Object.entries(hooks).map(([name, hook]) => [name, (hook as () => unknown).bind(on)]);
   return Object.fromEntries(bound) as Hooks;
 }

@@ -1,4 +1,5 @@
 import { ConfigError, CrossBorderError } from "../core/errors.js";
+import { hasMethods } from "../core/parse.js";
 import type { FlowEvent } from "./events.js";
 import type { EventName, Listener, Reported } from "./reporter.js";
 
@@ -19,24 +20,18 @@ const levels = ["debug", "warn", "error"] as const;
 type LogLevel = (typeof levels)[number];
 
 export function isLogger(value: unknown): value is Logger {
-  return levels.every((level) => hasMethod(value, level));
-}
-
-function hasMethod(value: unknown, name: string): boolean {
-  return typeof Reflect.get(Object(value), name) === "function";
+  return hasMethods(value, ...levels);
 }
 
 /** Writes a line for each event that is worth one. */
 export function logListener(logger: Logger): Listener {
-  const isMessageFirst = hasMethod(logger, "log");
-  const write =
-    <Name extends LoggedName>(name: Name) =>
-    (event: Reported[Name]): unknown => {
-      const [level, message] = lines[name](event);
-      const fields = name === "error" ? errorFields(event) : fieldsOf(event);
-      // Looked up each time, since pino replaces its methods when its level is changed.
-      return isMessageFirst ? logger[level](message, fields) : logger[level](fields, message);
-    };
+  const isMessageFirst = hasMethods(logger, "log");
+  const write = (name: LoggedName) => (event: never) => {
+    const [level, message] = lines[name](event);
+    const fields = name === "error" ? errorFields(event) : fieldsOf(event);
+    // Looked up each time, since pino replaces its methods when its level is changed.
+    return isMessageFirst ? logger[level](message, fields) : logger[level](fields, message);
+  };
   return Object.fromEntries(Object.keys(lines).map((name) => [name, write(name as LoggedName)]));
 }
 

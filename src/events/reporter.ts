@@ -1,5 +1,4 @@
 import { openChannel } from "#platform";
-import type { Channel } from "../platform/platform.js";
 import type {
   DecisionEvent,
   FailureEvent,
@@ -34,15 +33,16 @@ export type EventName = keyof Reported;
 /** The program's own hooks and logger. */
 export type Listener = { readonly [Name in EventName]?: ((event: Reported[Name]) => unknown) | undefined };
 
-/** The diagnostics channels, by event. */
-export type Channels = Partial<Readonly<Record<EventName, Channel>>>;
-
 const channelEvents = ["response", "success", "failure", "retry", "mismatch", "token", "flow"] as const;
 
-/** The diagnostics channels of this process, such as `cross-border-payments:retry`. On the web there are none. */
-export function openChannels(): Channels {
-  const names = openChannel === undefined ? [] : channelEvents;
-  return Object.fromEntries(names.map((name) => [name, openChannel?.(`cross-border-payments:${name}`)]));
+/** Publishes events on the diagnostics channels of this process, such as `cross-border-payments:retry`. On the web there are none. */
+export function channelListener(): Listener {
+  return Object.fromEntries(
+    channelEvents.map((name) => {
+      const channel = openChannel?.(`cross-border-payments:${name}`);
+      return [name, (event: unknown) => channel?.publish(event)];
+    }),
+  );
 }
 
 /** Tells all listeners what a client or a flow does. */
@@ -59,23 +59,20 @@ export interface Reporter {
   with(listener: Listener): Reporter;
 }
 
-export function createReporter(listeners: readonly Listener[], channels: Channels = {}, tracing?: Tracing): Reporter {
+export function createReporter(listeners: readonly Listener[], tracing?: Tracing): Reporter {
   return {
     tracing,
     follow: (part, work) => follow(tracing, part, work),
-    wants: (name) =>
-      channels[name]?.hasSubscribers === true || listeners.some((listener) => listener[name] !== undefined),
+    wants: (name) => listeners.some((listener) => listener[name] !== undefined),
     emit(name, event) {
       for (const listener of listeners) {
         try {
-          const result = listener[name]?.(event);
           // The rejection of an async hook is its own, too.
-          if (typeof result === "object" && result !== null) Promise.resolve(result).catch(() => {});
+          Promise.resolve(listener[name]?.(event)).catch(() => {});
         } catch {}
       }
-      if (channels[name]?.hasSubscribers) channels[name].publish(event);
     },
-    with: (listener) => createReporter([...listeners, listener], channels, tracing),
+    with: (listener) => createReporter([...listeners, listener], tracing),
   };
 }
 
@@ -119,14 +116,6 @@ export function follow<T>(
 }
 
 const unfollowed: Followed = { isSeen: false, headers: {}, note: () => {} };
-
-/** The headers that a propagator has added to a request, as far as HTTP allows them. */
-export function traceHeaders(injected: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
-  const valid = Object.entries(injected).filter(
-    ([name, value]) => /^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e]*$/.test(String(value)),
-  );
-  return Object.fromEntries(valid.map(([name, value]) => [name.toLowerCase(), String(value)]));
-}
 
 /** The server of requests, as OpenTelemetry names it. */
 export function serverAttributes(origin: string): Attributes {

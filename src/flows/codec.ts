@@ -46,8 +46,7 @@ export class FlowCodec {
     const { phase } = flow;
     const text = JSON.stringify({ version, key, scope: { service, gateway }, flow, history });
     const data = this.#cipher === undefined ? text : await this.#cipher.encrypt(text);
-    const stored = { phase, settled: !isOpen(flow), data };
-    return phase === "quoted" ? { ...stored, quoteTtlMs: this.#quoteTtlMs } : stored;
+    return { phase, settled: !isOpen(flow), data, quoteTtlMs: phase === "quoted" ? this.#quoteTtlMs : undefined };
   }
 
   /** @throws {CrossBorderError} `flow_unreadable` if the entry isn't what this version of the library stored under its key. */
@@ -95,11 +94,12 @@ function unreadable(key: string, cause?: unknown): CrossBorderError {
 }
 
 /** What release 0.3.0 stored of a flow that was settled or held. */
-export interface EarlierFlow {
+interface EarlierFlow {
   readonly phase: string;
   readonly request: PaymentIntentRequest;
   readonly intent?: PaymentIntent;
   readonly senderGatewayTransactionId?: string;
+  readonly takenAtMs?: number;
   readonly claims?: readonly (Pick<Signed, "path" | "body" | "signature"> & { readonly isRefused?: true })[];
   readonly decisions?: readonly (Decision & { readonly step?: string })[];
   readonly payment?: Payment;
@@ -109,19 +109,21 @@ export interface EarlierFlow {
 }
 
 /** The same flow in today's form, or `undefined` if it is open or held without a claim. Release 0.3.0 must finish those. */
-export function fromEarlier(earlier: EarlierFlow, begunAtMs: number): Flow | undefined {
-  const { phase, request, intent, payment, refusal, reason = "", claims = [] } = earlier;
+function fromEarlier(earlier: EarlierFlow, createdAtMs: number): Flow | undefined {
+  const { phase, request, intent, payment, refusal, reason, claims = [], takenAtMs = createdAtMs } = earlier;
   const signed = signedOf(earlier);
-  const decisions = (earlier.decisions ?? []).filter(({ step }) => step === undefined || step === "approved");
-  const kept = { signed, decisions: decisions.length > 0 ? decisions : undefined };
+  const decisions = earlier.decisions?.filter(({ step }) => step === undefined || step === "approved");
+  const kept = { signed, decisions };
   if (phase === "rejected" && refusal) return { phase, request, refusal, intent, ...kept };
   if (intent === undefined) return undefined;
-  if (phase === "declined") return { phase, request, intent, reason: reason || undefined };
+  if (phase === "declined") return { phase, request, intent, reason };
   const tries = { open: Math.max(1, claims.length), unauthorized: 0, throttled: 0, unread: 0, repeated: 0 };
+  // The money may have been taken before the entry began, by a clock that is an hour off.
+  const begunAtMs = Math.min(createdAtMs, takenAtMs) - 3_600_000;
   const begun = { request, intent, begunAtMs, tries, ...kept };
   if (phase === "paid" && payment) return { ...begun, phase, payment };
   if (phase !== "held" || signed === undefined) return undefined;
-  return { ...begun, signed, phase, why: "not-found", said: { code: "outcome_unknown", message: reason } };
+  return { ...begun, signed, phase, why: "not-found", said: { code: "outcome_unknown", message: reason ?? "" } };
 }
 
 function signedOf({ senderGatewayTransactionId, claims = [] }: EarlierFlow): Signed | undefined {

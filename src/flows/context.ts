@@ -2,8 +2,8 @@ import { type ApiClient, apiClientOf } from "../api/api-client.js";
 import { clock } from "../core/clock.js";
 import { counted } from "../core/describe.js";
 import { ConfigError, CrossBorderError } from "../core/errors.js";
-import { assertOptions, type WithDefaults, withDefaults } from "../core/parse.js";
-import { readFlowHooks } from "../events/events.js";
+import { parseOptions, type WithDefaults, withDefaults } from "../core/parse.js";
+import { flowHooks, readHooks } from "../events/events.js";
 import type { Reporter } from "../events/reporter.js";
 import { payments } from "../resources/payments.js";
 import { FlowCodec } from "./codec.js";
@@ -40,13 +40,14 @@ export function toFlowContext(given: PaymentFlowOptions): FlowContext {
 
 /** The context for reading and deciding, which needs no signing key. */
 export function toOperatorContext(given: PaymentFlowOptions): FlowContext {
-  assertOptions(flowOptions, given, "the flow's options", (message) => new ConfigError(message));
-  const options: Options = withDefaults(flowOptions, given);
+  const refuse = (message: string) => new ConfigError(message);
+  const parsed = parseOptions<PaymentFlowOptions>(flowOptions, given, "the flow's options", refuse);
+  const options: Options = withDefaults(flowOptions, parsed);
   const { owner = crypto.randomUUID(), circuitBreaker, readBacks, bankSkewMs } = options;
   // Its row in the table refuses a client without it.
   const client = apiClientOf(options.client) as ApiClient;
   const { tokensFollowTime = false, ...facts } = options.facts;
-  const reporter = client.reporter.with(readFlowHooks(options.on ?? {}));
+  const reporter = client.reporter.with(readHooks(options.on ?? {}, flowHooks));
   return {
     ...options,
     client,

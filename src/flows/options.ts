@@ -3,13 +3,13 @@ import type { RequestOptions } from "../api/request-options.js";
 import { InvalidArgumentError, traceFrom } from "../core/errors.js";
 import {
   type CheckTable,
+  hasMethods,
   isBoolean,
   isFunction,
   isPlainObject,
   isPositiveInteger,
   isText,
   isWholeFrom,
-  type OptionTable,
   parseOptions,
 } from "../core/parse.js";
 import type { FlowEvents, FlowPhase } from "../events/events.js";
@@ -129,9 +129,6 @@ export interface FlowQuery {
 const maxMs = 2 ** 31 - 1;
 const maxListedWithinMs = 7 * 86_400_000;
 const milliseconds = { accepts: isWholeFrom(0, maxMs), expected: "a whole number of milliseconds, 0 or more" };
-const hasMethods = (value: unknown, ...names: readonly string[]) =>
-  names.every((name) => typeof Reflect.get(Object(value), name) === "function");
-
 /** Accepts an object with some of these fields, and no others. */
 const objectOf =
   <T extends object>(checks: { readonly [Name in keyof T]-?: (value: unknown) => boolean }) =>
@@ -147,73 +144,56 @@ export const flowOptions = {
     accepts: (value) => apiClientOf(value) !== undefined,
     expected: "a CrossBorderClient",
     isRequired: true,
-    documentation: "a `CrossBorderClient` with a `signingKey`",
   },
   journal: {
     accepts: (value) => hasMethods(value, ...journalMethods),
     expected: "a Journal, such as a SqliteJournal",
     isRequired: true,
-    documentation: "where flows are kept; see [Journals](journals.md)",
   },
   takeFunds: {
     accepts: isFunction,
     expected: "a function",
     isRequired: true,
-    documentation: "takes the sender's money; see [Your two functions](funds-functions.md)",
   },
   releaseFunds: {
     accepts: isFunction,
     expected: "a function",
     isRequired: true,
-    documentation: "gives it back after a definite refusal",
   },
   service: {
     accepts: isText,
     expected: "the name of the service, such as its host",
-    documentedDefault: "the host of `baseUrl`",
-    documentation:
-      "name of the service that the journal's entries belong to; if the host changes, set it to the old one",
   },
   gatewayId: {
     accepts: isText,
     expected: "a string that is not empty",
-    documentedDefault: "the request's `senderGatewayId`",
-    documentation: "whose flows these are, if several gateways share a journal",
   },
   leaseMs: {
     accepts: isWholeFrom(100, maxMs),
     expected: "a whole number of milliseconds, 100 or more",
     default: 30_000,
-    documentation: "how long a flow stays with an owner that gives no sign of life",
   },
   readBacks: {
     accepts: isWholeFrom(0, 1000),
     expected: "a whole number from 0 to 1000",
     default: 2,
-    documentation:
-      "how often a payment whose response was lost is searched for after the first search, before it is held",
   },
   readBackDelayMs: {
     ...milliseconds,
     default: 10_000,
-    documentation: "time between two such searches; longer than the list of payments lags",
   },
   quoteTtlMs: {
     accepts: isWholeFrom(1000, 365 * 86_400_000),
     expected: "a whole number of milliseconds, 1000 or more",
     default: 900_000,
-    documentation: "how long a quote can be confirmed",
   },
   bankSkewMs: {
     ...milliseconds,
     default: 3_600_000,
-    documentation:
-      "how far the bank's clock and the service's can be apart: searches go back so far before `takenAtMs`",
   },
   clockSkewMs: {
     ...milliseconds,
     default: 60_000,
-    documentation: "how far this machine's clock and the service's can be apart",
   },
   facts: {
     accepts: objectOf<ServiceFacts>({
@@ -223,43 +203,30 @@ export const flowOptions = {
     }),
     expected: "an object such as { singleUseIntents: true, listedWithinMs: 60_000 }; listedWithinMs is at most 7 days",
     default: {},
-    documentedDefault: "nothing",
-    documentation: "what the service's operators promise in writing",
   },
   circuitBreaker: {
     accepts: (value) => value === false || isBreaker(value),
     expected: "false, or an object such as { opensAfter: 5, pauseMs: 30_000 }",
     default: {},
-    documentedDefault: "`{ opensAfter: 5, pauseMs: 30_000 }`",
-    documentation: "stops `takeFunds` while one payment after the other ends unknown",
   },
   decisions: {
     accepts: (value) => isWholeFrom(1, 2)(Reflect.get(Object(value), "people")),
     expected: "{ people: 1 } or { people: 2 }",
     default: { people: 1 },
-    documentedDefault: "`{ people: 1 }`",
-    documentation:
-      "how many people [a decision](two-people.md) about a held flow takes; with 2, one proposes and another approves",
   },
   on: {
     accepts: (value) => typeof value === "object" && value !== null,
     expected: "an object of functions",
-    documentedDefault: "none",
-    documentation: "called with each step of a flow, with each decision, and with each failure of `work`",
   },
   cipher: {
     accepts: (value) => hasMethods(value, "encrypt", "decrypt"),
     expected: "an object with the functions encrypt and decrypt",
-    documentedDefault: "none",
-    documentation: "encrypts [what the journal stores](journals.md#what-it-holds)",
   },
   owner: {
     accepts: (value) => typeof value === "string",
     expected: "a string",
-    documentedDefault: "a random one",
-    documentation: "name of this process, for operators",
   },
-} satisfies OptionTable<PaymentFlowOptions>;
+} satisfies CheckTable<PaymentFlowOptions>;
 
 const signal = { accepts: (value: unknown) => hasMethods(value, "addEventListener"), expected: "an AbortSignal" };
 const headers = { accepts: isPlainObject, expected: 'an object such as { "x-name": "value" }' };

@@ -38,7 +38,7 @@ export class Schemas {
   /**
    * The fields of a response that aren't as described, each once, and at most 20.
    *
-   * @param value a record or, for a list, an array of records, of which at most 20 that differ are read. Nothing is copied.
+   * @param value a record or, for a list, an array of records. Nothing is copied.
    */
   mismatches({ record }: Pick<Operation, "record">, value: unknown): readonly Mismatch[] {
     const zod = this.#zod;
@@ -46,12 +46,18 @@ export class Schemas {
     const schema = this.#schemaOf(zod, record);
     const described = Object.keys(record).length;
     const items: readonly Readonly<Record<string, unknown>>[] = Array.isArray(value) ? value : [value];
-    // If no described field is missing, each further one is unknown.
-    const differing = items.filter((item) => !zod.validate(schema, item) || Object.keys(item).length > described);
     const found = new Map<string, Mismatch>();
-    for (const item of differing.slice(0, maxMismatches)) {
-      const wrong = zod.safeParse(schema, item).error?.issues.map(({ path }) => String(path[0])) ?? [];
-      const unknown = Object.keys(item).filter((name) => !Object.hasOwn(record, name));
+    /** Most records of a list have the names of the one before them. */
+    let known: readonly string[] = [];
+    for (const item of items) {
+      const names = Object.keys(item);
+      const isValid = zod.validate(schema, item);
+      // If no described field is missing, each further one is unknown.
+      if (isValid && names.length <= described) continue;
+      const wrong = isValid ? [] : (zod.safeParse(schema, item).error?.issues.map(({ path }) => String(path[0])) ?? []);
+      const isKnown = names.every((name, index) => name === known[index]);
+      known = names;
+      const unknown = isKnown ? [] : names.filter((name) => !Object.hasOwn(record, name));
       for (const name of [...wrong, ...unknown]) {
         const kind = kindOfField(record, name);
         // Another name may be a secret.
@@ -59,6 +65,7 @@ export class Schemas {
         const expected = kind === undefined ? "a field of the description" : fieldKinds[kind].expected;
         if (!found.has(field)) found.set(field, { field, expected, found: describeFound(item[name]) });
       }
+      if (found.size >= maxMismatches) break;
     }
     return [...found.values()].slice(0, maxMismatches);
   }

@@ -62,8 +62,12 @@ export class PostgresJournal extends SqlJournal {
    */
   static async open(place: string | PostgresPool, options: PostgresJournalOptions = {}): Promise<PostgresJournal> {
     const refuse = (message: string) => new ConfigError(`PostgresJournal: ${message}`);
-    const read: PostgresJournalOptions = parseOptions(journalOptions, options, "the options", refuse);
-    const { schema = "public", table = "cross_border_flows", timeoutMs = 10_000, migrate = true } = read;
+    const {
+      schema = "public",
+      table = "cross_border_flows",
+      timeoutMs = 10_000,
+      migrate = true,
+    }: PostgresJournalOptions = parseOptions(journalOptions, options, "the options", refuse);
     const tables = tablesOf(schema, table);
     let opened: OpenedPool | undefined;
     try {
@@ -118,7 +122,8 @@ async function openPool(url: string, timeoutMs: number): Promise<OpenedPool> {
   pool.on("error", () => {});
   return {
     pool,
-    async query(text, values, name) {
+    async query(text, given, name) {
+      const values = given.map((value) => (isTexts(value) ? textArray(value) : value));
       if (!isDirect) return pool.query(text, values);
       try {
         return await pool.query({ name, text, values });
@@ -131,6 +136,26 @@ async function openPool(url: string, timeoutMs: number): Promise<OpenedPool> {
     },
     close: () => pool.end(),
   };
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && typeof value[0] === "string";
+}
+
+/** An array in the protocol's binary format. As a text, each quotation mark in it would be escaped here, and parsed there. */
+function textArray(texts: readonly string[]): Buffer {
+  // One dimension, no null, the type `text`, and the first index.
+  const head = [1, 0, 25, texts.length, 1];
+  const bytes = Buffer.allocUnsafe(4 * (head.length + texts.length) + Buffer.byteLength(texts.join("")));
+  let end = 0;
+  for (const number of head) end = bytes.writeInt32BE(number, end);
+  for (const text of texts) {
+    const start = end + 4;
+    const length = bytes.write(text, start);
+    bytes.writeInt32BE(length, end);
+    end = start + length;
+  }
+  return bytes;
 }
 
 /** A pooler tells its clients of no server process, or of one of its own, and may give each statement to another one. */

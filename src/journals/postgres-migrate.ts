@@ -57,7 +57,7 @@ DO $steps$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = '${schema}') THEN
     CREATE SCHEMA "${schema}";
   END IF;
-${steps.replace(/^\n+|\s+$/g, "")}
+${steps}
 END $steps$;
 ${grants.map((grant) => `GRANT ${grant};\n`).join("")}COMMIT;
 `;

@@ -10,8 +10,11 @@ import {
 } from "./postgres-migrate.js";
 import { outdated } from "./sql-journal.js";
 
-/** The version of the tables of this release, and that of release 0.3.0, the only one that is migrated. */
-const [newest, earlier] = [4, 3];
+/**
+ * The version of the tables of this release, the oldest one whose releases may write to them, and that of release 0.3.0, the only
+ * one that is migrated.
+ */
+const [newest, oldestWriter, earlier] = [4, 4, 3];
 
 /** Names of a journal's tables: `flows` and `version` are quoted for SQL. */
 export function tablesOf(schema: string, name: string) {
@@ -24,9 +27,9 @@ type PostgresTables = ReturnType<typeof tablesOf>;
 // Where all tables are published for logical replication, a row is changed only in one that has an identity or a key.
 const newTables = ({ schema, name, flows, version }: PostgresTables): string => `
   IF NOT EXISTS (${selectTable(schema, `${name}_version`)}) THEN
-    CREATE TABLE ${version} (version integer NOT NULL);
+    CREATE TABLE ${version} (version integer NOT NULL, oldest_writer integer NOT NULL);
     ALTER TABLE ${version} REPLICA IDENTITY FULL;
-    INSERT INTO ${version} (version) VALUES (${newest});
+    INSERT INTO ${version} VALUES (${newest}, ${oldestWriter});
     CREATE TABLE ${flows} (
       key text COLLATE "C" NOT NULL PRIMARY KEY,
       epoch bigint NOT NULL,
@@ -72,14 +75,14 @@ const fromEarlier = ({ flows, version }: PostgresTables): string => `
       DROP COLUMN lease_ms,
       DROP COLUMN lease_nonce,
       DROP COLUMN incarnation_mark;
-    ALTER TABLE ${version} REPLICA IDENTITY FULL;
+    ALTER TABLE ${version} REPLICA IDENTITY FULL, ADD COLUMN oldest_writer integer NOT NULL DEFAULT ${oldestWriter};
     UPDATE ${version} SET version = ${newest};
   END IF;`;
 const isOpen = "NOT settled AND pruned_at IS NULL";
 
 function migrationOf(tables: PostgresTables, from: number): Migration {
-  const changes = from === earlier ? fromEarlier(tables) : "";
-  return { schema: tables.schema, table: tables.flows, steps: from === 0 ? newTables(tables) : changes };
+  const steps = from === earlier ? fromEarlier : newTables;
+  return { schema: tables.schema, table: tables.flows, steps: steps(tables) };
 }
 
 export interface PostgresSchemaOptions {
@@ -97,17 +100,18 @@ const schemaOptions: CheckTable<PostgresSchemaOptions> = {
   schema: postgresName,
   table: postgresName,
   role: postgresName,
-  from: {
-    accepts: (value) => value === 0 || value === earlier || value === newest,
-    expected: `0, ${earlier}, or ${newest}`,
-  },
+  from: { accepts: (value) => value === 0 || value === earlier, expected: `0 or ${earlier}` },
 };
 
 /** What a database administrator runs, in one transaction, for services that open the journal with `migrate: false`. */
 export function schemaText(options: PostgresSchemaOptions = {}): string {
   const refuse = (message: string) => new ConfigError(`PostgresJournal: ${message}`);
-  const read: PostgresSchemaOptions = parseOptions(schemaOptions, options, "the options", refuse);
-  const { schema = "public", table = "cross_border_flows", role = "payments", from = 0 } = read;
+  const {
+    schema = "public",
+    table = "cross_border_flows",
+    role = "payments",
+    from = 0,
+  }: PostgresSchemaOptions = parseOptions(schemaOptions, options, "the options", refuse);
   const tables = tablesOf(schema, table);
   return migrationText(migrationOf(tables, from), [
     `USAGE ON SCHEMA "${schema}" TO "${role}"`,
@@ -123,29 +127,30 @@ export function schemaText(options: PostgresSchemaOptions = {}): string {
  *   could lose confirmed writes.
  */
 export async function prepareTables(pool: PostgresPool, tables: PostgresTables, mayMigrate: boolean): Promise<void> {
-  const version = await versionOf(pool, tables);
-  if (version > newest) {
-    throw new ConfigError(
-      `PostgresJournal: the tables have version ${version}, and this release of cross-border-payments knows ${newest}. Use the newer release.`,
+  const { version, oldest } = await versionOf(pool, tables);
+  const found = version === 0 ? "the tables are not there" : `the tables have version ${version}`;
+  const refuse = (what: string) => new ConfigError(`PostgresJournal: ${found}, ${what}`);
+  if (version > newest && !(oldest <= newest)) {
+    throw refuse(
+      `only version ${oldest} or newer may write to them, and this release has ${newest}. Use a newer release.`,
     );
   }
-  if (version !== 0 && version < earlier) throw outdated("PostgresJournal", `the tables have version ${version}`);
-  if (version !== newest && !mayMigrate) {
-    const present = version === 0 ? "are not there" : `have version ${version}`;
-    throw new ConfigError(
-      `PostgresJournal: the tables in the schema "${tables.schema}" ${present}, this release of cross-border-payments needs ` +
-        `version ${newest}, and migrate is false. PostgresJournal.schema({ from: ${version} }) returns the SQL that makes them.`,
+  if (version !== 0 && version < earlier) throw outdated("PostgresJournal", found);
+  if (version < newest && !mayMigrate) {
+    throw refuse(
+      `this release needs version ${newest} in the schema "${tables.schema}", and migrate is false. ` +
+        `PostgresJournal.schema({ from: ${version} }) returns the SQL that makes them.`,
     );
   }
   if (version === earlier) await assertNoneOpen(pool, tables);
-  if (version !== newest) await migrate(pool, migrationOf(tables, version));
+  if (version < newest) await migrate(pool, migrationOf(tables, version));
   await assertKept(pool, tables);
 }
 
-async function versionOf(pool: PostgresPool, { schema, name, version }: PostgresTables): Promise<number> {
-  if ((await pool.query(selectTable(schema, `${name}_version`))).rows.length === 0) return 0;
-  const { rows } = await pool.query(`SELECT version FROM ${version}`);
-  return Number(Reflect.get(Object(rows[0]), "version") ?? 0);
+async function versionOf(pool: PostgresPool, { schema, name, version }: PostgresTables) {
+  const { length } = (await pool.query(selectTable(schema, `${name}_version`))).rows;
+  const row = length === 0 ? undefined : (await pool.query(`SELECT * FROM ${version}`)).rows[0];
+  return { version: Number(Object(row).version ?? 0), oldest: Number(Object(row).oldest_writer) };
 }
 
 /** The migration looks again, under the lock. */
@@ -160,7 +165,7 @@ async function assertKept(pool: PostgresPool, { flows }: PostgresTables): Promis
   const { rows } = await pool.query(`SELECT pg_is_in_recovery()::int AS is_replica,
     current_setting('synchronous_commit') AS commits, (relpersistence <> 'p')::int AS is_unlogged
     FROM pg_class WHERE oid = '${flows}'::regclass`);
-  const { is_replica, commits, is_unlogged }: Readonly<Record<string, unknown>> = Object(rows[0]);
+  const { is_replica, commits, is_unlogged } = Object(rows[0]);
   if (Number(is_replica) === 1) {
     throw new JournalError(
       "PostgresJournal could not open the journal: the server is in recovery, such as a replica. Connect to the primary: not through a pool or a proxy that splits reads from writes.",

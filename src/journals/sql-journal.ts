@@ -25,7 +25,6 @@ export const statementWork = {
   acquireAbandoned: "lease an abandoned flow",
   renew: "renew a lease",
   write: "store a state",
-  replaceQuote: "store a state in place of a quote",
   release: "release a lease",
   list: "list flows",
   listPhase: "list flows",
@@ -35,7 +34,7 @@ export const statementWork = {
 };
 
 export type StatementName = keyof typeof statementWork;
-export type ChangeName = "begin" | "acquire" | "renew" | "write" | "replaceQuote" | "release";
+export type ChangeName = "begin" | "acquire" | "renew" | "write" | "release";
 export type QueryName = Exclude<StatementName, ChangeName | "read">;
 
 /** A row as either database returns it. Numbers can be strings or BigInts, and booleans can be 0 and 1. */
@@ -120,16 +119,13 @@ export class SqlJournal implements Journal {
   ): Promise<boolean> {
     assertStorable(state.phase, state.data);
     const { epoch, nonce, revision } = id;
-    const input = { key, epoch, nonce, revision, ...stateInput(state) };
-    const next = { epoch, nonce, revision: revision + 1 };
-    if (quote === undefined) {
-      const { isApplied, row } = await this.#store.change("write", input);
-      return isApplied || isWritten(optionalEntry(row), next, state);
-    }
-    const { lease, inTime } = quote;
-    const replacing = { new_nonce: lease.nonce, owner: lease.owner, lease_ms: lease.leaseMs, in_time: inTime };
-    const { isApplied, row } = await this.#store.change("replaceQuote", { ...input, ...replacing });
-    return isApplied || isWritten(optionalEntry(row), { ...next, epoch: epoch + 1, nonce: lease.nonce }, state);
+    const { lease, inTime = false } = quote ?? {};
+    // Without a quote, the owner and the lease stay.
+    const replacing = { new_nonce: lease?.nonce ?? "", owner: lease?.owner ?? "", lease_ms: lease?.leaseMs ?? null };
+    const input = { key, epoch, nonce, revision, ...stateInput(state), ...replacing, in_time: inTime };
+    const { isApplied, row } = await this.#store.change("write", input);
+    const owned = lease === undefined ? { epoch, nonce } : { epoch: epoch + 1, nonce: lease.nonce };
+    return isApplied || isWritten(optionalEntry(row), { ...owned, revision: revision + 1 }, state);
   }
 
   async release(key: string, { epoch, nonce }: LeaseId): Promise<void> {
@@ -234,7 +230,7 @@ function toEntry(row: Row): JournalEntry {
 }
 
 function optionalEntry(row: Row | undefined): JournalEntry | undefined {
-  return row === undefined ? undefined : toEntry(row);
+  return row && toEntry(row);
 }
 
 function toCount({ service, gateway, phase, settled, flows, unowned, oldest_ms }: Row): PhaseCount {

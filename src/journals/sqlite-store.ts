@@ -53,19 +53,16 @@ export class SqliteStore implements SqlStore {
   }
 
   async read(key: string): Promise<Row | undefined> {
-    return (await this.#run([["read", { key }]])).rows[0];
+    return (await this.#run(["read", { key }])).rows[0];
   }
 
   async change(name: ChangeName, input: KeyedInput): Promise<Changed> {
-    const { rows, changes } = await this.#run([
-      [name, input],
-      ["read", { key: input.key }],
-    ]);
+    const { rows, changes } = await this.#run([name, input]);
     return { isApplied: changes === 1, row: rows[0] };
   }
 
   async query(name: QueryName, input: Input): Promise<readonly Row[]> {
-    return (await this.#run([[name, input]])).rows;
+    return (await this.#run([name, input])).rows;
   }
 
   async close(): Promise<void> {
@@ -79,13 +76,13 @@ export class SqliteStore implements SqlStore {
       this.#sending ??= this.#send();
     });
     if (reply.error === undefined) return { rows: reply.rows as readonly Row[], changes: reply.changes };
-    throw sqliteFailure(reply.error, statementWork[operation[0]?.[0] ?? "read"]);
+    throw sqliteFailure(reply.error, statementWork[operation[0]]);
   }
 
   async #send(): Promise<void> {
+    // Runs at the end of this turn of the event loop, so that later requests of the turn join the same commit.
+    await setImmediate();
     while (this.#waiting.length > 0) {
-      // Runs at the end of this turn of the event loop, so that later requests of the turn join the same commit.
-      await setImmediate();
       const batch = this.#waiting.splice(0, maxTogether);
       const replies = await this.#place.run(batch.map(({ operation }) => operation));
       for (const [index, { resolve }] of batch.entries()) resolve(replies[index] as SqliteReply);

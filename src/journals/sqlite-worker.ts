@@ -41,8 +41,8 @@ export interface SqliteJournalOptions {
 
 export type OpenOptions = Required<SqliteJournalOptions>;
 
-/** Statements by name, one after the other. All or none of it is stored. */
-export type SqliteOperation = readonly (readonly [statement: StatementName, input: Input])[];
+/** A statement by name. A change is followed by `read` if its caller can't know the row. */
+export type SqliteOperation = readonly [statement: StatementName, input: Input];
 
 /** What is known of an error, also in another thread. */
 export interface SqliteError {
@@ -54,10 +54,14 @@ export interface SqliteError {
   readonly stored?: "nothing" | "unknown";
 }
 
-/** The result of an operation and how many rows it changed, or why it failed. */
-export type SqliteReply =
-  | { readonly rows: readonly unknown[]; readonly changes: number; readonly error?: undefined }
-  | { readonly error: SqliteError };
+/** What an operation found and how many rows it changed, or why it failed. */
+export type SqliteReply = SqliteResult | { readonly error: SqliteError };
+
+interface SqliteResult {
+  readonly rows: readonly unknown[];
+  readonly changes: number;
+  readonly error?: undefined;
+}
 
 /** `code` of the refusal of a file that can't be a journal's. */
 export const refused = "CROSS_BORDER_REFUSED";
@@ -75,8 +79,7 @@ const columns = `key, service, gateway, epoch, nonce, revision, owner, lease_unt
   expires_at_ms, pruned_at_ms, phase, settled, data, ${nowMs} AS read_at_ms`;
 const lease = `epoch = epoch + 1, nonce = @nonce, owner = @owner, lease_until_ms = ${nowMs} + @lease_ms`;
 const newLease = `iif(@settled OR @phase = 'quoted', NULL, ${nowMs} + @lease_ms)`;
-const state = `phase = @phase, settled = @settled, data = @data, updated_at_ms = ${nowMs}, expires_at_ms = ${nowMs} + @ttl_ms,
-  revision = revision + 1`;
+const ofQuote = "(@new_nonce <> '')";
 
 const listed = (which: string): string =>
   `SELECT ${columns} FROM flows ${which} AND key > @after AND ${isInScope} ORDER BY key LIMIT @limit`;
@@ -100,10 +103,12 @@ const statements: Readonly<Record<StatementName, string>> = {
       ORDER BY key LIMIT 1)
     RETURNING ${columns}`,
   renew: `UPDATE flows SET lease_until_ms = ${nowMs} + @lease_ms WHERE ${isOwned} AND lease_until_ms IS NOT NULL`,
-  write: `UPDATE flows SET ${state}, lease_until_ms = iif(@settled, NULL, lease_until_ms)
-    WHERE ${isOwned} AND revision = @revision AND phase <> 'quoted'`,
-  replaceQuote: `UPDATE flows SET ${state}, epoch = epoch + 1, nonce = @new_nonce, owner = @owner, lease_until_ms = ${newLease}
-    WHERE ${isOwned} AND revision = @revision AND phase = 'quoted' AND (@in_time = 0 OR expires_at_ms > ${nowMs})`,
+  write: `UPDATE flows SET phase = @phase, settled = @settled, data = @data, updated_at_ms = ${nowMs},
+      expires_at_ms = ${nowMs} + @ttl_ms, revision = revision + 1, epoch = epoch + ${ofQuote},
+      nonce = iif(${ofQuote}, @new_nonce, nonce), owner = iif(${ofQuote}, @owner, owner),
+      lease_until_ms = iif(${ofQuote}, ${newLease}, iif(@settled, NULL, lease_until_ms))
+    WHERE ${isOwned} AND revision = @revision AND (phase = 'quoted') = ${ofQuote}
+      AND (NOT @in_time OR expires_at_ms > ${nowMs})`,
   release: `UPDATE flows SET lease_until_ms = NULL WHERE ${isOwned}`,
   list: listed("WHERE pruned_at_ms IS NULL"),
   listPhase: `SELECT * FROM (${listed(`${isSettled} AND phase = @phase`)})
@@ -117,8 +122,11 @@ const statements: Readonly<Record<StatementName, string>> = {
     RETURNING key`,
 };
 
-/** The version of the tables of this release, and that of release 0.3.0, the only one that is migrated. */
-const [newest, earlier] = [4, 3];
+/**
+ * The version of the tables of this release, the oldest one whose releases may write to them, and that of release 0.3.0, the only
+ * one that is migrated.
+ */
+const [newest, oldestWriter, earlier] = [4, 4, 3];
 /** "CBPJ" tells a journal's file from the file of another program. */
 const applicationId = 0x4342504a;
 
@@ -175,27 +183,32 @@ function prepareFile(database: SqliteDatabase, { processes, busyTimeoutMs, migra
   if (ask(database, "PRAGMA journal_mode = WAL") !== "wal") {
     throw refusal("SQLite can't keep a write-ahead log for this file. A journal in memory is MemoryJournal.");
   }
-  database.exec("PRAGMA synchronous = FULL");
-  // Only macOS tells them apart. Its fsync leaves the data in the disk's cache.
-  database.exec("PRAGMA fullfsync = ON");
+  // Only macOS has fullfsync. Its fsync leaves the data in the disk's cache.
+  database.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON");
   inTransaction(database, () => migrateTables(database, migrate));
 }
 
 function migrateTables(database: SqliteDatabase, mayMigrate: boolean): void {
   const version = Number(ask(database, "PRAGMA user_version"));
   if (Number(ask(database, "PRAGMA application_id")) !== applicationId) {
-    const isEmpty = version === 0 && Number(ask(database, "SELECT count(*) FROM sqlite_schema")) === 0;
+    const isEmpty = version === 0 && ask(database, "SELECT name FROM sqlite_schema") === undefined;
     if (!isEmpty) throw refusal("the file holds another program's tables. Give the journal a file of its own.");
   }
-  if (version === newest) return;
   const found = version === 0 ? "the file has no tables yet" : `the tables have version ${version}`;
-  if (version > newest) throw refusal(`${found}, and this release knows ${newest}. Use the newer release.`);
+  if (version >= newest) {
+    const oldest = Number(ask(database, "SELECT version FROM oldest_writer"));
+    if (oldest <= newest) return;
+    throw refusal(
+      `${found}, only ${oldest} or newer may write to them, and this release has ${newest}. Use a newer release.`,
+    );
+  }
   if (version !== 0 && version < earlier) throw refusal(found, outdatedFile);
   if (!mayMigrate) throw refusal(`${found}, this release needs version ${newest}, and migrate is false.`);
   const open = version === 0 ? undefined : ask(database, openFlow);
   if (open !== undefined) throw refusal(`the flow of key ${JSON.stringify(open)} is open`, outdatedFile);
   database.exec(version === 0 ? newTables : fromEarlier);
-  database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${newest}`);
+  database.exec(`CREATE TABLE oldest_writer AS SELECT ${oldestWriter} AS version;
+    PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${newest}`);
 }
 
 function assertBuild(version: string, processes: "many" | "one"): void {
@@ -232,7 +245,7 @@ export class SqliteEngine {
   /** Runs operations one after the other in one transaction, and replies after its commit. One that fails, fails alone. */
   run(operations: readonly SqliteOperation[]): SqliteReply[] {
     try {
-      const onlyReads = operations.flat().every(([name]) => statements[name].startsWith("SELECT"));
+      const onlyReads = operations.every(([name]) => statements[name].startsWith("SELECT"));
       const work = () => operations.map(this.#perform);
       return onlyReads ? work() : inTransaction(this.#database, work);
     } catch (error) {
@@ -245,16 +258,14 @@ export class SqliteEngine {
 
   // Don't use `get`, which stops at the first row. node:sqlite then commits a lone statement while it resets it and, before Node 26,
   // drops the failure of that commit. A write that was lost would look stored.
-  readonly #perform = (operation: SqliteOperation): SqliteReply => {
-    const rows: unknown[] = [];
-    let changes = 0;
-    for (const [name, input] of operation) {
-      const { statement, names } = this.#prepared.get(name) ?? this.#prepare(name);
-      const parameters = names.map((each) => (typeof input[each] === "boolean" ? Number(input[each]) : input[each]));
-      if (/^SELECT|RETURNING/.test(statements[name])) rows.push(...statement.all(...parameters));
-      else changes += Number(statement.run(...parameters).changes);
-    }
-    return { rows, changes };
+  readonly #perform = ([name, input]: SqliteOperation): SqliteResult => {
+    const { statement, names } = this.#prepared.get(name) ?? this.#prepare(name);
+    const parameters = names.map((each) => (typeof input[each] === "boolean" ? Number(input[each]) : input[each]));
+    if (/^SELECT|RETURNING/.test(statements[name])) return { rows: statement.all(...parameters), changes: 0 };
+    const changes = Number(statement.run(...parameters).changes);
+    // Only the journal's clock knows when a flow began, or until when it is leased.
+    const isKnown = changes === 1 && name !== "begin" && name !== "acquire";
+    return isKnown ? { rows: [], changes } : { ...this.#perform(["read", input]), changes };
   };
 
   #prepare(name: StatementName) {

@@ -67,12 +67,10 @@ export function resolveLogin<Options extends LoginOptions>(
 ): { readonly settings: LoginSettings; readonly options: Options } {
   const isInsecure = Object(given).allowInsecureHttp === true;
   const options = parseIdentityProviderOptions<Options & IdentityProviderAuth>(owner, table, given, isInsecure);
-  const { authUrl, realm, clientId, clientSecret, clientAuthentication, timeoutMs } = options;
   const { redirectUri, scope = "openid", issuer } = options;
   parseBaseUrl(redirectUri, `${owner}: redirectUri`, isInsecure);
-  const auth = { authUrl, realm, clientId, clientSecret, clientAuthentication, timeoutMs };
-  const { origin, path } = realmAddress(auth);
-  const settings = { auth, redirectUri: new URL(redirectUri).href, scope, issuer: issuer ?? origin + path };
+  const { origin, path } = realmAddress(options);
+  const settings = { auth: options, redirectUri: new URL(redirectUri).href, scope, issuer: issuer ?? origin + path };
   return { settings, options };
 }
 
@@ -172,7 +170,7 @@ function refusal(error: string, description: string | null, secrets: readonly st
 function toLoginError(failure: GrantFailure, url: string): Error {
   const { status, serviceCode, serviceMessage } = failure;
   if (failure.class === "unverified" && failure.reason === "iss") return issuerMismatch("ID token");
-  if (!isDeadGrant(failure)) return toTokenError(failure, url, undefined, nobody);
+  if (!isDeadGrant(failure)) return toTokenError(failure, url, undefined, noUser);
   return loginError(
     "login_code_refused",
     `${url} does not accept the code of the callback: it was used before, or is too old`,
@@ -181,7 +179,7 @@ function toLoginError(failure: GrantFailure, url: string): Error {
 }
 
 /** The beginning of each message. */
-const nobody = "Nobody is logged in";
+const noUser = "No user is logged in";
 
 /** The message is this library's, and `details` are the identity provider's words. */
 function loginError(
@@ -189,7 +187,7 @@ function loginError(
   message: string,
   details: Omit<ConstructorParameters<typeof TokenError>[1], "code"> = {},
 ): TokenError {
-  return new TokenError(`${nobody}: ${message}`, { code, ...details });
+  return new TokenError(`${noUser}: ${message}`, { code, ...details });
 }
 
 /** The issuer's name isn't shown, since a forger could choose it. */

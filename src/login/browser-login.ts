@@ -87,7 +87,7 @@ export class BrowserLogin implements UserAuth {
   readonly #tokens = new UserTokens();
   #claims: UserClaims | undefined;
   #resuming: Promise<boolean> | undefined;
-  #logouts = 0;
+  #ending: Promise<void> | undefined;
 
   /** @throws {ConfigError} that names the option, what it must be, and what was given. */
   constructor(options: LoginOptions) {
@@ -105,7 +105,7 @@ export class BrowserLogin implements UserAuth {
 
   /**
    * Whether a user is logged in. If the login page has led back here, it finishes that login first, and removes the callback from the
-   * address. A logout in the meantime ends that session too, and the result is false.
+   * address.
    *
    * @throws {TokenError} `login_state_mismatch`, `login_code_refused`, `login_issuer_mismatch`, `login_denied`, `login_failed`,
    *   `login_unverified`, `login_refused`, or the error of a failed token request. Then nothing is stored.
@@ -125,7 +125,7 @@ export class BrowserLogin implements UserAuth {
   async redirect(): Promise<never> {
     const page = currentPage();
     // Leaving the page would abort the logout, and the session would continue.
-    await this.#tokens.ending?.catch(() => {});
+    await this.#ending?.catch(() => {});
     const { url, checks } = await this.#authorization.begin();
     page.sessionStorage.setItem(this.#storageKey, JSON.stringify(checks));
     reloadWhenShownAgain(page);
@@ -140,19 +140,13 @@ export class BrowserLogin implements UserAuth {
    * @throws {TokenError} if the client can't tell whether the session has ended. Then call it again. It also throws an error of a
    *   `resume` that is under way.
    */
-  async logout(): Promise<void> {
-    this.#claims = undefined;
-    this.#logouts += 1;
-    const resuming = this.#resuming;
-    await this.#authorization.end(this.#tokens);
-    if (resuming === undefined) return;
-    await resuming;
-    await this.#authorization.end(this.#tokens);
+  logout(): Promise<void> {
+    this.#ending = Promise.resolve(this.#resuming).then(() => this.#authorization.end(this.#tokens));
+    return this.#ending;
   }
 
   async #resume(): Promise<boolean> {
     const page = currentPage();
-    const logouts = this.#logouts;
     const checks = this.#takeKept(page);
     const callback = callbackOf(page, this.#settings.redirectUri, checks?.state);
     if (callback === undefined) return this.#tokens.isOpen;
@@ -160,13 +154,8 @@ export class BrowserLogin implements UserAuth {
     const { granted, refreshToken, claims } = await this.#authorization.finish(callback, checks);
     const auth = { ...this.#settings.auth, refreshToken };
     await this.#tokens.open({ auth, transport: this.#transport }).begin(granted);
-    if (this.#logouts === logouts) {
-      this.#claims = claims;
-      return true;
-    }
-    // `logout` reports whether that worked.
-    await this.#tokens.end();
-    return false;
+    this.#claims = claims;
+    return true;
   }
 
   /** It's for one callback, and useless if the user comes back without one. */

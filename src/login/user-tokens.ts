@@ -1,4 +1,3 @@
-import { SingleFlight } from "../auth/single-flight.js";
 import type { GrantFailure } from "../auth/token-error.js";
 import { TokenManager, type TokenManagerOptions } from "../auth/token-manager.js";
 import { TokenError } from "../core/errors.js";
@@ -10,8 +9,8 @@ export class UserTokens {
   readonly #listeners = new Set<(event: TokenEvent) => void>();
   #manager: TokenManager | undefined;
   #hasEnded = false;
-  /** A session that is to end, until it's known to have ended. */
-  #leaving: { readonly manager: TokenManager; readonly work: SingleFlight<GrantFailure | undefined> } | undefined;
+  /** The manager of a session that is to end, until it's known to have ended. */
+  #leaving: TokenManager | undefined;
 
   /** Whether there is a session that isn't known to have ended. */
   get isOpen(): boolean {
@@ -30,17 +29,12 @@ export class UserTokens {
     return this.#manager;
   }
 
-  /** Pending while the session is being ended. */
-  get ending(): Promise<unknown> | undefined {
-    return this.#leaving?.work.current;
-  }
-
   /** Forgets the tokens and ends the session, or again one that may have continued. Without a session, it does nothing. */
   async end(): Promise<GrantFailure | undefined> {
-    if (this.#manager !== undefined) this.#leaving = { manager: this.#manager, work: new SingleFlight(60_000) };
+    const leaving = this.#manager ?? this.#leaving;
     this.#manager = undefined;
-    const leaving = this.#leaving;
-    const failure = await leaving?.work.join(() => leaving.manager.endSession());
+    this.#leaving = leaving;
+    const failure = await leaving?.endSession();
     if (failure === undefined && this.#leaving === leaving) this.#leaving = undefined;
     return failure;
   }
@@ -67,7 +61,7 @@ export class UserTokens {
     const asked = manager && work(manager);
     if (asked === undefined) {
       const code = "login_required";
-      throw new TokenError("Nobody is logged in: there was no login, or a logout. Let the user log in.", { code });
+      throw new TokenError("No user is logged in: there was no login, or a logout. Let the user log in.", { code });
     }
     try {
       return await asked;

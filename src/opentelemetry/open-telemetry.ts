@@ -1,6 +1,6 @@
 import type { Histogram, Meter, Tracer } from "@opentelemetry/api";
 import { ConfigError, CrossBorderError } from "../core/errors.js";
-import { type Check, type CheckTable, isFunction, parseOptions } from "../core/parse.js";
+import { type Check, type CheckTable, hasMethods, isFunction, parseOptions } from "../core/parse.js";
 import {
   type Attributes,
   follow,
@@ -8,7 +8,6 @@ import {
   type Telemetry,
   type TelemetryParts,
   type Tracing,
-  traceHeaders,
 } from "../events/reporter.js";
 import { version } from "./version.js";
 
@@ -60,7 +59,7 @@ export function meterOf(api: OpenTelemetryApi, given: object | undefined, refuse
 
 export function withMethods(...names: readonly string[]): Check {
   return {
-    accepts: (value) => names.every((method) => isFunction(Reflect.get(Object(value), method))),
+    accepts: (value) => hasMethods(value, ...names),
     expected: `an object with the methods ${names.join(", ")}`,
   };
 }
@@ -88,7 +87,7 @@ function spanTracing(api: Api, tracer: Tracer): Tracing {
         get headers() {
           const injected: Record<string, unknown> = {};
           attempt(() => propagation.inject(context.active(), injected));
-          return traceHeaders(injected);
+          return attempt(() => Object.fromEntries(new Headers(injected as Record<string, string>))) ?? {};
         },
         note,
       };

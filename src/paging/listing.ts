@@ -1,19 +1,11 @@
 import type { ApiClient } from "../api/api-client.js";
-import { type ListQuery, type ParsedListQuery, parseListQuery } from "../api/list-query.js";
+import { type ListQuery, parseListQuery } from "../api/list-query.js";
 import type { TypedOperation } from "../api/operation.js";
-import {
-  type ApiPromise,
-  parseRequestOptions,
-  type RequestOptions,
-  type WithResponse,
-} from "../api/request-options.js";
+import { parseRequestOptions, type RequestOptions, type WithResponse } from "../api/request-options.js";
 import { Deadline } from "../core/deadline.js";
 import { InvalidArgumentError, PagingError, traceFrom } from "../core/errors.js";
 import type { Page } from "./page.js";
 import { type ListReader, type ListSource, listReader } from "./reader.js";
-
-/** @param calls gets each call that the reader makes. */
-type OpenReader<Item> = (isIterated: boolean, calls?: ApiPromise<Item[]>[]) => ListReader<Item>;
 
 /** A list of records. Nothing is requested before it is awaited or iterated. */
 export function listRecords<Ids extends readonly string[], Item>(
@@ -23,40 +15,34 @@ export function listRecords<Ids extends readonly string[], Item>(
   given: ListQuery<NoInfer<Item>, object> | undefined,
   givenOptions: RequestOptions | undefined,
 ): Listing<Item> {
-  let query: ParsedListQuery<Item> = {};
-  let options: RequestOptions = {};
-  /** It's thrown when the list is used, since a call rejects what it refuses. */
-  let refusal: unknown;
+  const { name } = operation;
   try {
-    query = parseListQuery(operation, given);
-    options = parseRequestOptions(operation, givenOptions);
-  } catch (error) {
-    refusal = traceFrom(error, listRecords);
-  }
-  const { filter, size, ...rest } = query;
-  const { signal } = options;
-  const hasTokens = Object.hasOwn(operation.record, "pagingToken") && query.cursor === undefined;
-  const isFiltered = Object.values(filter ?? {}).some((value) => value !== undefined);
-
-  return new Listing(operation.name, (isIterated, calls) => {
+    const { filter, size, ...query } = parseListQuery<Item>(operation, given);
+    const options = parseRequestOptions(operation, givenOptions);
+    const { signal } = options;
+    const hasTokens = Object.hasOwn(operation.record, "pagingToken") && query.cursor === undefined;
     const source: ListSource<Item> = {
-      name: operation.name,
-      ask(paging, dropped) {
-        if (refusal !== undefined) return Promise.reject(refusal);
-        const call = client.call(operation, ids, { paging, query: filter }, { ...options, signal: dropped ?? signal });
-        calls?.push(call);
-        return call;
-      },
+      name,
+      ask: (paging, dropped = signal) =>
+        client.call(operation, ids, { paging, query: filter }, { ...options, signal: dropped }),
       sleep: (ms) => pause(ms, signal),
     };
-    return listReader(source, {
-      ...rest,
-      size: isIterated && size !== undefined ? Math.max(3, size) : size,
-      isFiltered,
+    const readerQuery = {
+      ...query,
+      isFiltered: Object.values(filter ?? {}).some((value) => value !== undefined),
       defaultSort: hasTokens ? "pagingToken.asc" : undefined,
       signal,
+    };
+    return new Listing(name, (minSize) =>
+      listReader(source, { ...readerQuery, size: size && Math.max(minSize, size) }),
+    );
+  } catch (error) {
+    // It's thrown when the list is used, since a call rejects what it refuses.
+    const refusal = traceFrom(error, listRecords);
+    return new Listing(name, () => {
+      throw refusal;
     });
-  });
+  }
 }
 
 /**
@@ -71,11 +57,11 @@ export function listRecords<Ids extends readonly string[], Item>(
  */
 export class Listing<Item> implements Promise<Page<Item>>, AsyncIterable<Item> {
   readonly #name: string;
-  readonly #open: OpenReader<Item>;
+  readonly #open: (minSize: number) => ListReader<Item>;
   #first: Promise<WithResponse<Page<Item>>> | undefined;
 
   /** @internal */
-  constructor(name: string, open: OpenReader<Item>) {
+  constructor(name: string, open: (minSize: number) => ListReader<Item>) {
     this.#name = name;
     this.#open = open;
   }
@@ -103,7 +89,7 @@ export class Listing<Item> implements Promise<Page<Item>>, AsyncIterable<Item> {
 
   /** The first page, with status and headers. */
   withResponse(): Promise<WithResponse<Page<Item>>> {
-    this.#first ??= this.#requestFirst();
+    this.#first ??= (async () => this.#open(1).first())();
     return this.#first;
   }
 
@@ -119,7 +105,7 @@ export class Listing<Item> implements Promise<Page<Item>>, AsyncIterable<Item> {
    */
   async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
     try {
-      yield* this.#open(true).pages();
+      yield* this.#open(3).pages();
     } catch (error) {
       throw traceFrom(error);
     }
@@ -150,22 +136,11 @@ export class Listing<Item> implements Promise<Page<Item>>, AsyncIterable<Item> {
   async #firstPage(): Promise<Page<Item>> {
     return (await this.withResponse()).data;
   }
-
-  async #requestFirst(): Promise<WithResponse<Page<Item>>> {
-    const calls: ApiPromise<Item[]>[] = [];
-    const reader = this.#open(false, calls);
-    const data = reader.single(await reader.first());
-    const called = await calls.at(-1)?.withResponse();
-    return { data, response: called?.response ?? { status: 0, headers: {} } };
-  }
 }
 
 /** If the signal ends the wait, the request after it reports that. */
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   const deadline = new Deadline({ signal });
-  try {
-    await deadline.sleep(ms).catch(() => {});
-  } finally {
-    deadline.finish();
-  }
+  await deadline.sleep(ms).catch(() => {});
+  deadline.finish();
 }

@@ -3,9 +3,8 @@ import type { TypedOperation } from "../api/operation.js";
 import type { RequestOptions } from "../api/request-options.js";
 import { clock } from "../core/clock.js";
 import { ApiError, PagingError, UnexpectedResponseError } from "../core/errors.js";
-import { isRefusedQuestion } from "../wire/response.js";
 import { listRecords } from "./listing.js";
-import { textOf } from "./reader.js";
+import { isRefused, textOf } from "./reader.js";
 
 /** The fields that a reading by time needs. */
 export interface DatedRecord {
@@ -35,8 +34,6 @@ export type ReadingEnd =
   | { readonly complete: false; readonly reason: "time_bound" | "max_records" }
   | { readonly complete: false; readonly reason: "failed"; readonly error: PagingError | ApiError };
 
-type ListOperation<Item> = TypedOperation<string, readonly string[], never, Item[]>;
-
 /**
  * Gives the records back to a time, page by page, newest first as far as the service can sort. A record can come more than once,
  * and older ones can come too. You can stop the loop at any page. The return value says whether the reading was complete.
@@ -47,7 +44,7 @@ type ListOperation<Item> = TypedOperation<string, readonly string[], never, Item
  */
 export async function* newestFirst<Item extends DatedRecord>(
   client: ApiClient,
-  operation: ListOperation<Item>,
+  operation: TypedOperation<string, readonly string[], never, Item[]>,
   options: NewestFirstOptions,
 ): AsyncGenerator<readonly Item[], ReadingEnd, undefined> {
   const { since, clockSkewMs, size = 100, tokensFollowTime, toTheEnd, signal, headers } = options;
@@ -61,7 +58,13 @@ export async function* newestFirst<Item extends DatedRecord>(
 
   try {
     if (yield* byTime()) return { complete: true };
-    return yield* byToken();
+    try {
+      if (!ignoresSort) return yield* list("pagingToken.desc");
+    } catch (error) {
+      // A sort that is ignored can look like a list that is out of order, or like a cursor that is.
+      if (!(error instanceof PagingError) && !isRefused(error)) throw error;
+    }
+    return yield* list(undefined);
   } catch (error) {
     const isLasting = error instanceof PagingError || (error instanceof ApiError && error.status < 500);
     if (!isLasting) throw error;
@@ -69,9 +72,10 @@ export async function* newestFirst<Item extends DatedRecord>(
   }
 
   /** One page of the newest records, then a larger one. Returns whether it proved complete. */
-  async function* byTime(): AsyncGenerator<readonly Item[], boolean, undefined> {
+  async function* byTime() {
+    const _sort = "createdAt.desc";
     for (const _size of [size, 10 * size]) {
-      const page = await ask({ _sort: sortByTime, _size });
+      const page = await ask({ _sort, _size });
       if (page === undefined || page.length === 0) return false;
       yield page;
       const times = page.map(createdMsOf);
@@ -82,45 +86,33 @@ export async function* newestFirst<Item extends DatedRecord>(
       const oldestMs = times.at(-1) ?? Number.NaN;
       if (oldestMs < boundMs && oldestMs !== times[0]) {
         // A service that sorts only what it cut out has newer records here.
-        return yield* provesNoneMissed(page, [{ _sort: sortByTime, _after: tokenOf(page[0]), _size }], oldestMs);
+        return yield* provesNoneMissed(page, [{ _sort, _after: tokenOf(page[0]), _size }], oldestMs);
       }
       if (page.length >= _size) continue;
       const last = tokenOf(page.at(-1));
-      const below = { _sort: sortByTime, _before: last, _size };
       // Records that the page lacks are older than all of it, so they are listed first.
-      return yield* provesNoneMissed(page, [below, { _sort: "createdAt.asc", _after: last, _size }]);
+      const oldestFirst = { _sort: "createdAt.asc", _after: last, _size };
+      return yield* provesNoneMissed(page, [{ _sort, _before: last, _size }, oldestFirst]);
     }
     return false;
   }
 
   /** The list by descending token, or in the service's own order if it can't be sorted. */
-  async function* byToken(): AsyncGenerator<readonly Item[], ReadingEnd, undefined> {
-    try {
-      if (!ignoresSort) return yield* list([sortByToken]);
-    } catch (error) {
-      // A sort that is ignored can look like a list that is out of order, or like a cursor that is.
-      if (!(error instanceof PagingError) && !isRefused(error)) throw error;
-    }
-    return yield* list(undefined);
-  }
-
-  async function* list(
-    sort: readonly [typeof sortByToken] | undefined,
-  ): AsyncGenerator<readonly Item[], ReadingEnd, undefined> {
+  async function* list(sort: "pagingToken.desc" | undefined) {
     let count = 0;
     let top: readonly Item[] | undefined;
     for await (const { items } of listRecords(client, operation, [], { sort, size }, request).pages()) {
       yield items;
       top ??= items;
       count += items.length;
-      if (count >= maxRecords) return { complete: false, reason: "max_records" };
+      if (count >= maxRecords) return { complete: false, reason: "max_records" } as const;
       if (sort === undefined || !items.every((record) => createdMsOf(record) < boundMs)) continue;
-      const above = { _sort: sortByToken, _after: tokenOf(top[0]), _size: size };
+      const above = { _sort: sort, _after: tokenOf(top[0]), _size: size };
       const oldestMs = Math.min(...top.map(createdMsOf));
-      if (tokensFollowTime && (yield* provesNoneMissed(top, [above], oldestMs))) return { complete: true };
-      if (!toTheEnd) return { complete: false, reason: "time_bound" };
+      if (tokensFollowTime && (yield* provesNoneMissed(top, [above], oldestMs))) break;
+      if (!toTheEnd) return { complete: false, reason: "time_bound" } as const;
     }
-    return { complete: true };
+    return { complete: true } as const;
   }
 
   /**
@@ -128,11 +120,7 @@ export async function* newestFirst<Item extends DatedRecord>(
    *
    * @param oldestMs records that aren't newer than this may be missing. If it's left out, the page has to be the whole list.
    */
-  async function* provesNoneMissed(
-    page: readonly Item[],
-    checks: readonly PagingValues[],
-    oldestMs?: number,
-  ): AsyncGenerator<readonly Item[], boolean, undefined> {
+  async function* provesNoneMissed(page: readonly Item[], checks: readonly PagingValues[], oldestMs?: number) {
     const shown = new Set(page.map(keyOf));
     const isWhole = oldestMs === undefined;
     // Records that a whole list lacks must be newer than all of it.
@@ -164,9 +152,6 @@ export async function* newestFirst<Item extends DatedRecord>(
   }
 }
 
-const sortByTime = "createdAt.desc";
-const sortByToken = "pagingToken.desc";
-
 function tokenOf(record: DatedRecord | undefined): string | undefined {
   return textOf(record?.pagingToken);
 }
@@ -176,14 +161,6 @@ function isDescending(times: readonly number[]): boolean {
   return times.every((ms, index) => ms <= (times[index - 1] ?? Number.POSITIVE_INFINITY));
 }
 
-function isRefused(error: unknown): boolean {
-  return error instanceof ApiError && isRefusedQuestion(error.status);
-}
-
-export function createdMsOf({ createdAt }: Pick<DatedRecord, "createdAt">): number {
-  return parseCreatedAt(createdAt);
-}
-
 /** Tells one record from the others. */
 export function keyOf({ id, pagingToken }: Pick<DatedRecord, "id" | "pagingToken">): string | undefined {
   return textOf(id) ?? textOf(pagingToken);
@@ -191,15 +168,14 @@ export function keyOf({ id, pagingToken }: Pick<DatedRecord, "id" | "pagingToken
 
 /** Day, time, fraction, and zone, as ISO 8601 and SQL print them. */
 const pattern =
-  /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,3})\d*)? ?(?:Z|UTC|GMT|([+-]\d\d)(?::?(\d\d))?)?$/i;
+  /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,3})\d*)? ?(?:Z|UTC|GMT|([+-]\d\d)(?::?(\d\d))?)?$/i;
 
 /**
  * Milliseconds since 1970 of a record's `createdAt`, or `NaN` if it can't be read. A time without a zone is UTC. Digits beyond
  * milliseconds are cut off.
  */
-export function parseCreatedAt(value: unknown): number {
-  if (typeof value !== "string") return Number.NaN;
-  const match = pattern.exec(value.trim()) ?? [];
-  const [, day, minute, second = ":00", fraction = "", hours = "+00", minutes = "00"] = match;
-  return Date.parse(`${day}T${minute}${second}.${fraction.padEnd(3, "0")}${hours}:${minutes}`);
+export function createdMsOf({ createdAt }: { readonly createdAt: unknown }): number {
+  if (typeof createdAt !== "string") return Number.NaN;
+  const [, day, time, fraction = "", hours = "+00", minutes = "00"] = pattern.exec(createdAt.trim()) ?? [];
+  return Date.parse(`${day}T${time}${hours}:${minutes}`) + Number(fraction.padEnd(3, "0"));
 }

@@ -1,6 +1,7 @@
 import type { PagingValues } from "../api/api-client.js";
 import type { ListQuery } from "../api/list-query.js";
-import type { RequestOptions } from "../api/request-options.js";
+import type { ApiPromise, RequestOptions, WithResponse } from "../api/request-options.js";
+import { onAbort } from "../core/deadline.js";
 import { ApiError, type ErrorCode, PagingError } from "../core/errors.js";
 import { isRefusedQuestion } from "../wire/response.js";
 import { type Direction, Page } from "./page.js";
@@ -10,7 +11,7 @@ export interface ListSource<Item> {
   /** The operation, for messages. */
   readonly name: string;
   /** @param dropped ends a request that was made ahead. */
-  ask(paging: PagingValues, dropped?: AbortSignal): Promise<readonly Item[]>;
+  ask(paging: PagingValues, dropped?: AbortSignal): ApiPromise<readonly Item[]>;
   sleep(ms: number): Promise<void>;
 }
 
@@ -57,35 +58,27 @@ const errors = {
 } as const satisfies Record<string, readonly [ErrorCode, string]>;
 
 /** On the first page, a proof that the page is the whole list overcomes these. */
-const provable: ReadonlySet<string> = new Set(
-  [errors.noToken, errors.sort, errors.oneToken, errors.cursorIgnored].map(([code]) => code),
-);
+const provable: ReadonlySet<ErrorCode> = new Set([
+  "paging_no_token",
+  "paging_sort",
+  "paging_end_unproved",
+  "paging_cursor_ignored",
+]);
 
 const waitsMs = [250, 500, 1000, 2000];
 const wholeNumber = /^-?\d+$/;
 
-/** A page as the reader compares it with others. */
+/** A record as the reader reads it. */
+type Identified = Readonly<Record<string, unknown>>;
+
+/** A page as the reader compares it with others. A token is empty if the record has none. */
 interface Shown<Item> {
   readonly items: readonly Item[];
   readonly ids: readonly string[];
-  readonly tokens: Tokens;
+  readonly tokens: readonly string[];
 }
 
-type Tokens = readonly (string | undefined)[];
-
-/** Reads one list. `pages` can be called once. */
-export interface ListReader<Item> {
-  /** The first page, as the caller asked for it. */
-  first(): Promise<readonly Item[]>;
-  /** A page that the reading doesn't continue from. */
-  single(items: readonly Item[]): Page<Item>;
-  /**
-   * Every page with new records.
-   *
-   * @throws {PagingError} if the list can't be read to its end without losing records.
-   */
-  pages(): AsyncGenerator<Page<Item>, void, undefined>;
-}
+export type ListReader<Item> = ReturnType<typeof listReader<Item>>;
 
 /**
  * Reads every record of a list once, or fails with an error that says what to do (docs/lists.md).
@@ -93,61 +86,65 @@ export interface ListReader<Item> {
  * Tokens are opaque. Each page after the first overlaps the page before it by one record, which must be shown again. That works
  * whether or not the service's bounds are inclusive, and detects a replica that lags, a cache, and a cursor that is ignored.
  */
-export function listReader<Item>(source: ListSource<Item>, query: ReaderQuery<Item>): ListReader<Item> {
+export function listReader<Item>(source: ListSource<Item>, query: ReaderQuery<Item>) {
   const seen = new Set<string>();
-  const { size, after, before, cursor, trustCursor, isFiltered, prefetch, signal } = query;
-  const [term] = query.sort ?? [];
-  const isDescending = term?.endsWith(".desc") === true;
+  const { size, before, cursor, trustCursor, isFiltered, prefetch, signal } = query;
+  const [field, way] = query.sort?.[0]?.split(".") ?? [];
+  const isDescending = way === "desc";
+  let { after } = query;
   let sort = query.sort?.join(",") ?? query.defaultSort;
   let direction: Direction = isDescending ? "down" : "up";
-  let longest = 0;
+  let isAbove = false;
   let pagesWithoutNews = 0;
 
-  return { first, single, pages };
+  return { first, pages };
 
-  async function first(): Promise<readonly Item[]> {
-    try {
-      return await request({});
-    } catch (error) {
-      const isRefused = error instanceof ApiError && error.status === 400;
-      if (!isRefused || query.sort !== undefined || sort === undefined) throw error;
-      sort = undefined;
-      return await request({});
-    }
+  /** The first page alone. */
+  async function first(): Promise<WithResponse<Page<Item>>> {
+    const { data, response } = await requestFirst();
+    const page = show(data);
+    return { data: toPage(take(page), page, obstacleAfter(page)), response };
   }
 
-  function single(items: readonly Item[]): Page<Item> {
-    const tokens = items.map(tokenOf);
-    const fresh = items.filter((_, index) => !isOnBound(tokens[index]));
-    return toPage(fresh, tokens, obstacleAfter(items, tokens));
-  }
-
+  /**
+   * Every page with new records. You can call it once.
+   *
+   * @throws {PagingError} if the list can't be read to its end without losing records.
+   */
   async function* pages(): AsyncGenerator<Page<Item>, void, undefined> {
     const drop = new AbortController();
-    const onAbort = () => drop.abort(signal?.reason);
-    if (prefetch) signal?.addEventListener("abort", onAbort);
+    const stopListening = signal && onAbort(signal, () => drop.abort());
     try {
-      const head = show(await first());
+      const head = show((await requestFirst()).data);
+      const fullSize = Math.max(3, head.items.length);
       let page = head;
       while (page.items.length > 0) {
         const isFirst = page === head;
-        const obstacle = obstacleAfter(page.items, page.tokens);
+        const obstacle = obstacleAfter(page);
         const fresh = take(page);
         const isAhead = prefetch && obstacle === undefined;
-        const ahead = isAhead ? requestFrom(startAfter(page.tokens).token, drop.signal) : undefined;
+        const ahead = isAhead ? requestFrom(startAfter(page).token, drop.signal) : undefined;
         ahead?.catch(() => {});
-        if (fresh.length > 0) yield toPage(fresh, page.tokens, obstacle);
+        if (fresh.length > 0) yield toPage(fresh, page, obstacle);
+        if (isAbove && page.items.length < fullSize) return;
         const next = obstacle ?? (await following(page, isFirst, ahead));
-        if (next === "end") return yield* above(head, isFirst);
         if (next instanceof PagingError) {
           if (!isFirst || !provable.has(next.code)) throw next;
           return yield* provenWhole(next);
         }
-        page = next;
+        if (next === "end") {
+          if (!isDescending || trustCursor || isAbove) return;
+          // Records that were added above the beginning in the meantime are handed out last.
+          after = head.tokens[0];
+          isAbove = true;
+          page = show(await request({}));
+          const isUnsorted = isFirst && page.items.length >= fullSize && !page.ids.some((id) => seen.has(id));
+          if (isUnsorted) throw problem("sortIgnored");
+        } else page = next;
       }
     } finally {
       drop.abort();
-      signal?.removeEventListener("abort", onAbort);
+      stopListening?.();
     }
   }
 
@@ -157,75 +154,47 @@ export function listReader<Item>(source: ListSource<Item>, query: ReaderQuery<It
     isFirst: boolean,
     ahead: Promise<readonly Item[]> | undefined,
   ): Promise<Shown<Item> | "end" | PagingError> {
-    const { token, isOverlap } = startAfter(page.tokens);
+    const { token, isOverlap } = startAfter(page);
+    const [start, last = ""] = [page.ids[0], page.ids.at(-1)];
     for (let attempt = 0; ; attempt++) {
       const next = show(await ((attempt === 0 && ahead) || requestFrom(token)));
-      const verdict = judge(next, page, isFirst, isOverlap);
-      if (verdict === "more" || (verdict === "gap" && isFiltered && attempt > 0)) return next;
-      if (verdict === "end") return verdict;
-      if (verdict === "repeated") return problem("cursorIgnored");
-      if (verdict === "unproved" && attempt === 0 && isFirst && term === undefined) {
+      const verdict = judge(next);
+      if (verdict !== undefined) return verdict;
+      const isGap = hasNews(next);
+      if (isGap && isFiltered && attempt > 0) return next;
+      if (attempt === 0 && isFirst && field === undefined) {
         // The service may list newest first if it isn't told how to sort.
         direction = "down";
-        const other = show(await requestFrom(token));
-        const turned = judge(other, page, true, isOverlap);
-        if (turned === "more") return other;
-        if (turned === "end") return turned;
+        const turned = judge(show(await requestFrom(token)));
+        if (turned !== undefined && !(turned instanceof PagingError)) return turned;
         direction = "up";
       }
-      if (verdict === "unproved" && isFiltered) {
+      if (!isGap && isFiltered) {
         // The last record may rightly have left a filtered list.
         const rest = show(await requestFrom(page.tokens.at(-1) ?? token));
-        return hasNews(rest.ids) ? rest : "end";
+        return hasNews(rest) ? rest : "end";
       }
       const waitMs = waitsMs[attempt];
       if (waitMs === undefined) throw problem("endUnproved");
       await source.sleep(waitMs);
     }
-  }
 
-  /**
-   * Decides what a page says about the records after the page before it. A gap has new records, but doesn't show the last one. The
-   * last one has moved, or, in a descending list, a replica that lags doesn't know the records in between.
-   */
-  function judge(
-    { ids }: Shown<Item>,
-    { ids: previous }: Shown<Item>,
-    isFirst: boolean,
-    isOverlap: boolean,
-  ): "more" | "gap" | "end" | "repeated" | "unproved" {
-    const last = previous.at(-1) ?? "";
-    const isShown = ids.includes(last);
-    const isSameStart = ids[0] === previous[0];
-    if (hasNews(ids)) return direction === "down" && isOverlap && !isShown ? "gap" : "more";
-    if (!isOverlap && ids.length <= 1) return "end";
-    if (!isShown) return "unproved";
-    if (isSameStart && ids.length === previous.length) {
-      // Two records and inclusive bounds. After the first page, the cursor isn't ignored.
-      return ids.length <= 2 ? "end" : isFirst ? "repeated" : "unproved";
+    /** What a page says about the records after the last one, or undefined if it has to be requested again. */
+    function judge(next: Shown<Item>): Shown<Item> | "end" | PagingError | undefined {
+      const { ids } = next;
+      const isShown = ids.includes(last);
+      // The last one has moved, or, in a descending list, a replica that lags doesn't know the records in between.
+      if (hasNews(next)) return direction === "down" && isOverlap && !isShown ? undefined : next;
+      if (!isOverlap && ids.length <= 1) return "end";
+      if (!isShown) return undefined;
+      if (ids[0] === start && ids.length === page.ids.length) {
+        // Two records and inclusive bounds. After the first page, the cursor isn't ignored.
+        return ids.length <= 2 ? "end" : isFirst ? problem("cursorIgnored") : undefined;
+      }
+      if (ids.at(-1) === last && ids[0] !== start) return "end";
+      // Records that moved fill the page behind the last one.
+      return ++pagesWithoutNews <= 3 ? next : undefined;
     }
-    if (ids.at(-1) === last) return isSameStart ? "unproved" : "end";
-    // Records that moved fill the page behind the last one.
-    return ++pagesWithoutNews <= 3 ? "more" : "unproved";
-  }
-
-  /**
-   * Records that were added above the beginning of a descending list while it was read. They are handed out last. A full page of them
-   * above a single page means that the service sorts only what it cut out.
-   */
-  async function* above(head: Shown<Item>, isSinglePage: boolean): AsyncGenerator<Page<Item>, void, undefined> {
-    const [top] = head.tokens;
-    if (!isDescending || trustCursor || top === undefined) return;
-    let page = show(await request({ _after: top }));
-    for (pagesWithoutNews = 0; pagesWithoutNews < 4; pagesWithoutNews++) {
-      const isFull = page.items.length >= Math.max(3, longest);
-      const fresh = take(page);
-      if (isSinglePage && isFull && fresh.length === page.items.length) throw problem("sortIgnored");
-      if (fresh.length > 0) yield new Page(fresh, direction);
-      if (!isFull) return;
-      page = show(await request({ _after: top, _before: startAfter(page.tokens).token }));
-    }
-    throw problem("endUnproved");
   }
 
   /**
@@ -242,13 +211,24 @@ export function listReader<Item>(source: ListSource<Item>, query: ReaderQuery<It
         const down = show(await request({ _sort: "id.desc", _size }));
         const isOpposite = JSON.stringify(up.ids) === JSON.stringify(down.ids.toReversed());
         if (!isOpposite || up.ids.length >= _size || up.ids.length < seen.size) continue;
-        if (!hasNews(up.ids)) return;
-        if (term === undefined) return yield new Page(take(up), direction);
+        if (!hasNews(up)) return;
+        if (field === undefined) return yield new Page(take(up), direction);
       }
     } catch (cause) {
-      throw cause instanceof ApiError && isRefusedQuestion(cause.status) ? error : cause;
+      throw isRefused(cause) ? error : cause;
     }
     throw error;
+  }
+
+  /** As the caller asked for it. */
+  async function requestFirst(): Promise<WithResponse<readonly Item[]>> {
+    try {
+      return await request({}).withResponse();
+    } catch (error) {
+      if (!isRefused(error) || query.sort !== undefined || sort === undefined) throw error;
+      sort = undefined;
+      return await request({}).withResponse();
+    }
   }
 
   function requestFrom(token: string, dropped?: AbortSignal): Promise<readonly Item[]> {
@@ -256,70 +236,54 @@ export function listReader<Item>(source: ListSource<Item>, query: ReaderQuery<It
   }
 
   /** Requests a page. The caller's own bounds, size, and order count unless `paging` has others. */
-  function request(paging: PagingValues, dropped?: AbortSignal): Promise<readonly Item[]> {
+  function request(paging: PagingValues, dropped?: AbortSignal): ApiPromise<readonly Item[]> {
     return source.ask({ _size: size, _sort: sort, _after: after, _before: before, ...paging }, dropped);
   }
 
   function show(items: readonly Item[]): Shown<Item> {
-    const tokens = items.map(tokenOf);
-    const ids = items.map((item, index) => {
-      const id = exact(fieldOf(item, "id")) ?? tokens[index];
-      if (id === undefined) throw problem("unnamed");
-      return id;
-    });
+    const tokens = items.map((item) => exact(cursor === undefined ? (item as Identified).pagingToken : cursor(item)));
+    const ids = items.map((item, index) => exact((item as Identified).id) || (tokens[index] ?? ""));
+    if (ids.includes("")) throw problem("unnamed");
     if (new Set(ids).size < ids.length) throw problem("repeated");
     // Records on the caller's own bounds are never handed out.
-    for (const [index, id] of ids.entries()) if (isOnBound(tokens[index])) seen.add(id);
+    tokens.forEach((token, index) => {
+      if (token === after || token === before) seen.add(ids[index] ?? "");
+    });
     return { items, ids, tokens };
   }
 
-  /** Why the list can't continue after a page. */
-  function obstacleAfter(items: readonly Item[], tokens: Tokens): PagingError | undefined {
-    if (tokens.includes(undefined)) {
-      const hasNone = cursor === undefined && tokens.every((token) => token === undefined);
-      return problem(hasNone ? "noToken" : "someTokens");
-    }
-    if (trustCursor || tokens.length === 0) return undefined;
-    if (term !== undefined) {
-      // A list can have several pages in the order of its tokens.
-      const field = term.replace(/\.(?:asc|desc)$/, "");
-      const isTokenOrder = items.every((item, index) => textOf(fieldOf(item, field)) === tokens[index]);
-      if (!isTokenOrder) return problem("sort");
-    }
-    if (tokens.length > 1 && new Set(tokens).size === 1) return problem("oneToken");
-    return term !== undefined && isAgainst(tokens, direction) ? problem("order") : undefined;
-  }
-
-  function tokenOf(item: Item): string | undefined {
-    return exact(cursor === undefined ? fieldOf(item, "pagingToken") : cursor(item));
-  }
-
-  /** The caller's own bounds are exclusive, even if the service's are not. */
-  function isOnBound(token: string | undefined): boolean {
-    return token !== undefined && (token === after || token === before);
-  }
-
-  function exact(value: unknown): string | undefined {
+  function exact(value: unknown): string {
     if (typeof value === "number" && !Number.isSafeInteger(value)) throw problem("inexact");
-    return textOf(value);
+    return textOf(value) ?? "";
   }
 
-  function hasNews(ids: readonly string[]): boolean {
+  function hasNews({ ids }: Shown<Item>): boolean {
     return ids.some((id) => !seen.has(id));
   }
 
   /** Returns the records that weren't handed out before, and remembers them. */
   function take({ items, ids }: Shown<Item>): readonly Item[] {
-    const fresh = items.filter((_, index) => !seen.has(ids[index] ?? ""));
-    for (const id of ids) seen.add(id);
-    longest = Math.max(longest, items.length);
+    const fresh = items.filter((_, index) => seen.size < seen.add(ids[index] ?? "").size);
     if (fresh.length > 0) pagesWithoutNews = 0;
     return fresh;
   }
 
-  function toPage(fresh: readonly Item[], tokens: Tokens, obstacle: PagingError | undefined): Page<Item> {
-    const next = obstacle?.code === "paging_no_token" ? undefined : (obstacle ?? tokens.at(-1));
-    return new Page(fresh, direction, next);
+  /** Why the list can't continue after a page. */
+  function obstacleAfter({ items, tokens }: Shown<Item>): PagingError | undefined {
+    const [token] = tokens;
+    const isSame = tokens.every((each) => each === token);
+    if (tokens.includes("")) return problem(isSame && cursor === undefined ? "noToken" : "someTokens");
+    if (trustCursor) return undefined;
+    // A list can have several pages in the order of its tokens.
+    const isToken = (item: Item, index: number) => textOf((item as Identified)[field ?? ""]) === tokens[index];
+    if (field !== undefined && !items.every(isToken)) return problem("sort");
+    if (isSame && tokens.length > 1) return problem("oneToken");
+    return field !== undefined && isAgainst(tokens, direction) ? problem("order") : undefined;
+  }
+
+  function toPage(fresh: readonly Item[], { tokens }: Shown<Item>, obstacle: PagingError | undefined): Page<Item> {
+    const hasNext = !isAbove && obstacle?.code !== "paging_no_token";
+    return new Page(fresh, direction, hasNext ? (obstacle ?? tokens.at(-1)) : undefined);
   }
 
   function problem(kind: keyof typeof errors): PagingError {
@@ -329,30 +293,27 @@ export function listReader<Item>(source: ListSource<Item>, query: ReaderQuery<It
 }
 
 /** The next page starts at the last record but one, so that it shows the last one again. */
-function startAfter(tokens: Tokens): { readonly token: string; readonly isOverlap: boolean } {
+function startAfter({ tokens }: Shown<unknown>): { readonly token: string; readonly isOverlap: boolean } {
   const last = tokens.at(-1) ?? "";
-  const token = tokens.findLast((each) => each !== undefined && each !== last);
+  const token = tokens.findLast((each) => each !== last);
   return { token: token ?? last, isOverlap: token !== undefined };
 }
 
 /** Whether tokens that are whole numbers move against the direction, as numbers and as texts. */
-function isAgainst(tokens: readonly (string | undefined)[], direction: Direction): boolean {
-  const texts = tokens.map(String);
-  if (!texts.every((token) => wholeNumber.test(token))) return false;
-  const moves = <Value>(values: readonly Value[]) =>
-    values.every((value, index) => {
-      const previous = values[index - 1] ?? value;
-      return direction === "up" ? previous <= value : previous >= value;
-    });
-  return !moves(texts) && !moves(texts.map(BigInt));
+function isAgainst(tokens: readonly string[], direction: Direction): boolean {
+  const inOrder = direction === "up" ? tokens : tokens.toReversed();
+  const isRising = (values: readonly (string | bigint)[]) =>
+    values.every((value, index) => (values[index - 1] ?? value) <= value);
+  return inOrder.every((token) => wholeNumber.test(token)) && !isRising(inOrder) && !isRising(inOrder.map(BigInt));
 }
 
-function fieldOf(item: unknown, field: string): unknown {
-  return (item as Readonly<Record<string, unknown>>)[field];
+/** Whether the service refuses the question, such as a sort. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof ApiError && isRefusedQuestion(error.status);
 }
 
 /** A token or id as text. It may be a string that isn't empty, or a whole number that JavaScript holds exactly. */
 export function textOf(value: unknown): string | undefined {
-  if (Number.isSafeInteger(value)) return String(value);
-  return typeof value === "string" && value !== "" ? value : undefined;
+  if (typeof value === "string") return value === "" ? undefined : value;
+  return Number.isSafeInteger(value) ? String(value) : undefined;
 }

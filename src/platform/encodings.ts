@@ -72,14 +72,8 @@ export function writePem(label: string, bytes: Uint8Array): string {
   return pemOf(label, encodeBase64(bytes));
 }
 
-/** An encrypted PKCS#1 key has two headers and an empty line before its content. */
-function pemOf(label: string, text: string): string {
-  const [headers = "", ...fields] = /^\s*(Proc-Type:\s*\S+)\s+(DEK-Info:\s*\S+)\s/.exec(text) ?? [];
-  const lines =
-    text
-      .slice(headers.length)
-      .replace(/\s/g, "")
-      .match(/.{1,64}/g) ?? [];
-  const head = headers === "" ? [] : [...fields, ""];
-  return [`-----BEGIN ${label}-----`, ...head, ...lines, `-----END ${label}-----`, ""].join("\n");
+function pemOf(label: string, content: string): string {
+  // The headers of an encrypted PKCS#1 key need their line breaks.
+  const lines = content.includes(":") ? [content.trim()] : (content.replace(/\s/g, "").match(/.{1,64}/g) ?? []);
+  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ""].join("\n");
 }

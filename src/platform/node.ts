@@ -5,21 +5,23 @@ export { readTlsMaterial } from "./tls-material.js";
 export { openAgent } from "./undici-agent.js";
 export { generateKeyPair, isKeyObject } from "./web.js";
 
-export const isBrowser: Platform["isBrowser"] = false;
+export const isBrowser: boolean = false;
 
-export const mayCompile: Platform["mayCompile"] = true;
+export const mayCompile: boolean = true;
 
 /** In the thread pool. */
 export const decompress: Platform["decompress"] = async (body, coding, maxOutputLength) => {
   if (body.length === 0) return body;
   // Loaded with the first body that is encoded.
   const { gunzip, brotliDecompress } = process.getBuiltinModule("node:zlib");
-  if (coding !== "gzip" && coding !== "br") return "encoded";
+  const decode = coding === "gzip" ? gunzip : coding === "br" ? (brotliDecompress as typeof gunzip) : undefined;
+  if (decode === undefined) return "encoded";
   return new Promise((resolve) => {
-    const done = (error: NodeJS.ErrnoException | null, bytes: Uint8Array) =>
-      resolve(error === null ? bytes : (decompressionProblems[error.code ?? ""] ?? "encoded"));
-    if (coding === "gzip") gunzip(body, { maxOutputLength }, done);
-    else brotliDecompress(body, { maxOutputLength }, done);
+    decode(body, { maxOutputLength }, (error, bytes) =>
+      resolve(
+        error === null ? bytes : (decompressionProblems[(error as NodeJS.ErrnoException).code ?? ""] ?? "encoded"),
+      ),
+    );
   });
 };
 
@@ -39,19 +41,13 @@ export function parsePublicPem(pem: string): KeyObjectLike {
   return nodeCrypto().createPublicKey(pem);
 }
 
-export const opensEncryptedKeys: Platform["opensEncryptedKeys"] = true;
+export const opensEncryptedKeys: boolean = true;
 
 export function importPrivateKey(given: KeyObjectLike): PrivateKey {
   const key = given as KeyObject;
   return {
     // In the thread pool. For an RSA key, PKCS#1 v1.5 is the padding if none is named.
-    sign: (text) =>
-      new Promise((resolve, reject) => {
-        nodeCrypto().sign("sha256", text, key, (error, signature) => {
-          if (error) reject(error);
-          else resolve(signature);
-        });
-      }),
+    sign: (text) => process.getBuiltinModule("node:util").promisify(nodeCrypto().sign)("sha256", text, key),
     spki: () => spkiOf(nodeCrypto().createPublicKey(key)),
   };
 }

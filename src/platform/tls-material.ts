@@ -1,5 +1,5 @@
 import { ConfigError } from "../core/errors.js";
-import { isPem, readPemBlocks, tidyPem } from "./encodings.js";
+import { isPem, tidyPem } from "./encodings.js";
 
 /**
  * The certificates and the key of the client's own connections, to the service and to the token endpoint. Certificates and
@@ -19,12 +19,10 @@ export interface TlsOptions {
 }
 
 /** The same in PEM, as the client keeps it. */
-export interface TlsMaterial {
-  readonly ca?: readonly string[];
-  readonly cert?: string;
-  readonly key?: string;
-  readonly passphrase?: string;
-  readonly servername?: string;
+export interface TlsMaterial extends TlsOptions {
+  readonly ca?: readonly string[] | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
 }
 
 /**
@@ -32,32 +30,27 @@ export interface TlsMaterial {
  *
  * @throws {ConfigError} that names the field, and what is wrong with it, without a word of it.
  */
-export function readTlsMaterial({ ca, cert, key, passphrase, servername }: TlsOptions): TlsMaterial {
-  const material: TlsMaterial = {
-    ...(ca !== undefined && { ca: [ca].flat().map(pemOf) }),
-    ...(cert !== undefined && { cert: pemOf(cert) }),
-    ...(key !== undefined && { key: pemOf(key) }),
-    ...(passphrase !== undefined && { passphrase }),
-    ...(servername !== undefined && { servername }),
-  };
+export function readTlsMaterial(given: TlsOptions): TlsMaterial {
+  const [cert, key] = [given.cert, given.key].map((pem) => (pem === undefined ? undefined : pemOf(pem)));
+  const ca = given.ca === undefined ? undefined : [given.ca].flat().map(pemOf);
   // Node ignores an authority that it can't read.
-  if (material.ca?.every(isReadable) === false) {
+  if (ca?.every(isReadable) === false) {
     throw new ConfigError(
       "tls.ca must hold certificates in PEM (BEGIN CERTIFICATE) only, all complete. A path must be read first.",
     );
   }
-  if ((cert ?? key) === undefined) return material;
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new ConfigError("tls.cert and tls.key go together. Pass both.");
+  }
   try {
-    if (cert === undefined || key === undefined) throw new ConfigError("tls.cert and tls.key go together. Pass both.");
-    process.getBuiltinModule("node:tls").createSecureContext({ ...material, ca: undefined } as object);
-    return material;
+    process.getBuiltinModule("node:tls").createSecureContext({ cert, key, passphrase: given.passphrase });
   } catch (error) {
-    if (error instanceof ConfigError) throw error;
     // OpenSSL's own words are not passed on.
     throw new ConfigError(
       `tls.cert and tls.key can't be used (${Object(error).code}). Check that both are PEM and not paths, that tls.key belongs to the first certificate of tls.cert, and that tls.passphrase opens tls.key.`,
     );
   }
+  return { ...given, ca, cert, key };
 }
 
 /** The text of a certificate or a key, in a form that OpenSSL reads. */
@@ -67,11 +60,10 @@ function pemOf(value: string | Uint8Array): string {
 
 function isReadable(pem: string): boolean {
   const { X509Certificate } = process.getBuiltinModule("node:crypto");
-  const blocks = readPemBlocks(pem);
+  const blocks = pem.split(/(?=-----BEGIN )/).filter(isPem);
   try {
-    for (const block of blocks) new X509Certificate(block.pem);
+    return blocks.map((block) => new X509Certificate(block)).length > 0;
   } catch {
     return false;
   }
-  return isPem(pem) && pem.split("-----BEGIN ").length === blocks.length + 1;
 }

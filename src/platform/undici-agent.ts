@@ -1,4 +1,4 @@
-import type { buildConnector, Client, Dispatcher, Pool } from "undici";
+import type { buildConnector, Dispatcher, Pool } from "undici";
 import { loaded } from "../core/libraries.js";
 import type { TlsMaterial } from "./tls-material.js";
 
@@ -26,6 +26,8 @@ interface Pools {
 
 /** The connections of a client. */
 export interface UndiciAgent extends Pools {
+  /** It calls `onRequestStart` before it writes. */
+  readonly showsStart: true;
   /** The connections that reads use. */
   readonly reads: Pools;
   /** Later reads use new connections. Those in flight continue. Does nothing if `reads` was replaced already. */
@@ -52,29 +54,38 @@ export function loadUndici(): Promise<typeof import("undici")> {
  */
 export async function openAgent(
   { connections, connectTimeoutMs, tls }: AgentOptions,
-  load: () => Promise<Pick<typeof import("undici"), "Client" | "Pool" | "buildConnector">> = loadUndici,
+  load: () => Promise<Pick<typeof import("undici"), "Pool" | "buildConnector">> = loadUndici,
 ): Promise<UndiciAgent> {
-  const { Client, Pool, buildConnector } = await load();
-  // HTTP/2 repeats a refused stream on its own, even if it is a payment.
-  const http1 = { allowH2: false, pipelining: 1 };
-  const timeouts = { timeout: connectTimeoutMs, autoSelectFamilyAttemptTimeout: addressTimeoutMs };
-  const connect = buildConnector({ ...(tls as buildConnector.BuildOptions | undefined), ...timeouts, allowH2: false });
-  // undici's timeouts measure idleness only. The call's own deadline is the one that counts.
-  const common = { ...http1, connections, connect: holdSessions(connect), headersTimeout: 0, bodyTimeout: 0 };
-  const factory = readClients(Client);
-  const idle = { keepAliveTimeout: writesIdleMs, keepAliveMaxTimeout: writesIdleMs };
-  const openReads = () => openPools((origin) => new Pool(origin, { ...common, factory }));
-  const openWrites = () => openPools((origin) => new Pool(origin, { ...common, ...idle }));
+  const { Pool, buildConnector } = await load();
+  const connect = buildConnector({
+    ...(tls as buildConnector.BuildOptions | undefined),
+    timeout: connectTimeoutMs,
+    autoSelectFamilyAttemptTimeout: addressTimeoutMs,
+    allowH2: false,
+  });
+  const options = {
+    // HTTP/2 repeats a refused stream on its own, even if it is a payment.
+    allowH2: false,
+    pipelining: 1,
+    connections,
+    connect: holdSessions(connect),
+    // They measure idleness only. The call's own deadline is the one that counts.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  };
+  const short = { ...options, keepAliveTimeout: writesIdleMs, keepAliveMaxTimeout: writesIdleMs };
+  const openReads = () => openPools((origin) => new Pool(origin, options));
+  const openWrites = () => openPools((origin) => new Pool(origin, short));
   let reads = openReads();
   let writes = openWrites();
   let wroteAtMs = 0;
-  let closed: Promise<unknown> | undefined;
   return {
+    showsStart: true,
     get reads() {
       return reads;
     },
-    dispatch(options, handler) {
-      if (options.method === "GET") return reads.dispatch(options, handler);
+    dispatch(request, handler) {
+      if (request.method === "GET") return reads.dispatch(request, handler);
       // undici's timer is late in a process that was stopped, as between two events of AWS Lambda.
       const nowMs = Date.now();
       if (Math.abs(nowMs - wroteAtMs) >= writesIdleMs) {
@@ -82,17 +93,14 @@ export async function openAgent(
         writes = openWrites();
       }
       wroteAtMs = nowMs;
-      return writes.dispatch(options, handler);
+      return writes.dispatch(request, handler);
     },
     replace(seen) {
       if (reads !== seen) return;
       void reads.close();
       reads = openReads();
     },
-    close() {
-      closed ??= Promise.all([reads.close(), writes.close()]);
-      return closed;
-    },
+    close: () => Promise.all([reads.close(), writes.close()]),
   };
 }
 
@@ -108,16 +116,6 @@ function openPools(open: (origin: string) => Pool): Pools {
     },
     close: () => Promise.all(Array.from(pools.values(), (pool) => pool.close())),
   };
-}
-
-/** `headersTimeout` of a read limits it on a used connection only, since a NAT may have dropped that one silently. */
-function readClients(Base: typeof Client) {
-  class ReadClient extends Base {
-    override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-      return super.dispatch(this.stats.connected ? options : { ...options, headersTimeout: 0 }, handler);
-    }
-  }
-  return (origin: URL, options: object) => new ReadClient(origin, options);
 }
 
 /** undici refers to TLS sessions weakly, so the first handshake after a garbage collection would be a full one. */

@@ -15,7 +15,7 @@ export function parsePublicPem(pem: string): KeyObjectLike {
   return parseKeyPem("public", pem);
 }
 
-export const opensEncryptedKeys: Platform["opensEncryptedKeys"] = false;
+export const opensEncryptedKeys: boolean = false;
 
 export function importPrivateKey(key: KeyObjectLike): PrivateKey {
   const imported = importKey("pkcs8", key, "sign");
@@ -38,9 +38,9 @@ export function importPublicKey(key: KeyObjectLike): PublicKey {
 export const openAgent: Platform["openAgent"] = undefined;
 
 /** Browsers show the response to the second request: `test/matrix` has Chromium make two payments of one. */
-export const isBrowser: Platform["isBrowser"] = true;
+export const isBrowser: boolean = true;
 
-export const mayCompile: Platform["mayCompile"] = false;
+export const mayCompile: boolean = false;
 
 /** `fetch` takes no certificates. */
 export const readTlsMaterial: Platform["readTlsMaterial"] = undefined;
@@ -87,62 +87,51 @@ function importKey(type: "pkcs8" | "spki", key: KeyObjectLike, usage: "sign" | "
 /** `rsaEncryption` (1.2.840.113549.1.1.1) with its parameters, NULL, in DER. */
 const rsaAlgorithm = "300d06092a864886f70d0101010500";
 
-/** The algorithms of other keys, in DER, named as `node:crypto` names them. */
-const otherAlgorithms: readonly (readonly [oid: string, keyType: string])[] = [
-  ["06072a8648ce3d0201", "ec"],
-  ["06092a864886f70d01010a", "rsa-pss"],
-  ["06032b6570", "ed25519"],
-];
+/**
+ * An RSA key in DER, in hex, alone (PKCS#1) or behind its algorithm. It's a sequence of a version if it's private, the modulus, the
+ * exponent, and more. Each length takes two bytes, as in all keys of 2,048 bits and more.
+ */
+const rsaKey = new RegExp(
+  `^3082(.{4})((?:020100)?${rsaAlgorithm}(?:0482.{4}|0382.{4}00)3082.{4})?(020100)?(0282(.{4}))`,
+);
 
 /**
- * Reads a key for WebCrypto, which takes PKCS#8 and SubjectPublicKeyInfo only, and doesn't tell the size of a key at once. Both have
- * a PKCS#1 key behind the name of its algorithm.
+ * Reads a key for WebCrypto, which takes PKCS#8 and SubjectPublicKeyInfo only, and doesn't tell the size of a key at once.
  *
- * @param pem one block with any label.
- * @throws if it isn't a key of that type.
+ * @param pem one block.
+ * @throws if it isn't an RSA key of that type.
  */
 function parseKeyPem(type: "private" | "public", pem: string): KeyObjectLike {
-  const [, label = "", content = ""] =
-    /-----BEGIN ((?:RSA |EC )?(?:PRIVATE|PUBLIC) KEY)-----([^-]*)-----END/.exec(pem) ?? [];
-  const der = decodeBase64(content) ?? new Uint8Array();
-  const hex = encodeHex(der);
-  const [, length = "", version] = /^30(82.{4}|81..|[0-7].)(0201)?/.exec(hex) ?? [];
-  const bytes = Number.parseInt(length.slice(length.length > 2 ? 2 : 0), 16);
-  const isPrivate = version !== undefined;
-  const isWhole = hex.length === 2 + length.length + 2 * bytes;
-  if (!isWhole || isPrivate !== (type === "private")) throw new Error("no such key");
-  const other = label.startsWith("EC ") ? "ec" : otherAlgorithms.find(([oid]) => hex.slice(0, 72).includes(oid))?.[1];
-  if (other !== undefined) return { type, asymmetricKeyType: other, export: () => der };
-  const { isPkcs1, modulus, spki } = readRsaKey(hex);
-  const pkcs8 = isPkcs1 ? toBytes(element("30", `020100${rsaAlgorithm}${element("04", hex)}`)) : der;
+  const [, content = ""] = /-----BEGIN (?:RSA )?(?:PRIVATE|PUBLIC) KEY-----([^-]*)-----END/.exec(pem) ?? [];
+  const hex = encodeHex(decodeBase64(content) ?? new Uint8Array());
+  const { isPrivate, isPkcs1, modulus, spki } = readRsaKey(hex);
+  if (isPrivate !== (type === "private")) throw new Error("no such key");
+  const pkcs8 = isPkcs1 ? element("30", `020100${rsaAlgorithm}${element("04", hex)}`) : hex;
   return {
     type,
     asymmetricKeyType: "rsa",
     asymmetricKeyDetails: { modulusLength: BigInt(`0x${modulus}`).toString(2).length },
-    export: () => (isPrivate ? pkcs8 : spki),
+    export: () => (isPrivate ? toBytes(pkcs8) : spki),
   };
 }
 
-/** Finds the PKCS#1 key in DER, in hex. It's a sequence of a version if it's private, the modulus, the exponent, and more. */
 function readRsaKey(hex: string) {
-  const found = /^((?:..)*?)30(?:82.{4}|81..)(?:020100)?(02(?:82(.{4})|81(..)))/.exec(hex);
-  if (found === null) throw new Error("no RSA key");
-  const [all, before, header = "", long, short = ""] = found;
-  const modulusEnd = all.length + 2 * Number.parseInt(long ?? short, 16);
+  const [all = "", length = "", wrapper, version, header = "", modulusLength = ""] = rsaKey.exec(hex) ?? [];
+  if (hex.length !== 8 + 2 * Number.parseInt(length, 16)) throw new Error("no RSA key");
+  const modulusEnd = all.length + 2 * Number.parseInt(modulusLength, 16);
   const exponentEnd = modulusEnd + 4 + 2 * Number.parseInt(hex.slice(modulusEnd + 2, modulusEnd + 4), 16);
   const publicKey = element("30", hex.slice(all.length - header.length, exponentEnd));
   return {
-    isPkcs1: before === "",
+    isPrivate: version !== undefined,
+    isPkcs1: wrapper === undefined,
     modulus: hex.slice(all.length, modulusEnd),
     spki: toBytes(element("30", rsaAlgorithm + element("03", `00${publicKey}`))),
   };
 }
 
-/** Writes an element of DER, in hex. */
+/** Writes a long element of DER, in hex. */
 function element(tag: string, content: string): string {
-  const length = (content.length / 2).toString(16);
-  const bytes = length.padStart(length.length + (length.length % 2), "0");
-  return tag + (content.length < 256 ? bytes : (0x80 + bytes.length / 2).toString(16) + bytes) + content;
+  return `${tag}82${(content.length / 2).toString(16).padStart(4, "0")}${content}`;
 }
 
 function toBytes(hex: string): Uint8Array {

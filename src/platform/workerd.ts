@@ -16,7 +16,7 @@ export {
   sha256,
 } from "./web.js";
 
-export const isBrowser: Platform["isBrowser"] = false;
+export const isBrowser: boolean = false;
 
 /** If the runtime has no such module, or no request is being handled, nothing can be done. */
 export const waitUntil: Platform["waitUntil"] = (work) => {

@@ -4,11 +4,11 @@ import { clock } from "../core/clock.js";
 import { describeValue } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
 import {
+  type CheckTable,
   isBoolean,
   isPositiveInteger,
   isText,
   isWholeFrom,
-  type OptionTable,
   parseOptions,
   withDefaults,
 } from "../core/parse.js";
@@ -83,7 +83,6 @@ const milliseconds = {
 const from = {
   ...timeOption,
   isRequired: true,
-  documentation: "Start of the period: a `Date`, or ISO 8601 with a time zone",
 } as const;
 
 const readingOptions = {
@@ -91,96 +90,74 @@ const readingOptions = {
     accepts: isPositiveInteger,
     expected: "a whole number above 0",
     default: 100,
-    documentation: "Page size",
   },
   tokensFollowTime: {
     accepts: isBoolean,
     expected: "true or false",
     default: false,
-    documentedDefault: "`false`",
-    documentation: "Declares that [later payments have higher paging tokens](statement.md#how-the-payments-are-read)",
   },
-  headers: { ...requestOptions.headers, documentedDefault: "none", documentation: "Sent with every request" },
-} satisfies OptionTable<Pick<ListPaymentsOptions, "size" | "tokensFollowTime" | "headers">>;
+  headers: requestOptions.headers,
+} satisfies CheckTable<Pick<ListPaymentsOptions, "size" | "tokensFollowTime" | "headers">>;
 
-const signal = { ...requestOptions.signal, documentedDefault: "none" };
-
-/** Every option of `listPayments`, with its default and its line in docs/statement.md. */
+/** Every option of `listPayments`, with its default. They are in docs/statement.md. */
 export const listPaymentsOptions = {
   from,
   to: {
     ...timeOption,
-    documentedDefault: "none",
-    documentation: "End of the period (exclusive)",
   },
   ...readingOptions,
-  signal: { ...signal, documentation: "Ends the list with an `AbortedError`" },
-} satisfies OptionTable<ListPaymentsOptions>;
+  signal: requestOptions.signal,
+} satisfies CheckTable<ListPaymentsOptions>;
 
-/** Every option of `reconcilePayments`, with its default and its line in docs/statement.md. */
+/** Every option of `reconcilePayments`, with its default. They are in docs/statement.md. */
 export const reconcileOptions = {
   from,
   to: {
     ...timeOption,
-    documentedDefault: "a day after `from`",
-    documentation: "End of the period (exclusive). Must not be in the future",
   },
   slackMs: {
     accepts: isWholeFrom(0, 366 * day),
     expected: "a whole number of milliseconds, from 0 to those of a year",
     default: 3_600_000,
-    documentation: "Maximum time between a booking and the creation of its payment, in milliseconds",
   },
   senderGatewayId: {
     accepts: (value) => isText(value) || (Array.isArray(value) && value.length > 0 && value.every(isText)),
     expected: "the id of a gateway, or an array of its names",
-    documentedDefault: "every listed payment",
-    documentation: "Your gateway's id in payments, or an array of its ids",
   },
   ...readingOptions,
-  signal: { ...signal, documentation: "Ends the comparison with an `AbortedError`" },
-} satisfies OptionTable<ReconcileOptions>;
+  signal: requestOptions.signal,
+} satisfies CheckTable<ReconcileOptions>;
 
-/** Every option of `watchPayments`, with its default and its line in docs/reconcile.md. */
+/** Every option of `watchPayments`, with its default. They are in docs/reconcile.md. */
 export const watchOptions = {
   after: {
     accepts: isText,
     expected: "the cursor of an event: a string that is not empty",
-    documentedDefault: "none",
-    documentation: "The `cursor` of the last event that you processed. Without it, all payments are returned",
   },
   since: {
     ...timeOption,
-    documentedDefault: "all payments",
-    documentation: "Without a cursor, only payments created then or later are returned",
   },
   everyMs: {
     ...milliseconds,
     default: 10_000,
-    documentation: "Interval between readings of new payments, in milliseconds",
   },
   rereadEveryMs: {
     ...milliseconds,
     default: 300_000,
-    documentation: "Interval between readings of all remembered payments, in milliseconds",
   },
   remember: {
     accepts: isWholeFrom(1, 500),
     expected: "a whole number from 1 to 500",
     default: 500,
-    documentation: "Number of payments to remember, with their statuses, at most 500",
   },
   ...readingOptions,
-  signal: { ...signal, documentation: "Ends the watch without an error, like `break`" },
-} satisfies OptionTable<WatchOptions>;
+  signal: requestOptions.signal,
+} satisfies CheckTable<WatchOptions>;
 
 export function toListSettings(given: ListPaymentsOptions) {
   const refuse = refusing("listPayments");
-  const parsed = parseOptions(listPaymentsOptions, given, "the options", refuse);
-  const { from, to, headers, ...rest } = withDefaults<Partial<ListPaymentsOptions>, typeof listPaymentsOptions>(
-    listPaymentsOptions,
-    parsed,
-  );
+  const parsed = parseOptions<ListPaymentsOptions>(listPaymentsOptions, given, "the options", refuse);
+  const { from, to, headers, ...rest } = withDefaults(listPaymentsOptions, parsed);
   return { ...rest, period: parsePeriod(from, to, Number.POSITIVE_INFINITY, refuse), headers: { ...headers } };
 }
 
@@ -188,11 +165,8 @@ export type ListSettings = ReturnType<typeof toListSettings>;
 
 export function toReconcileSettings(given: ReconcileOptions) {
   const refuse = refusing("reconcilePayments");
-  const parsed = parseOptions(reconcileOptions, given, "the options", refuse);
-  const { from, to, slackMs, senderGatewayId, headers, ...rest } = withDefaults<
-    Partial<ReconcileOptions>,
-    typeof reconcileOptions
-  >(reconcileOptions, parsed);
+  const parsed = parseOptions<ReconcileOptions>(reconcileOptions, given, "the options", refuse);
+  const { from, to, slackMs, senderGatewayId, headers, ...rest } = withDefaults(reconcileOptions, parsed);
   const period = parsePeriod(from, to, day, refuse);
   if (period.toMs > clock.wallMs())
     throw refuse("to must not lie in the future: payments of the period may still be made");
@@ -211,11 +185,8 @@ export type ReconcileSettings = ReturnType<typeof toReconcileSettings>;
 
 export function toWatchSettings({ baseUrl }: Pick<ApiClient, "baseUrl">, given: WatchOptions) {
   const refuse = refusing("watchPayments");
-  const parsed = parseOptions(watchOptions, given, "the options", refuse);
-  const { after, since, headers, remember, ...rest } = withDefaults<WatchOptions, typeof watchOptions>(
-    watchOptions,
-    parsed,
-  );
+  const parsed = parseOptions<WatchOptions>(watchOptions, given, "the options", refuse);
+  const { after, since, headers, remember, ...rest } = withDefaults(watchOptions, parsed);
   if (after !== undefined && since !== undefined) {
     throw refuse("after and since exclude each other: with a cursor, the watch continues where that one ends");
   }

@@ -1,14 +1,7 @@
-import {
-  createHash,
-  createPublicKey,
-  createSign,
-  createVerify,
-  generateKeyPair,
-  type KeyObject,
-  randomBytes,
-  randomUUID,
-} from "node:crypto";
+import { createHash, generateKeyPair, type KeyObject, randomBytes, randomUUID } from "node:crypto";
 import { promisify } from "node:util";
+import { html } from "hono/html";
+import { sign, verify } from "hono/jwt";
 import type { SandboxRequest, SandboxSettings } from "./options.js";
 import { type Admit, jsonResponse, rememberAs, SandboxRefusal, throttle } from "./refusal.js";
 import { Tokens } from "./tokens.js";
@@ -35,7 +28,8 @@ export class IdentityProvider {
   readonly #realmPath: string;
   readonly #admit: Admit;
   readonly #idTokens = new IdTokens();
-  readonly #codes = new Map<string, Code>();
+  /** Of each code, the query of its login page. */
+  readonly #codes = new Map<string, { readonly asked: URLSearchParams; readonly untilMs: number }>();
 
   constructor(settings: SandboxSettings) {
     const { authPath, credentials, tokenThrottle, now } = settings;
@@ -76,7 +70,7 @@ export class IdentityProvider {
   }
 
   /** The login page: `GET` shows it, and the `POST` of its button leads back with a code (RFC 6749, 4.1). */
-  #authorize(method: string, asked: URLSearchParams, issuer: string): Response {
+  #authorize(method: string, asked: URLSearchParams, issuer: string): Response | Promise<Response> {
     const { clientId, username } = this.#settings.credentials;
     const redirectUri = asked.get("redirect_uri") ?? "";
     if (asked.get("client_id") !== clientId) return refusalPage("Client not found.");
@@ -91,33 +85,30 @@ export class IdentityProvider {
     if (method !== "POST") {
       return page(
         "Sandbox login",
-        `<p>${escaped(clientId)} wants to act for you.</p>
-<form method="post"><button autofocus>Log in as ${escaped(username)}</button></form>
-<p><a href="${escaped(back({ error: "access_denied" }))}">Refuse</a></p>`,
+        html`<p>${clientId} wants to act for you.</p>
+<form method="post"><button autofocus>Log in as ${username}</button></form>
+<p><a href="${back({ error: "access_denied" })}">Refuse</a></p>`,
       );
     }
     const code = randomBytes(32).toString("base64url");
     const untilMs = this.#settings.now() + codeLifetimeMs;
-    rememberAs(this.#codes, code, { asked, untilMs, session: randomUUID(), isUsed: false });
+    rememberAs(this.#codes, code, { asked, untilMs });
     return redirect(back({ code }));
   }
 
   async #redeem(fields: URLSearchParams, issuer: string): Promise<Response> {
     this.tokens.assertClient(fields);
-    const code = this.#codes.get(fields.get("code") ?? "");
+    const given = fields.get("code") ?? "";
+    const code = this.#codes.get(given);
     if (code === undefined || this.#settings.now() >= code.untilMs) throw invalidGrant("Code not valid");
-    const { asked, session, isUsed } = code;
-    code.isUsed = true;
-    if (isUsed) {
-      // A code that is sent twice may be stolen.
-      this.tokens.endSession(session);
-      throw invalidGrant("Code not valid");
-    }
+    const { asked } = code;
+    this.#codes.delete(given);
     if (asked.get("redirect_uri") !== fields.get("redirect_uri")) throw invalidGrant("Incorrect redirect_uri");
     const challenge = createHash("sha256")
       .update(fields.get("code_verifier") ?? "")
       .digest("base64url");
     if (challenge !== asked.get("code_challenge")) throw invalidGrant("PKCE verification failed: Code mismatch");
+    const session = randomUUID();
     const scope = asked.get("scope") ?? "";
     if (!scope.split(" ").includes("openid")) return this.tokens.logIn(session, { scope });
     const { credentials, now, tokenLifetimeSeconds } = this.#settings;
@@ -138,18 +129,10 @@ export class IdentityProvider {
     const address = asked.get("post_logout_redirect_uri");
     if (address !== null && !isRedirectUri(address)) return refusalPage("Invalid parameter: post_logout_redirect_uri");
     this.tokens.endSession(claims.sid);
-    if (address === null) return page("Logged out", "<p>The session has ended.</p>");
+    if (address === null) return page("Logged out", html`<p>The session has ended.</p>`);
     const state = asked.get("state");
     return redirect(withQuery(address, state === null ? {} : { state }));
   }
-}
-
-interface Code {
-  /** The query of the login page. */
-  readonly asked: URLSearchParams;
-  readonly untilMs: number;
-  readonly session: string;
-  isUsed: boolean;
 }
 
 const codeLifetimeMs = 60_000;
@@ -163,7 +146,7 @@ function fieldsOf({ headers, body }: SandboxRequest): URLSearchParams {
   // The client's id and secret can come in a header (RFC 6749, 2.3.1), encoded like values of a form.
   const [, basic] = /^Basic +([\w+/=-]+)$/i.exec(headers.get("authorization") ?? "") ?? [];
   if (basic !== undefined) {
-    const [id = "", secret = ""] = Buffer.from(basic, "base64").toString().split(":");
+    const [id = "", secret = ""] = atob(basic).split(":");
     for (const [name, value] of new URLSearchParams(`client_id=${id}&client_secret=${secret}`)) fields.set(name, value);
   }
   return fields;
@@ -198,12 +181,12 @@ function redirect(location: string): Response {
 }
 
 /** The application isn't told, since its address is unknown or not acceptable. */
-function refusalPage(why: string): Response {
-  return page("We are sorry", `<p>${escaped(why)}</p>`, 400);
+function refusalPage(why: string): Promise<Response> {
+  return page("We are sorry", html`<p>${why}</p>`, 400);
 }
 
-function page(title: string, content: string, status = 200): Response {
-  const html = `<!doctype html>
+async function page(title: string, content: ReturnType<typeof html>, status = 200): Promise<Response> {
+  const text = await html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -213,42 +196,46 @@ function page(title: string, content: string, status = 200): Response {
 ${content}
 </html>
 `;
-  const headers = { "content-type": "text/html; charset=utf-8", "cache-control": "no-store" };
-  return new Response(html, { status, headers: { ...headers, "referrer-policy": "no-referrer" } });
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  return new Response(text, {
+    status,
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "cache-control": "no-store",
+      "referrer-policy": "no-referrer",
+    },
+  });
 }
 
 /** Signs ID tokens with a key of this sandbox, which is made for the first one. */
 class IdTokens {
-  readonly #keyId = randomUUID();
-  #key: Promise<KeyObject> | undefined;
+  #keys: ReturnType<typeof newKeys> | undefined;
 
-  async issue(claims: Readonly<Record<string, unknown>>): Promise<string> {
-    const parts = [{ alg: "RS256", typ: "JWT", kid: this.#keyId }, claims];
-    const signed = parts.map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
-    const signer = createSign("sha256").update(signed);
-    return `${signed}.${signer.sign(await this.#privateKey(), "base64url")}`;
+  async issue(claims: Record<string, unknown>): Promise<string> {
+    return sign(claims, (await this.#made()).privateKey);
   }
 
   /** The claims of a token that was issued here, expired or not. */
   async read(token: string): Promise<Record<string, unknown> | undefined> {
-    const [header = "", claims = "", signature = ""] = token.split(".");
-    const key = createPublicKey(await this.#privateKey());
-    const isOwn = createVerify("sha256").update(`${header}.${claims}`).verify(key, signature, "base64url");
-    return isOwn ? (JSON.parse(Buffer.from(claims, "base64url").toString()) as Record<string, unknown>) : undefined;
+    const { publicKey } = await this.#made();
+    return verify(token, publicKey, { alg, exp: false, iat: false }).catch(() => undefined);
   }
 
   /** The public key, as `…/certs` shows it (RFC 7517). */
   async keySet(): Promise<{ readonly keys: readonly object[] }> {
-    const key = createPublicKey(await this.#privateKey()).export({ format: "jwk" });
-    return { keys: [{ ...key, kid: this.#keyId, use: "sig", alg: "RS256" }] };
+    return { keys: [(await this.#made()).publicKey] };
   }
 
-  #privateKey(): Promise<KeyObject> {
-    this.#key ??= promisify(generateKeyPair)("rsa", { modulusLength: 2048 }).then(({ privateKey }) => privateKey);
-    return this.#key;
+  #made() {
+    this.#keys ??= newKeys();
+    return this.#keys;
   }
+}
+
+const alg = "RS256";
+
+async function newKeys() {
+  const facts = { kid: randomUUID(), use: "sig", alg };
+  const { privateKey, publicKey } = await promisify(generateKeyPair)("rsa", { modulusLength: 2048 });
+  const shown = (key: KeyObject) => ({ ...key.export({ format: "jwk" }), ...facts });
+  return { privateKey: shown(privateKey), publicKey: shown(publicKey) };
 }

@@ -3,53 +3,42 @@ import type { Operation } from "../api/operation.js";
 import { compare as compareDecimals, decimalNumeral, exact } from "../money.js";
 import type { SandboxSettings } from "./options.js";
 import { SandboxRefusal } from "./refusal.js";
-import { pagingParameters, shownName } from "./requests.js";
+import { pagingParameters } from "./requests.js";
 import type { Row } from "./store.js";
 
-/** One page of a list. Stored payments have their `pagingToken`. Other records get it if all lists have one. */
-export function listPage<T extends object>(
-  settings: SandboxSettings,
-  operation: Operation,
-  query: URLSearchParams,
-  rows: readonly Row<T>[],
-): readonly T[] {
-  const { listedAfterMs = 0 } = settings.quirks;
-  const listed = rows.filter(({ addedAtMs }) => listedAfterMs === 0 || addedAtMs + listedAfterMs <= settings.now());
-  const page = pageOf(listed, operation, query, settings);
-  if (settings.pagingTokens !== "all") return page.map(({ record }) => record);
-  return page.map(({ token, record }) => ({ ...record, pagingToken: tokenText(token, settings.quirks.textTokens) }));
-}
-
-interface Listed {
-  readonly token: number;
-  readonly record: object;
-}
+type Listed = Row<object>;
 
 /**
- * One page as SQL would read the description: filter, bounds on the token, sort, limit.
+ * One page as SQL would read the description: filter, bounds on the token, sort, limit. Stored payments have their `pagingToken`.
+ * Other records get it if all lists have one.
  *
  * @throws {SandboxRefusal} for a parameter that is unknown, repeated, or can't be read.
  */
-export function pageOf<T extends Listed>(
-  rows: readonly T[],
+export function listPage(
+  { maxSize, defaultSize, pagingTokens, now, quirks }: SandboxSettings,
   operation: Operation,
   query: URLSearchParams,
-  { maxSize, defaultSize, quirks }: Pick<SandboxSettings, "maxSize" | "defaultSize" | "quirks">,
-): T[] {
-  const { inclusiveBounds = "none", newestFirst, textTokens } = quirks;
+  rows: readonly Listed[],
+): readonly object[] {
+  const { inclusiveBounds = "none", newestFirst, textTokens, listedAfterMs = 0 } = quirks;
   const { _size, _after, _before, _sort, ...filters } = assertQuery(query, operation);
   const isWith = (bound: string) => (inclusiveBounds === bound || inclusiveBounds === "both" ? 1 : 0);
   const after = _after === undefined ? -1 : parseToken("_after", _after, textTokens) - isWith("after");
   const before = _before === undefined ? Infinity : parseToken("_before", _before, textTokens) + isWith("before");
   const size = _size === undefined ? defaultSize : parseSize(_size);
   const order = _sort === undefined ? byToken(newestFirst === true ? -1 : 1) : parseSort(_sort, operation);
-  const filterTests = Object.entries(filters).map(([name, value]) =>
-    filterOf(name, filterKind(operation, name), value),
-  );
+  const filterTests = Object.entries(filters).map(([name, value]) => {
+    const kind = filterKind(operation, name);
+    return (record: object) => compareValues(kind, textOf(record, name), value) === 0;
+  });
   return rows
-    .filter((row) => row.token > after && row.token < before && filterTests.every((passes) => passes(row.record)))
+    .filter(({ addedAtMs }) => listedAfterMs === 0 || addedAtMs + listedAfterMs <= now())
+    .filter(({ token, record }) => token > after && token < before && filterTests.every((passes) => passes(record)))
     .sort(order)
-    .slice(0, Math.min(size, maxSize));
+    .slice(0, Math.min(size, maxSize))
+    .map(({ token, record }) =>
+      pagingTokens === "all" ? { ...record, pagingToken: tokenText(token, textTokens) } : record,
+    );
 }
 
 /** @throws {SandboxRefusal} for a parameter that is unknown or repeated. */
@@ -58,7 +47,7 @@ export function assertQuery(query: URLSearchParams, operation: Operation): Recor
   for (const [name, value] of query) {
     const isPaging = operation.verb === "list" && pagingParameters.has(name);
     if (!isPaging && filterKind(operation, name) === undefined) {
-      throw wrongQuery(`${shownName(name)} is not a query parameter of ${operation.name}`);
+      throw wrongQuery(`${name} is not a query parameter of ${operation.name}`);
     }
     if (Object.hasOwn(values, name)) throw wrongQuery(`${name} comes more than once`);
     values[name] = value;
@@ -84,10 +73,6 @@ function parseSize(value: string): number {
 function filterKind({ query, record }: Operation, name: string): FieldKind | undefined {
   const kind = query === undefined ? undefined : kindOfField(query === "open" ? record : query, name);
   return kind === "any" ? undefined : kind;
-}
-
-function filterOf(name: string, kind: FieldKind | undefined, value: string): (record: object) => boolean {
-  return (record) => compareValues(kind, textOf(record, name), value) === 0;
 }
 
 type Order = (one: Listed, other: Listed) => number;

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { ConfigError } from "../core/errors.js";
 import {
-  assertOptions,
   type Check,
   type CheckTable,
   isBoolean,
@@ -10,7 +9,6 @@ import {
   isWholeFrom,
   parseOptions,
 } from "../core/parse.js";
-import { decimalNumeral } from "../money.js";
 import { type OperationName, operations } from "../resources/catalogue.js";
 import type { PaymentIntentRequest } from "../resources/payment-intents.js";
 
@@ -123,17 +121,14 @@ export type SandboxSettings = Required<Omit<SandboxOptions, WithoutDefault | "cr
 /** @throws {ConfigError} if an option is wrong. */
 export function toSettings(given: SandboxOptions): SandboxSettings {
   const options: SandboxOptions = parseOptions(sandboxOptions, given, "the sandbox's options", refuse);
-  const { credentials, quirks, fee, signedOperations } = options;
-  const assertPart = (name: string, table: Readonly<Record<string, Check>>, part: unknown) => {
-    if (part !== undefined) assertOptions(table, part, "it", (message) => refuse(`${name}: ${message}`));
+  const { credentials, quirks } = options;
+  const assertPart = (name: string, table: Readonly<Record<string, Check<unknown>>>, part: unknown) => {
+    if (part !== undefined) parseOptions(table, part, "it", (message) => refuse(`${name}: ${message}`));
   };
   assertPart("credentials", credentialOptions, credentials);
   assertPart("tokenThrottle", throttleOptions, options.tokenThrottle);
   assertPart("quirks", quirkOptions, quirks);
   assertPart("throttle", throttleOptions, quirks?.throttle);
-  if (typeof fee === "string") assertFee(fee);
-  const unknown = signedOperations?.find((name) => !operations.has(name));
-  if (unknown !== undefined) throw refuse(`signedOperations: there is no operation named "${unknown}"`);
   return {
     ...{ tokenLifetimeSeconds: 300, refreshTokenLifetimeSeconds: 1800, rotateRefreshTokens: false },
     ...{ maxSize: 100, defaultSize: 20, fee: "0", senderAmountScale: 2, requireAccounts: false },
@@ -167,10 +162,16 @@ export const sandboxOptions: CheckTable<SandboxOptions> = {
   tokenThrottle: object,
   maxSize: atLeast(1),
   defaultSize: atLeast(1),
-  fee: { accepts: (value) => text.accepts(value) || isFunction(value), expected: "a decimal numeral or a function" },
+  fee: {
+    accepts: (value) => isFunction(value) || (typeof value === "string" && /^\d+(?:\.\d+)?$/.test(value)),
+    expected: 'a decimal numeral of at least 0, such as "1.50", or a function',
+  },
   senderAmountScale: atLeast(0),
   requireAccounts: flag,
-  signedOperations: { accepts: Array.isArray, expected: "an array of operations" },
+  signedOperations: {
+    accepts: (value) => Array.isArray(value) && value.every((name) => operations.has(name)),
+    expected: 'an array of operations, such as "payments.create"',
+  },
   signQuery: flag,
   pagingTokens: oneOf("payments", "all", "none"),
   quirks: object,
@@ -211,16 +212,6 @@ function toPathPrefix(option: string, value = ""): string {
   throw refuse(`${option} must be a path such as "/gateway/v1", or empty`);
 }
 
-/** @throws {ConfigError} if the fee of the options isn't one. */
-export function feeOf({ fee }: SandboxSettings, intent: PaymentIntentRequest): string {
-  return assertFee(typeof fee === "string" ? fee : fee(intent));
-}
-
-function assertFee(fee: string): string {
-  if (decimalNumeral.test(fee) && !fee.startsWith("-")) return fee;
-  throw refuse('fee must be a decimal numeral of at least 0, such as "1.50", or a function that returns one');
-}
-
 /**
  * An address without the sandbox's own path at its end.
  *
@@ -231,7 +222,5 @@ export function withoutPath(option: "baseUrl" | "authUrl", address: string, path
   const { origin, pathname } = new URL(address);
   const found = pathname.replace(/\/+$/, "");
   if (found === "" || found === path) return origin;
-  const pathOption = option === "baseUrl" ? "basePath" : "authPath";
-  const own = path === "" ? `the sandbox has no ${pathOption}` : `or end in the sandbox's ${pathOption}, "${path}"`;
-  throw refuse(`${option} must have no path, ${own}`);
+  throw refuse(`${option} must have no path but the sandbox's own, which is "${path}"`);
 }

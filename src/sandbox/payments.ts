@@ -6,7 +6,6 @@ import type { PaymentGateway } from "../resources/payment-gateways.js";
 import { type PaymentIntent, type PaymentIntentRequest, paymentIntents } from "../resources/payment-intents.js";
 import { type Payment, type PaymentRequest, type PaymentStatus, payments } from "../resources/payments.js";
 import { tokenText } from "./lists.js";
-import { feeOf } from "./options.js";
 import { type Handler, requireGateway, requireNotNegative, requirePositive } from "./records.js";
 import { SandboxRefusal } from "./refusal.js";
 import { blankRecord, newTransactionId, type Store } from "./store.js";
@@ -18,13 +17,13 @@ export const createIntent: Handler = (store, call) => {
   requirePositive("receiverAmount", body.receiverAmount);
   const sender = requireGateway(store, "senderGatewayId", body.senderGatewayId);
   const receiver = requireGateway(store, "receiverGatewayId", body.receiverGatewayId);
-  const receivingGatewayFee = feeOf(store.settings, body);
-  const senderAmount = quote(tradesOf(store), {
-    from: endOf(sender.id, body.senderCurrency),
-    to: endOf(receiver.id, body.receiverCurrency),
-    isOneCurrency: body.senderCurrency === body.receiverCurrency,
+  const { fee, senderAmountScale: scale } = store.settings;
+  const receivingGatewayFee = typeof fee === "string" ? fee : fee(body);
+  const senderAmount = quote(store.records.exchangeRates.records(), {
+    from: { gateway: sender, currency: body.senderCurrency },
+    to: { gateway: receiver, currency: body.receiverCurrency },
     amount: plus(exact(body.receiverAmount), exact(receivingGatewayFee)),
-    scale: store.settings.senderAmountScale,
+    scale,
   });
   if (senderAmount === undefined) {
     throw new SandboxRefusal("no_exchange_rate", "no liquidity provider has an exchange rate between these gateways");
@@ -103,30 +102,20 @@ function nameAt({ accounts, settings }: Store, gateway: PaymentGateway, field: s
   throw new SandboxRefusal("unknown_account", `${field} is not an account of its gateway`);
 }
 
-/** One end of a payment or of an exchange rate: a gateway, and a currency there. */
-function endOf(gatewayId: string, currency: string): string {
-  return JSON.stringify([gatewayId, currency]);
+/** One end of a payment. */
+interface End {
+  readonly gateway: Pick<PaymentGateway, "id" | "institutionId">;
+  readonly currency: string;
 }
 
-/** An exchange rate between two ends. */
-export interface Trade extends Pick<ExchangeRate, "buyPrice" | "sellPrice"> {
-  readonly base: string;
-  readonly counter: string;
+/** Whether an end of an exchange rate, by either name of its gateway, is the one of a payment. */
+function isAt({ gateway, currency }: End, gatewayId: string, rateCurrency: string): boolean {
+  return currency === rateCurrency && (gatewayId === gateway.id || gatewayId === gateway.institutionId);
 }
 
-function tradesOf(store: Store): Trade[] {
-  const at = (name: string, currency: string) => endOf(store.gatewayNamed(name)?.id ?? name, currency);
-  return store.records.exchangeRates.rows().map(({ record: { buyPrice, sellPrice, ...rate } }) => ({
-    ...{ buyPrice, sellPrice, base: at(rate.baseGatewayId, rate.baseCurrency) },
-    counter: at(rate.counterGatewayId, rate.counterCurrency),
-  }));
-}
-
-export interface QuoteRequest {
-  readonly from: string;
-  readonly to: string;
-  /** Without a rate, one to one. */
-  readonly isOneCurrency: boolean;
+interface QuoteRequest {
+  readonly from: End;
+  readonly to: End;
   /** The receiver amount and the receiving gateway's fee, in the receiver's currency. */
   readonly amount: Decimal;
   /** Decimals of the sender amount, which is rounded up. */
@@ -134,19 +123,21 @@ export interface QuoteRequest {
 }
 
 /**
- * Quotes the sender amount at the best exchange rate. `undefined` means that there is no rate.
+ * Quotes the sender amount at the best exchange rate. Without a rate, it is one to one within a currency, and otherwise `undefined`.
  *
  * A rate with its base at the sender sells the sender's currency, at `sellPrice`. With its base at the receiver, it buys the
  * receiver's currency, at `buyPrice`.
  */
-export function quote(trades: readonly Trade[], request: QuoteRequest): string | undefined {
-  const { from, to, isOneCurrency, amount, scale } = request;
+export function quote(rates: readonly ExchangeRate[], request: QuoteRequest): string | undefined {
+  const { from, to, amount, scale } = request;
   const divided = (dividend: Decimal, price: string) => divide(dividend, exact(price), { scale, rounding: "up" });
-  const offers = trades.flatMap(({ base, counter, buyPrice, sellPrice }) => {
-    if (base === from && counter === to) return divided(amount, sellPrice);
-    return base === to && counter === from ? divided(times(amount, exact(buyPrice)), "1") : [];
+  const offers = rates.flatMap(({ buyPrice, sellPrice, ...rate }) => {
+    const isBetween = (base: End, counter: End) =>
+      isAt(base, rate.baseGatewayId, rate.baseCurrency) && isAt(counter, rate.counterGatewayId, rate.counterCurrency);
+    if (isBetween(from, to)) return divided(amount, sellPrice);
+    return isBetween(to, from) ? divided(times(amount, exact(buyPrice)), "1") : [];
   });
-  if (offers.length === 0) return isOneCurrency ? divided(amount, "1") : undefined;
+  if (offers.length === 0) return from.currency === to.currency ? divided(amount, "1") : undefined;
   return offers.sort((first, second) => compare(exact(first), exact(second)))[0];
 }
 

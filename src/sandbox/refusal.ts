@@ -10,7 +10,6 @@ export class SandboxRefusal extends Error {
 
   constructor(code: string, message: string, status = 400, headers: Readonly<Record<string, string>> = {}) {
     super(message);
-    this.name = "SandboxRefusal";
     this.code = code;
     this.status = status;
     this.headers = headers;
@@ -26,7 +25,7 @@ export function jsonResponse(body: unknown, status = 200, headers: Readonly<Reco
   return Response.json(body, { status, headers });
 }
 
-/** The newest requests, sessions, and codes that a sandbox remembers, of each kind. */
+/** The newest requests, tokens, and codes that a sandbox remembers, of each kind. */
 const mostRemembered = 10_000;
 
 export function remember<T>(entries: T[], entry: T): void {
@@ -34,13 +33,10 @@ export function remember<T>(entries: T[], entry: T): void {
   if (entries.length > mostRemembered) entries.shift();
 }
 
-/** @param most forgets the oldest entries beyond this. */
-export function rememberAs<T>(entries: Map<string, T>, name: string, entry: T, most = mostRemembered): void {
+export function rememberAs<T>(entries: Map<string, T>, name: string, entry: T): void {
   entries.set(name, entry);
-  for (const oldest of entries.keys()) {
-    if (entries.size <= most) return;
-    entries.delete(oldest);
-  }
+  const [oldest = ""] = entries.keys();
+  if (entries.size > mostRemembered) entries.delete(oldest);
 }
 
 /**

@@ -1,6 +1,5 @@
 import { type FieldKind, type FieldTable, kindOfField } from "../api/fields.js";
 import type { Operation } from "../api/operation.js";
-import { looksLikeName } from "../core/describe.js";
 import { CrossBorderError } from "../core/errors.js";
 import { decimalNumeral } from "../money.js";
 import { operations } from "../resources/catalogue.js";
@@ -84,7 +83,7 @@ export function assertBody({ name: operationName, body: expected }: Operation, b
   for (const [name, value] of Object.entries(body)) {
     const kind = kindOfField(expected.fields, name);
     if (kind === undefined) {
-      throw new SandboxRefusal("unknown_field", `${shownName(name)} is not a field of ${operationName}`);
+      throw new SandboxRefusal("unknown_field", `${name} is not a field of ${operationName}`);
     }
     assertValue(name, kind, value);
     const allowed = expected.oneOf?.[name];
@@ -174,18 +173,11 @@ export const pagingParameters: ReadonlySet<string> = new Set(["_size", "_before"
 /** A query for logs. Unknown parameters may be credentials, such as an `access_token`: their values are hidden. */
 export function shownQuery(query: string, record: FieldTable): string {
   const isShown = (name: string) => pagingParameters.has(name) || isPlain(record, name);
-  return [...new URLSearchParams(query)]
-    .map(([name, value]) => `${shownName(name)}=${isShown(name) ? value : "…"}`)
-    .join("&");
+  return [...new URLSearchParams(query)].map(([name, value]) => `${name}=${isShown(name) ? value : "…"}`).join("&");
 }
 
 /** Whether a field is known, and not a secret. */
 export function isPlain(fields: FieldTable, name: string): boolean {
   const kind = kindOfField(fields, name);
   return kind !== undefined && kind !== "secret";
-}
-
-/** A token in the place of a name isn't repeated. */
-export function shownName(name: string): string {
-  return looksLikeName(name) ? name : "a name that is not shown";
 }

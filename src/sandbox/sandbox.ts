@@ -28,13 +28,7 @@ import { type AccountDirectory, Store, type StoredRecords } from "./store.js";
 import type { TokenRequest, Tokens } from "./tokens.js";
 
 /** One request that reached the sandbox. Its query may have account numbers, but no secret. It is empty for logins. */
-export interface LoggedRequest {
-  readonly operation: OperationName | "token" | undefined;
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  /** Had a signature, right or wrong. */
-  readonly signed: boolean;
+export interface LoggedRequest extends Omit<SandboxRequest, "headers" | "body"> {
   readonly atMs: number;
   /** The status of the response. 0 if the connection was broken off, and `undefined` while there is no response. */
   readonly status: number | undefined;
@@ -89,7 +83,7 @@ export class Sandbox {
   readonly #store: Store;
   readonly #identity: IdentityProvider;
   readonly #admit: Admit;
-  readonly #requests: { -readonly [Name in keyof LoggedRequest]: LoggedRequest[Name] }[] = [];
+  readonly #requests: LoggedRequest[] = [];
   readonly #tokenRequests: TokenRequest[] = [];
   #watcher: SandboxWatcher = (_, respond) => respond();
 
@@ -221,15 +215,16 @@ export class Sandbox {
       const response = await this.#respond(arrived);
       return (await onResponse?.(arrived.seen, response)) ?? response;
     });
-    logged.status = response.status;
+    Object.assign(logged, { status: response.status });
     return response;
   }
 
   async #arrive(request: Request, wire: SandboxWire): Promise<Arrived> {
-    const { method = request.method, address = "", origin = new URL(request.url).origin } = wire;
+    const url = new URL(request.url);
+    const { method = request.method, address = "", origin = url.origin } = wire;
     const { headers } = request;
     const bytes = new Uint8Array(await request.arrayBuffer());
-    const target = wire.target ?? request.url.slice(new URL(request.url).origin.length);
+    const target = wire.target ?? request.url.slice(url.origin.length);
     const [, path = "", query = ""] = /^([^?]*)\??(.*)$/s.exec(target) ?? [];
     const found = this.#identity.endpointOf(path) ?? routeOf(method, path, this.basePath);
     const isOperation = typeof found === "object" && !(found instanceof SandboxRefusal);
@@ -243,12 +238,12 @@ export class Sandbox {
     return { seen, bytes, ...where, address, origin };
   }
 
-  #log({ seen, otherwise }: Arrived) {
+  #log({ seen, otherwise }: Arrived): LoggedRequest {
     const { operation, method, path, signed, body } = seen;
     // A logout names the session by its ID token.
     const query = typeof otherwise === "string" ? "" : seen.query;
     const atMs = this.#settings.now();
-    const logged = { operation, method, path, query, signed, atMs, status: undefined as number | undefined };
+    const logged = { operation, method, path, query, signed, atMs, status: undefined };
     remember(this.#requests, logged);
     if (operation === "token") {
       const form = new URLSearchParams(body);

@@ -8,13 +8,13 @@ import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
 import { ConfigError } from "../core/errors.js";
 import {
-  assertOptions,
   type CheckTable,
   isBoolean,
   isPlainObject,
   isPositiveInteger,
   isText,
   isWholeFrom,
+  parseOptions,
 } from "../core/parse.js";
 import type { SigningKey } from "../signing/keys.js";
 import { consoleApp } from "./console/console.js";
@@ -67,16 +67,18 @@ export interface SandboxServer extends AsyncDisposable {
  */
 export async function startSandbox(options: SandboxServerOptions = {}): Promise<SandboxServer> {
   const refuse = (message: string) => new ConfigError(message);
-  assertOptions(serverOptions, options, "the sandbox's options", refuse);
+  parseOptions(serverOptions, options, "the sandbox's options", refuse);
   const { port = 0, host = "127.0.0.1", maxBodyBytes = 1024 * 1024, console: given = false, ...others } = options;
   const sandbox = createSandbox(others);
   const pages = given === false ? undefined : openConsole(sandbox, host, given === true ? {} : given);
   const app = appOf(sandbox, maxBodyBytes, pages);
   // The request's own path is what is signed. `Request` would rewrite some paths.
-  const listener = getRequestListener((request, env) => app.fetch(copyOf(request), env), {
-    hostname: "sandbox.invalid",
-    overrideGlobalObjects: false,
-  });
+  const listener = getRequestListener(
+    // hono's body limit needs a request of the platform's own class.
+    ({ url, method, headers, body }, env) =>
+      app.fetch(new Request(url, { method, headers, ...(body !== null && { body, duplex: "half" as const }) }), env),
+    { hostname: "sandbox.invalid", overrideGlobalObjects: false },
+  );
   const server = createServer(listener);
   const url = await listen(server, port, host);
   const clientOptions = sandbox.clientOptions({ baseUrl: url, authUrl: url });
@@ -110,14 +112,10 @@ const serverOptions: CheckTable<SandboxServerOptions> = {
     expected: "true, false or an object of options",
   },
 };
-const consoleOptions: CheckTable<SandboxConsoleOptions> = {
-  signingKeys: { accepts: Array.isArray, expected: "an array of signing keys" },
-};
 
 type Env = { Bindings: HttpBindings };
 
 function openConsole(sandbox: Sandbox, host: string, options: SandboxConsoleOptions): Hono<Env> {
-  assertOptions(consoleOptions, options, "console", (message) => new ConfigError(`console: ${message}`));
   if (!/^(?:localhost|::1|127(?:\.\d{1,3}){3})$/.test(host)) {
     const found = JSON.stringify(host);
     throw new ConfigError(
@@ -130,8 +128,8 @@ function openConsole(sandbox: Sandbox, host: string, options: SandboxConsoleOpti
 /** Pages of any origin may call the sandbox: a page under test has another port. */
 function appOf(sandbox: Sandbox, maxBodyBytes: number, pages: Hono<Env> | undefined): Hono<Env> {
   const app = new Hono<Env>({ strict: false });
-  app.use(bodyLimit({ maxSize: maxBodyBytes, onError: () => refused("body_too_large", "the body is too large", 413) }));
-  app.onError(() => refused("sandbox_failed", "the sandbox could not respond", 500));
+  app.use(bodyLimit({ maxSize: maxBodyBytes, onError: () => refusalResponse(tooLarge) }));
+  app.onError(() => refusalResponse(new SandboxRefusal("sandbox_failed", "the sandbox could not respond", 500)));
   if (pages !== undefined) app.route("/console", pages);
   app.use(cors({ origin: (origin) => origin, exposeHeaders: ["*"], allowMethods: ["GET", "POST", "PUT"] }));
   app.all("*", (c) => respond(sandbox, c));
@@ -140,24 +138,15 @@ function appOf(sandbox: Sandbox, maxBodyBytes: number, pages: Hono<Env> | undefi
 
 async function respond(sandbox: Sandbox, c: Context<Env>): Promise<Response> {
   const { incoming, outgoing } = c.env;
-  const { url: target = "/", method = "GET", socket } = incoming;
+  const { url: target = "/", socket } = incoming;
   const { origin } = new URL(c.req.url);
-  const response = await sandbox.handle(c.req.raw, { target, method, origin, address: socket.remoteAddress ?? "" });
+  const response = await sandbox.handle(c.req.raw, { target, origin, address: socket.remoteAddress ?? "" });
   if (response.type !== "error") return response;
   outgoing.destroy();
   return RESPONSE_ALREADY_SENT;
 }
 
-function refused(code: string, message: string, status: number): Response {
-  return refusalResponse(new SandboxRefusal(code, message, status));
-}
-
-/** hono's body limit needs a request of the platform's own class. */
-function copyOf({ url, method, headers, body }: Request): Request {
-  const hasBody = body !== null && method !== "TRACE";
-  const init = { method: method === "TRACE" ? "GET" : method, headers, ...(hasBody && { body, duplex: "half" }) };
-  return new Request(url, init as RequestInit);
-}
+const tooLarge = new SandboxRefusal("body_too_large", "the body is too large", 413);
 
 async function listen(server: Server, port: number, host: string): Promise<string> {
   try {

@@ -61,6 +61,10 @@ export class Collection<T extends { readonly id: string }> {
   }
 }
 
+const kinds = [
+  ...["paymentGateways", "liquidityProviders", "deposits", "withdrawals", "exchangeRates", "transfers"],
+  ...["paymentIntents", "payments"],
+];
 type Collections = { readonly [Name in keyof StoredRecords]: Collection<StoredRecords[Name][number]> };
 
 /** The memory of a sandbox. */
@@ -78,16 +82,7 @@ export class Store {
       this.#lastToken += 1;
       return { token: this.#lastToken, addedAtMs: settings.now() };
     };
-    this.records = {
-      paymentGateways: new Collection(newPlace),
-      liquidityProviders: new Collection(newPlace),
-      deposits: new Collection(newPlace),
-      withdrawals: new Collection(newPlace),
-      exchangeRates: new Collection(newPlace),
-      transfers: new Collection(newPlace),
-      paymentIntents: new Collection(newPlace),
-      payments: new Collection(newPlace),
-    };
+    this.records = Object.fromEntries(kinds.map((kind) => [kind, new Collection(newPlace)])) as unknown as Collections;
   }
 
   /** The gateway that a field names, by its `institutionId` or its `id`. */

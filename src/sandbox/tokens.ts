@@ -30,12 +30,7 @@ export class Tokens {
   /** Whether an `Authorization` header has a valid access token. */
   accepts(authorization: string | null): boolean {
     const [, token = ""] = /^Bearer +(\S+)$/i.exec(authorization ?? "") ?? [];
-    return this.#find("access", token) !== undefined;
-  }
-
-  /** How many sessions could still be continued. */
-  get refreshable(): number {
-    return [...this.#issued.values()].filter(({ kind }) => kind === "refresh").length;
+    return this.#sessionOf("access", token) !== undefined;
   }
 
   revoke(which: "access" | "all"): void {
@@ -50,7 +45,7 @@ export class Tokens {
   /** Ends the session of a refresh token. @throws {SandboxRefusal} */
   logOut(fields: URLSearchParams): Response {
     this.assertClient(fields);
-    this.endSession(this.#find("refresh", fields.get("refresh_token") ?? "").session);
+    this.endSession(this.#continued(fields.get("refresh_token")));
     return new Response(null, { status: 204 });
   }
 
@@ -86,7 +81,7 @@ export class Tokens {
     // The description's refresh form has no client_secret.
     this.assertClient(fields, fields.get("client_secret") ?? this.#settings.credentials.clientSecret);
     const refreshToken = fields.get("refresh_token") ?? "";
-    const { session } = this.#find("refresh", refreshToken);
+    const session = this.#continued(refreshToken);
     const response = { access_token: this.#issue("access", session), scope: "openid email profile" };
     if (!this.#settings.rotateRefreshTokens) return this.#tokenResponse(response);
     this.#issued.delete(refreshToken);
@@ -102,7 +97,7 @@ export class Tokens {
     const { now, tokenLifetimeSeconds, refreshTokenLifetimeSeconds } = this.#settings;
     const lifetimeSeconds = kind === "access" ? tokenLifetimeSeconds : refreshTokenLifetimeSeconds;
     const token = randomBytes(32).toString("base64url");
-    rememberAs(this.#issued, token, { kind, session, untilMs: now() + 1000 * lifetimeSeconds }, mostTokens);
+    rememberAs(this.#issued, token, { kind, session, untilMs: now() + 1000 * lifetimeSeconds });
     return token;
   }
 
@@ -110,18 +105,18 @@ export class Tokens {
     for (const [token, issued] of this.#issued) if (isMeant(issued)) this.#issued.delete(token);
   }
 
-  #find(kind: "access", token: string): IssuedToken | undefined;
-  #find(kind: "refresh", token: string): IssuedToken;
-  #find(kind: IssuedToken["kind"], token: string): IssuedToken | undefined {
+  #sessionOf(kind: IssuedToken["kind"], token: string): string | undefined {
     const issued = this.#issued.get(token);
-    const isValid = issued?.kind === kind && this.#settings.now() < issued.untilMs;
-    if (isValid || kind === "access") return isValid ? issued : undefined;
-    throw new SandboxRefusal("invalid_grant", "Token is not active");
+    return issued?.kind === kind && this.#settings.now() < issued.untilMs ? issued.session : undefined;
+  }
+
+  /** @throws {SandboxRefusal} */
+  #continued(refreshToken: string | null): string {
+    const session = this.#sessionOf("refresh", refreshToken ?? "");
+    if (session === undefined) throw new SandboxRefusal("invalid_grant", "Token is not active");
+    return session;
   }
 }
-
-/** An access and a refresh token for each of 10,000 logins. */
-const mostTokens = 20_000;
 
 /** Another issuer's ID token with a wrong signature: a client must not use it. */
 const foreignIdToken =

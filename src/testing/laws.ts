@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { docsPage } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
-import { assertOptions, type CheckTable, isFunction, isPositiveInteger } from "../core/parse.js";
+import { type CheckTable, isFunction, isPositiveInteger, parseOptions } from "../core/parse.js";
 
 /** A function or a class of yours breaks a law that it must keep. `cause` is what was found. */
 export class BrokenLawError extends Error {
@@ -56,7 +56,7 @@ export const aFunction = { accepts: isFunction, expected: "a function" };
 export const aCount = { accepts: isPositiveInteger, expected: "a whole number above 0" };
 
 export function assertGiven<Given>(verify: string, table: CheckTable<Given>, given: Given, what = "the options"): void {
-  assertOptions(table, given, what, (message) => new InvalidArgumentError(`${verify}: ${message}`));
+  parseOptions(table, given, what, (message) => new InvalidArgumentError(`${verify}: ${message}`));
 }
 
 /** Longer than any check takes. */

@@ -1,10 +1,22 @@
 import type { StoredToken } from "../auth/token-store.js";
-import { counted } from "../core/describe.js";
-import { ConfigError } from "../core/errors.js";
-import { decodeBase64, encodeBase64 } from "../platform/encodings.js";
+import type { Check } from "../core/parse.js";
+import { decodeBase64, encodeBase64, encodeUtf8 } from "../platform/encodings.js";
 
 /** 32 random bytes, plain or in Base64, as `openssl rand -base64 32` prints them. All processes of a fleet must have the same. */
 export type TokenEncryptionKey = string | Uint8Array;
+
+/** The option of each store. */
+export const encryptionKeyOption: Check = {
+  accepts: (value) => bytesOf(value)?.length === 32,
+  expected: "32 random bytes, or those in Base64 (openssl rand -base64 32)",
+  isRequired: true,
+  isSecret: true,
+};
+
+function bytesOf(key: unknown): Uint8Array | undefined {
+  if (typeof key === "string") return decodeBase64(key);
+  return key instanceof Uint8Array ? key : undefined;
+}
 
 /** Texts under keys, in a server. */
 export interface ServerTexts {
@@ -16,7 +28,6 @@ export interface ServerTexts {
 /** Another format would begin with another number. */
 const format = "1.";
 const nonceBytes = 12;
-const keyBytes = 32;
 
 /**
  * Values in a server that sees only encrypted texts, by AES-256-GCM with the entry's key as associated data. No two texts are the same,
@@ -25,15 +36,12 @@ const keyBytes = 32;
 export class EncryptedTexts {
   readonly #texts: ServerTexts;
   readonly #bytes: Uint8Array<ArrayBuffer>;
-  #imported: ReturnType<typeof globalThis.crypto.subtle.importKey> | undefined;
+  #imported: ReturnType<typeof crypto.subtle.importKey> | undefined;
 
-  /**
-   * @param store for messages.
-   * @throws {ConfigError} if the key isn't 32 bytes.
-   */
-  constructor(texts: ServerTexts, encryptionKey: TokenEncryptionKey, store: string) {
+  /** @param encryptionKey as `encryptionKeyOption` accepts it. */
+  constructor(texts: ServerTexts, encryptionKey: TokenEncryptionKey) {
     this.#texts = texts;
-    this.#bytes = new Uint8Array(readKey(encryptionKey, store));
+    this.#bytes = new Uint8Array(bytesOf(encryptionKey) ?? []);
   }
 
   async read(key: string): Promise<StoredToken | undefined> {
@@ -54,20 +62,18 @@ export class EncryptedTexts {
   }
 
   async #encrypt(key: string, value: string): Promise<string> {
-    const nonce = globalThis.crypto.getRandomValues(new Uint8Array(nonceBytes));
-    const bytes = new TextEncoder().encode(value);
-    const sealed = await globalThis.crypto.subtle.encrypt(parametersOf(key, nonce), await this.#key(), bytes);
+    const nonce = crypto.getRandomValues(new Uint8Array(nonceBytes));
+    const sealed = await crypto.subtle.encrypt(parametersOf(key, nonce), await this.#key(), encodeUtf8(value));
     return format + encodeBase64(new Uint8Array([...nonce, ...new Uint8Array(sealed)]));
   }
 
   /** Undefined if the text was not made with this key, or for another place, or was changed since. */
   async #decrypt(key: string, text: string): Promise<string | undefined> {
-    const decoded = text.startsWith(format) ? decodeBase64(text.slice(format.length)) : undefined;
-    if (decoded === undefined) return undefined;
-    const bytes = new Uint8Array(decoded);
+    if (!text.startsWith(format)) return undefined;
+    const bytes = new Uint8Array(decodeBase64(text.slice(format.length)) ?? []);
     const parameters = parametersOf(key, bytes.slice(0, nonceBytes));
     try {
-      const opened = await globalThis.crypto.subtle.decrypt(parameters, await this.#key(), bytes.slice(nonceBytes));
+      const opened = await crypto.subtle.decrypt(parameters, await this.#key(), bytes.slice(nonceBytes));
       return new TextDecoder().decode(opened);
     } catch {
       return undefined;
@@ -76,21 +82,12 @@ export class EncryptedTexts {
 
   /** Not in the constructor: some runtimes allow no such work while modules load. */
   #key() {
-    this.#imported ??= globalThis.crypto.subtle.importKey("raw", this.#bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
+    this.#imported ??= crypto.subtle.importKey("raw", this.#bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
     return this.#imported;
   }
 }
 
 function parametersOf(key: string, iv: Uint8Array<ArrayBuffer>) {
-  const additionalData = new TextEncoder().encode(`cross-border-payments token ${format}${key}`);
+  const additionalData = encodeUtf8(`cross-border-payments token ${format}${key}`);
   return { name: "AES-GCM", iv, additionalData };
-}
-
-function readKey(given: unknown, store: string): Uint8Array {
-  const bytes = typeof given === "string" ? decodeBase64(given) : given;
-  if (bytes instanceof Uint8Array && bytes.length === keyBytes) return bytes;
-  const found = bytes instanceof Uint8Array ? counted(bytes.length, "byte") : "neither";
-  throw new ConfigError(
-    `${store}: encryptionKey must be ${keyBytes} random bytes, or those in Base64 (openssl rand -base64 32); got ${found}`,
-  );
 }

@@ -14,8 +14,7 @@ export class MemoryTokenStore implements TokenStore {
   }
 
   async read(key: string): Promise<StoredToken | undefined> {
-    const stored = this.#stored(key);
-    return stored && { value: stored.value, version: stored.version };
+    return this.#stored(key);
   }
 
   async lock(key: string, owner: string, ms: number): Promise<boolean> {

@@ -11,7 +11,7 @@ import {
   postgresName,
   selectTable,
 } from "../journals/postgres-migrate.js";
-import { EncryptedTexts, type TokenEncryptionKey } from "./encrypted-texts.js";
+import { EncryptedTexts, encryptionKeyOption, type ServerTexts, type TokenEncryptionKey } from "./encrypted-texts.js";
 
 export type { TokenEncryptionKey } from "./encrypted-texts.js";
 
@@ -51,8 +51,7 @@ const storeOptions: CheckTable<PostgresTokenStoreOptions> = {
     expected: "a Pool of pg (not a Client), or one like it with a method query",
     isRequired: true,
   },
-  // `EncryptedTexts` checks it.
-  encryptionKey: { accepts: () => true, expected: "a key" },
+  encryptionKey: encryptionKeyOption,
   schema: postgresName,
   table: postgresName,
 };
@@ -65,12 +64,9 @@ const pruneEveryMs = 3_600_000;
  * to their keys. Times run on the database's clock.
  */
 export class PostgresTokenStore implements TokenStore {
-  readonly #pool: TokenStorePool;
-  readonly #schema: string;
-  readonly #table: string;
+  readonly #query: Query;
   readonly #statements: ReturnType<typeof statementsOf>;
   readonly #texts: EncryptedTexts;
-  #created: Promise<void> | undefined;
   #pruneAtMs = 0;
 
   /** @throws {ConfigError} that names the option. */
@@ -78,12 +74,16 @@ export class PostgresTokenStore implements TokenStore {
     // The table has checked the types.
     const read = parseOptions(storeOptions, options, "the options", refuse) as unknown as PostgresTokenStoreOptions;
     const { pool, encryptionKey, schema = "public", table = "cross_border_tokens" } = read;
-    this.#pool = pool;
-    this.#schema = schema;
-    this.#table = table;
-    this.#statements = statementsOf(`"${schema}"."${table}"`);
-    const texts = { get: this.#get.bind(this), put: this.#put.bind(this) };
-    this.#texts = new EncryptedTexts(texts, encryptionKey, "PostgresTokenStore");
+    const query = queryOf(pool, schema, table);
+    const statements = statementsOf(`"${schema}"."${table}"`);
+    this.#query = query;
+    this.#statements = statements;
+    const texts: ServerTexts = {
+      get: async (key) => (await query(statements.get, [key]))[0]?.value,
+      put: async (key, text, ttlMs, expected) =>
+        (await query(statements.put, [key, text, ttlMs, expected ?? null])).length > 0,
+    };
+    this.#texts = new EncryptedTexts(texts, encryptionKey);
   }
 
   /**
@@ -114,45 +114,36 @@ export class PostgresTokenStore implements TokenStore {
   }
 
   write(key: string, value: string, ttlMs: number, version: string | undefined): Promise<boolean> {
+    if (clock.monotonicMs() >= this.#pruneAtMs) {
+      this.#pruneAtMs = clock.monotonicMs() + pruneEveryMs;
+      this.#query(this.#statements.prune, []).catch(() => {});
+    }
     return this.#texts.write(key, value, ttlMs, version);
   }
+}
 
-  async #get(key: string): Promise<string | undefined> {
-    const [row] = await this.#query(this.#statements.get, [key]);
-    return row?.value;
-  }
+type Query = (statement: string, values: (string | number | null)[]) => Promise<{ readonly value?: string }[]>;
 
-  async #put(key: string, text: string, ttlMs: number, expected: string | undefined): Promise<boolean> {
-    const { insert, replace, prune } = this.#statements;
-    const values = [key, text, ttlMs];
-    if (expected !== undefined) return (await this.#query(replace, [...values, expected])).length > 0;
-    const isStored = (await this.#query(insert, values)).length > 0;
-    if (isStored && clock.monotonicMs() >= this.#pruneAtMs) {
-      this.#pruneAtMs = clock.monotonicMs() + pruneEveryMs;
-      this.#query(prune, []).catch(() => {});
-    }
-    return isStored;
-  }
-
-  async #query(statement: string, values: (string | number)[]): Promise<{ readonly value?: string }[]> {
+/** Queries the table, and creates it first if it's missing. A role that may only read and write rows can use an existing one. */
+function queryOf(pool: TokenStorePool, schema: string, table: string): Query {
+  let created: Promise<void> | undefined;
+  const create = async () => {
+    const { rows } = await pool.query(selectTable(schema, table));
+    if (rows.length === 0) await migrate(pool, creation(schema, table));
+  };
+  return async (statement, values) => {
     try {
-      this.#created ??= this.#create();
-      await this.#created.catch((error: unknown) => {
-        this.#created = undefined;
+      created ??= create();
+      await created.catch((error: unknown) => {
+        created = undefined;
         throw error;
       });
-      const { rows } = await retrying(() => this.#pool.query(statement, values));
+      const { rows } = await retrying(() => pool.query(statement, values));
       return rows as { readonly value?: string }[];
     } catch (error) {
       throw tokenStoreFailure(error);
     }
-  }
-
-  /** A role that may only read and write rows can use an existing table. */
-  async #create(): Promise<void> {
-    const { rows } = await this.#pool.query(selectTable(this.#schema, this.#table));
-    if (rows.length === 0) await migrate(this.#pool, creation(this.#schema, this.#table));
-  }
+  };
 }
 
 function creation(schema: string, name: string): Migration {
@@ -172,14 +163,12 @@ function statementsOf(table: string) {
   const until = "clock_timestamp() + $3::double precision * interval '1 millisecond'";
   return {
     get: `SELECT value FROM ${table} WHERE key = $1 AND expires_at > clock_timestamp()`,
-    insert: `
-      INSERT INTO ${table} AS stored (key, value, expires_at) VALUES ($1, $2, ${until})
+    // The current value must be $4, or there must be none.
+    put: `
+      INSERT INTO ${table} AS stored (key, value, expires_at)
+      SELECT $1, $2, ${until} WHERE $4::text IS NULL OR EXISTS (SELECT FROM ${table} WHERE key = $1)
       ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at
-        WHERE stored.value IS NULL OR stored.expires_at <= clock_timestamp()
-      RETURNING 1`,
-    replace: `
-      UPDATE ${table} SET value = $2, expires_at = ${until}
-      WHERE key = $1 AND value = $4 AND expires_at > clock_timestamp()
+        WHERE CASE WHEN stored.expires_at > clock_timestamp() THEN stored.value END IS NOT DISTINCT FROM $4
       RETURNING 1`,
     lock: `
       INSERT INTO ${table} AS stored (key, lock_owner, locked_until) VALUES ($1, $2, ${until})

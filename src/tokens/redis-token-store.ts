@@ -1,7 +1,7 @@
 import type { StoredToken, TokenStore } from "../auth/token-store.js";
 import { ConfigError } from "../core/errors.js";
 import { type CheckTable, isFunction, parseOptions } from "../core/parse.js";
-import { EncryptedTexts, type TokenEncryptionKey } from "./encrypted-texts.js";
+import { EncryptedTexts, encryptionKeyOption, type ServerTexts, type TokenEncryptionKey } from "./encrypted-texts.js";
 
 export type { TokenEncryptionKey } from "./encrypted-texts.js";
 
@@ -34,7 +34,7 @@ export interface RedisTokenStoreOptions {
  * AES-256-GCM and bound to their keys.
  */
 export class RedisTokenStore implements TokenStore {
-  readonly #run: (script: string, key: string, ...values: string[]) => Promise<unknown>;
+  readonly #run: (script: string, key: string, ...values: (string | number)[]) => Promise<unknown>;
   readonly #texts: EncryptedTexts;
 
   /** @throws {ConfigError} that names the option. */
@@ -44,25 +44,22 @@ export class RedisTokenStore implements TokenStore {
     const read = parseOptions(redisOptions, options, "the options", refuse) as unknown as RedisTokenStoreOptions;
     const { redis, encryptionKey, prefix = "cross-border-tokens:" } = read;
     this.#run = async (script, key, ...values) => {
+      const texts = values.map(String);
       try {
-        if ("defineCommand" in redis) return await redis.eval(script, 1, prefix + key, ...values);
-        return await redis.eval(script, { keys: [prefix + key], arguments: values });
+        return "defineCommand" in redis
+          ? await redis.eval(script, 1, prefix + key, ...texts)
+          : await redis.eval(script, { keys: [prefix + key], arguments: texts });
       } catch (error) {
-        const message = String(Object(error).message);
         // Redis begins its errors with a word, such as NOPERM, which the client shows as the reason.
-        const [code] = /^[A-Z]{2,}(?= )/.exec(message) ?? [];
-        throw code === undefined ? error : Object.assign(new Error(message, { cause: error }), { code });
+        const [code] = /^[A-Z]{2,}(?= )/.exec(String(Object(error).message)) ?? [];
+        throw code === undefined ? error : Object.assign(new Error(code, { cause: error }), { code });
       }
     };
-    const texts = {
-      get: async (key: string) => {
-        const text = await this.#run(scripts.get, key);
-        return typeof text === "string" ? text : undefined;
-      },
-      put: async (key: string, text: string, ttlMs: number, expected = "") =>
-        (await this.#run(scripts.put, key, expected, text, String(Math.ceil(ttlMs)))) === 1,
+    const texts: ServerTexts = {
+      get: async (key) => ((await this.#run(scripts.get, key)) as string | null) ?? undefined,
+      put: async (key, text, ttlMs, expected = "") => (await this.#run(scripts.put, key, expected, text, ttlMs)) === 1,
     };
-    this.#texts = new EncryptedTexts(texts, encryptionKey, "RedisTokenStore");
+    this.#texts = new EncryptedTexts(texts, encryptionKey);
   }
 
   read(key: string): Promise<StoredToken | undefined> {
@@ -70,7 +67,7 @@ export class RedisTokenStore implements TokenStore {
   }
 
   async lock(key: string, owner: string, ms: number): Promise<boolean> {
-    return (await this.#run(scripts.lock, `${key}:lock`, owner, String(Math.ceil(ms)))) === 1;
+    return (await this.#run(scripts.lock, `${key}:lock`, owner, ms)) === 1;
   }
 
   async unlock(key: string, owner: string): Promise<void> {
@@ -87,23 +84,22 @@ const scripts = {
   get: "return redis.call('GET', KEYS[1])",
   put: `
     if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
-    redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+    redis.call('SET', KEYS[1], ARGV[2], 'PX', math.ceil(ARGV[3]))
     return 1`,
   lock: `
     local owner = redis.call('GET', KEYS[1])
     if owner and owner ~= ARGV[1] then return 0 end
-    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+    redis.call('SET', KEYS[1], ARGV[1], 'PX', math.ceil(ARGV[2]))
     return 1`,
   unlock: "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end return 1",
 };
 
 const redisOptions: CheckTable<RedisTokenStoreOptions> = {
   redis: {
-    accepts: (value) => typeof value === "object" && value !== null && isFunction(Reflect.get(value, "eval")),
+    accepts: (value) => isFunction(Reflect.get(Object(value), "eval")),
     expected: "a client of node-redis or ioredis",
     isRequired: true,
   },
-  // `EncryptedTexts` checks it.
-  encryptionKey: { accepts: () => true, expected: "a key" },
+  encryptionKey: encryptionKeyOption,
   prefix: { accepts: (value) => typeof value === "string", expected: "a string" },
 };

@@ -1,7 +1,7 @@
 import type { Operation } from "../api/operation.js";
 import { describeValue } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
-import { assertOptions, type CheckTable, isBoolean } from "../core/parse.js";
+import { type CheckTable, isBoolean, parseOptions } from "../core/parse.js";
 import { equalAmounts, isExactNumber } from "../money.js";
 import type { KeyObjectLike } from "../platform/platform.js";
 import { type Deposit, type DepositFields, deposits } from "../resources/deposits.js";
@@ -114,7 +114,7 @@ async function verifyRecord(record: object, rules: RecordRules, options: VerifyR
       `the record must be an object with its stored request; got ${describeValue(record)}`,
     );
   }
-  assertOptions(recordOptions, options, "the options", (message) => new InvalidArgumentError(message));
+  parseOptions(recordOptions, options, "the options", (message) => new InvalidArgumentError(message));
   const path = signedPathOf(storedText(record, rules.path));
   const body = storedText(record, rules.body);
   const key = readPublicKey(storedText(record, rules.publicKey));

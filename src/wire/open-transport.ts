@@ -51,9 +51,7 @@ const appInfo: CheckTable<AppInfo> = { name: token, version: token };
 
 /** @throws {ConfigError} that names what is wrong. */
 export function parseAppInfo(given: unknown, owner = ""): AppInfo {
-  const refuse = (message: string) => new ConfigError(`${owner}appInfo: ${message}`);
-  // The table has checked the types.
-  return parseOptions(appInfo, given, "it", refuse) as unknown as AppInfo;
+  return parseOptions(appInfo, given, "it", (message) => new ConfigError(`${owner}appInfo: ${message}`));
 }
 
 /** The transport, with a `User-Agent` on each request. The caller's own header stays. */

@@ -23,8 +23,7 @@ const tlsOptions: CheckTable<TlsOptions> = {
  */
 export function parseTlsOptions(given: unknown): TlsMaterial {
   const refuse = (message: string) => new ConfigError(`tls: ${message}`);
-  // The table has checked the types.
-  const options = parseOptions(tlsOptions, given, "it", refuse) as TlsOptions;
+  const options = parseOptions<TlsOptions>(tlsOptions, given, "it", refuse);
   if (readTlsMaterial === undefined) {
     throw new ConfigError(
       "tls needs the sockets of Node; here requests go by fetch, which uses the platform's certificates",

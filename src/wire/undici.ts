@@ -2,6 +2,7 @@ import { decompress, openAgent } from "#platform";
 import { clock } from "../core/clock.js";
 import type { Deadline } from "../core/deadline.js";
 import { ConfigError } from "../core/errors.js";
+import { hasMethods } from "../core/parse.js";
 import type { AgentOptions, Dispatcher, UndiciAgent } from "../platform/undici-agent.js";
 import { Body, type DecodedText, decodeText } from "./response.js";
 import {
@@ -22,7 +23,7 @@ export interface DispatcherLike {
 }
 
 export function isDispatcher(value: unknown): value is DispatcherLike {
-  return typeof Object(value).dispatch === "function";
+  return hasMethods(value, "dispatch");
 }
 
 export interface UndiciTransportOptions extends AgentOptions {
@@ -33,76 +34,70 @@ export interface UndiciTransportOptions extends AgentOptions {
 /**
  * The transport over undici's `dispatch`.
  *
- * @param usedConnectionMs how long a read waits for the response of a used connection before it is sent on a new one.
+ * @param firstByteMs how long a read waits for its response before it is sent on a new connection.
  */
-export function undiciTransport(options: UndiciTransportOptions, usedConnectionMs = 5000): Transport {
-  let own: Promise<UndiciAgent> | undefined;
-  let route: Route | undefined = options.dispatcher && {
-    dispatcher: options.dispatcher as Route["dispatcher"],
-    own: undefined,
-    showsStart: Object(options.dispatcher).showsStart === true,
-  };
+export function undiciTransport(options: UndiciTransportOptions, firstByteMs = 5000): Transport {
+  const given = options.dispatcher as Exchanger | undefined;
+  let opening: Promise<UndiciAgent> | undefined;
+  let agent: UndiciAgent | undefined;
+  let limitMs = firstByteMs;
 
-  let firstByteMs = usedConnectionMs;
-  const send = (to: Route, request: WireRequest, deadline: Deadline): Promise<WireResponse> => {
-    const { own } = to;
-    if (request.repeatable !== true || own === undefined) return exchange(to, request, deadline);
-    const { reads } = own;
-    return exchange(to, request, deadline, firstByteMs).catch(async (error: unknown) => {
-      if (!(error instanceof WireFailure) || error.reason !== "UND_ERR_HEADERS_TIMEOUT") throw error;
-      // The network may have dropped the connection silently, and all others of its age.
-      own.replace(reads);
-      const startMs = clock.monotonicMs();
-      const response = await exchange(to, request, deadline);
-      // If the service itself is slow, a new connection doesn't help.
-      firstByteMs = Math.max(firstByteMs, 2 * (clock.monotonicMs() - startMs));
-      return response;
-    });
-  };
-
-  const open = async (): Promise<Route> => {
-    if (route !== undefined) return route;
-    own ??= openAgent(options).catch((error: unknown) => {
-      own = undefined;
+  const open = async (): Promise<UndiciAgent> => {
+    opening ??= openAgent(options).catch((error: unknown) => {
+      opening = undefined;
       throw error;
     });
-    const agent = await own;
-    route ??= { dispatcher: agent, own: agent, showsStart: true };
-    return route;
+    agent = await opening;
+    return agent;
+  };
+
+  const send = async (to: UndiciAgent, request: WireRequest, deadline: Deadline): Promise<WireResponse> => {
+    if (request.repeatable !== true) return exchange(to, request, deadline);
+    const { reads } = to;
+    try {
+      return await exchange(to, request, deadline, limitMs);
+    } catch (error) {
+      if (!(error instanceof WireFailure) || error.reason !== "UND_ERR_HEADERS_TIMEOUT") throw error;
+    }
+    // The network may have dropped the connection silently, and all others of its age.
+    to.replace(reads);
+    const startMs = clock.monotonicMs();
+    const response = await exchange(to, request, deadline);
+    // If the service itself is slow, a new connection doesn't help.
+    limitMs = Math.max(limitMs, 2 * (clock.monotonicMs() - startMs));
+    return response;
   };
 
   return {
     acceptEncoding: decompress === undefined ? "identity" : "gzip, br",
     send(request, deadline) {
-      if (route !== undefined) return send(route, request, deadline);
-      return open().then((opened) => send(opened, request, deadline));
+      if (given !== undefined) return exchange(given, request, deadline);
+      return agent === undefined ? open().then((to) => send(to, request, deadline)) : send(agent, request, deadline);
     },
     preload() {
-      open().catch(() => {});
+      if (given === undefined) open().catch(() => {});
     },
     async close() {
       // An agent that could not be opened needs no closing.
-      await (await own?.catch(() => undefined))?.close();
+      await (await opening?.catch(() => undefined))?.close();
     },
   };
 }
 
-export interface Route {
-  readonly dispatcher: Pick<Dispatcher, "dispatch">;
-  /** Set if it is the client's own. */
-  readonly own: UndiciAgent | undefined;
+/** What sends a request. */
+export interface Exchanger extends Pick<Dispatcher, "dispatch"> {
   /** Whether it certainly calls `onRequestStart` before it writes. The caller's own dispatcher may not. */
-  readonly showsStart: boolean;
+  readonly showsStart?: boolean;
 }
 
 /**
- * Sends one request by a dispatcher. A used connection must respond within `firstByteMs`.
+ * Sends one request by a dispatcher. The response must begin within `firstByteMs`, if that isn't 0.
  *
  * Only `onRequestStart` tells whether a byte can have been written. Error codes don't, since a reset in the TLS handshake and one
  * after the whole request look alike.
  */
 export function exchange(
-  { dispatcher, own, showsStart }: Route,
+  dispatcher: Exchanger,
   request: WireRequest,
   deadline: Deadline,
   firstByteMs = 0,
@@ -141,7 +136,7 @@ export function exchange(
       else void decode(body, coding.toLowerCase()).then((decoded) => respond(decoded));
     };
     /** Whether a byte may have left. */
-    const isSent = () => hasStarted || !showsStart;
+    const isSent = () => hasStarted || dispatcher.showsStart !== true;
     const breakOff = (error: unknown) => {
       if (isSettled) return;
       if (status !== 0) return finish("cut-short");
@@ -195,7 +190,7 @@ export function exchange(
       const headersTimeout = firstByteMs > 0 ? firstByteMs : null;
       dispatcher.dispatch({ origin, path, method, headers, body, headersTimeout }, handler);
     } catch (error) {
-      if (own !== undefined) breakOff(error);
+      if (dispatcher.showsStart) breakOff(error);
       else if (!isSettled) fail(unusableDispatcher(error));
     }
   });
@@ -225,10 +220,5 @@ function unusableDispatcher(cause: unknown): ConfigError {
 }
 
 function flatHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  const flat: Record<string, string> = {};
-  for (const name of Object.keys(headers)) {
-    const value = headers[name];
-    if (value !== undefined) flat[name] = typeof value === "string" ? value : value.join(", ");
-  }
-  return flat;
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat().join(", ")]));
 }

@@ -24,10 +24,8 @@ function refusal(auth: unknown): ConfigError {
 
 it.each<object>([
   { ...complete, password: (): string => "p", clientSecret: async (): Promise<string> => "s" },
-  { ...complete, clientAuthentication: "post" },
   { ...complete, clientAuthentication: "basic", endSessionOnClose: true },
   { ...complete, clientAuthentication: undefined, endSessionOnClose: undefined },
-  { authUrl: "https://id.example", realm: "r", clientId: "c", refreshToken: "t" },
   { authUrl: "https://id.example", realm: "r", clientId: "c", clientSecret: "s", refreshToken: "t" },
 ])("takes the options of case %#", (auth) => {
   expect(() => parseAuthOptions(auth)).not.toThrow();
@@ -68,7 +66,6 @@ it.each([
   ]),
   [{ ...complete, authUrl: "https://id.example/?canary" }, "auth: authUrl is an address with a query"],
   [{ ...complete, realm: "" }, "auth: realm is an empty string. Is the environment variable set?"],
-  [{ ...complete, realm: ".." }, 'is not "." or ".."'],
   [{ ...complete, clientId: 7 }, /^auth: clientId must be .*; got 7$/],
   [{ ...complete, clientSecret: null }, /^auth: clientSecret must be .*; got null$/],
   [{ ...complete, username: undefined }, "auth: username is undefined. Is the environment variable set?"],

@@ -4,6 +4,9 @@ import { type Transport, WireFailure, type WireRequest, type WireResponse } from
 /** What a request gets: a response, or the error of a transport that got none. */
 export type Reply = WireResponse | WireFailure | Ended;
 
+/** A reply, or what makes one of the request. */
+export type Scripted = Reply | ((request: WireRequest) => Reply);
+
 /** A transport with a token endpoint at its other end, which replies by script or waits for `reply`. */
 export class FakeTokenEndpoint implements Transport {
   readonly requests: WireRequest[] = [];
@@ -12,12 +15,12 @@ export class FakeTokenEndpoint implements Transport {
   /** How long each request could wait for its response. */
   readonly timeoutsMs: number[] = [];
   mostInFlight = 0;
-  readonly #script: Reply[];
+  readonly #script: Scripted[];
   readonly #waiting: ((reply: Reply) => void)[] = [];
   #inFlight = 0;
 
   /** @param script the replies in order; requests beyond it wait for `reply`. */
-  constructor(...script: Reply[]) {
+  constructor(...script: Scripted[]) {
     this.#script = script;
   }
 
@@ -28,7 +31,8 @@ export class FakeTokenEndpoint implements Transport {
     this.timeoutsMs.push(deadline.remainingMs());
     this.#inFlight += 1;
     this.mostInFlight = Math.max(this.mostInFlight, this.#inFlight);
-    const reply = this.#script.shift() ?? (await this.#nextReply(deadline));
+    const scripted = this.#script.shift() ?? (await this.#nextReply(deadline));
+    const reply = typeof scripted === "function" ? scripted(request) : scripted;
     this.#inFlight -= 1;
     if (reply instanceof Error) throw reply;
     return reply;

@@ -4,7 +4,7 @@ import { Deadline } from "../../src/core/deadline.js";
 import { TokenError } from "../../src/core/errors.js";
 import { loadOpenIdClient } from "../../src/core/libraries.js";
 import type { TokenEvent } from "../../src/events/events.js";
-import { FakeTokenEndpoint, type Reply } from "./fake-token-endpoint.js";
+import { FakeTokenEndpoint, type Scripted } from "./fake-token-endpoint.js";
 
 /** Made at run time, so that a test can tell whether one of them is shown. */
 export const secrets = {
@@ -41,7 +41,10 @@ export interface ManagerFixture {
 }
 
 /** A manager before a token endpoint that replies by script. Jitter is off. */
-export function managerFixture(script: readonly Reply[], options: Partial<TokenManagerOptions> = {}): ManagerFixture {
+export function managerFixture(
+  script: readonly Scripted[],
+  options: Partial<TokenManagerOptions> = {},
+): ManagerFixture {
   const fake = new FakeTokenEndpoint(...script);
   const events: TokenEvent[] = [];
   const manager = new TokenManager({

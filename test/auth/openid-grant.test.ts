@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
 import { inspect } from "node:util";
 import { expect, it } from "vitest";
-import { beginLogin, type LoginCallback } from "../../src/auth/openid-grant.js";
+import type { LoginCallback } from "../../src/auth/openid-grant.js";
 import { TokenEndpoint } from "../../src/auth/token-endpoint.js";
 import { FakeTokenEndpoint, granted, type Reply, responded } from "./fake-token-endpoint.js";
 import { secrets } from "./manager-fixture.js";
@@ -44,23 +43,6 @@ async function redeem(reply: Reply) {
   return { result: await endpoint.redeem(callback), fake };
 }
 
-it("sends a user to the login page with a challenge that only the verifier answers", async () => {
-  const begun = await beginLogin(auth, redirectUri, "openid email");
-  const { origin, pathname, searchParams } = new URL(begun.url);
-  expect(origin + pathname).toBe(`${issuer}/protocol/openid-connect/auth`);
-  expect(Object.fromEntries(searchParams)).toEqual({
-    response_type: "code",
-    client_id: auth.clientId,
-    redirect_uri: redirectUri,
-    scope: "openid email",
-    state: begun.checks.state,
-    nonce: begun.checks.nonce,
-    code_challenge: createHash("sha256").update(begun.checks.verifier).digest("base64url"),
-    code_challenge_method: "S256",
-  });
-  expect(new Set(Object.values(begun.checks)).size).toBe(3);
-});
-
 it("exchanges the code of a callback for the tokens and the claims of its user", async () => {
   const { result, fake } = await redeem(granted("t", { id_token: idToken({ email: "user@app.example" }) }));
   expect(result).toMatchObject({
@@ -83,24 +65,14 @@ it("exchanges the code of a callback for the tokens and the claims of its user",
   ]);
 });
 
-it.each(["RS256", "PS512", "ES384", "EdDSA", "Ed25519"])(
-  "takes an ID token of a realm that signs with %s",
-  async (alg) => {
-    const { result } = await redeem(granted("t", { id_token: idToken({}, { alg }) }));
-    expect(result).toMatchObject({ granted: { claims: { sub: "user-7" } } });
-  },
-);
-
 it.each([
   ["of another login", idToken({ nonce: "another" }), "nonce"],
   ["of another client", idToken({ aud: "another" }), "aud"],
-  ["for another party", idToken({ azp: "another" }), "azp"],
   ["of another client among several", idToken({ aud: [auth.clientId, "another"], azp: "another" }), "azp"],
   ["of another issuer", idToken({ iss: "https://another.example" }), "iss"],
   ["of an hour ago", idToken({ iat: nowSeconds() - 3900, exp: nowSeconds() - 3600 }), "exp"],
   ["of the next hour", idToken({ nbf: nowSeconds() + 3600 }), "nbf"],
   ["of no login", idToken({ nonce: undefined }), "ID_TOKEN"],
-  ["of nobody", idToken({ sub: undefined }), "ID_TOKEN"],
   ["that anybody could have written", idToken({}, { alg: "none" }), "ID_TOKEN"],
   ["that is signed with a secret", idToken({}, { alg: "HS256" }), "ID_TOKEN"],
   ["that is none", "canary.canary", "ID_TOKEN"],

@@ -71,18 +71,8 @@ describe("a fleet", () => {
     expect(new Set(await callAll(fleet.members)).size).toBe(1);
     expect(await callAll([fleet.join(), ...fleet.members.slice(0, 1)])).toEqual(["access-1-2", "access-1-2"]);
     expect(grantsOf(fleet)).toEqual(["password"]);
-  });
-
-  it.each([
-    ["a token that need not be renewed yet", 293_000, "access-1-2", ["read"]],
-    ["a token that is due", 295_000, "access-1-4", ["read", "lock", "read", "mark", "read", "write", "unlock"]],
-  ])("asks the store for no more than it needs: %s", async (_, atMs, token, asked) => {
-    const fleet = fleetOf(1);
-    await callAll(fleet.members, 0);
-    await pass(atMs);
-    fleet.store.log.length = 0;
-    expect(await callAll([fleet.join()], 0)).toEqual([token]);
-    expect(fleet.store.log).toEqual(asked);
+    const events = fleet.members.flatMap((member) => member.events);
+    expect(events).toEqual([{ grant: "password", expiresInMs: lifetimeMs, shared: true }]);
   });
 
   it("marks the refresh token in the store before it is sent, and doesn't send it if that fails", async () => {
@@ -103,15 +93,6 @@ describe("a fleet", () => {
     expect(grantsOf(fleet)).toEqual(["password", "refresh_token", "password"]);
   });
 
-  it("keeps no token in its events, and says which tokens are shared", async () => {
-    const fleet = await expiredFleet(2);
-    await callAll(fleet.members);
-    expect(fleet.members.flatMap(({ events }) => events)).toEqual([
-      { grant: "password", expiresInMs: lifetimeMs, shared: true },
-      { grant: "refresh_token", expiresInMs: lifetimeMs, shared: true },
-    ]);
-  });
-
   it("never ends the session that it shares", async () => {
     const fleet = fleetOf(2, { auth: { ...auth, endSessionOnClose: true } });
     await callAll(fleet.members);
@@ -119,25 +100,13 @@ describe("a fleet", () => {
     expect(fleet.identity.loggedOut).toEqual([]);
   });
 
-  it("waits in close for the token that this process requests for the others, and for no other one", async () => {
-    const fleet = await expiredFleet(2);
+  it("waits in close for the token that it requests for the others", async () => {
+    const fleet = await expiredFleet(1);
     fleet.identity.latencyMs = () => 500;
-    const [first, second] = fleet.members;
-    callOf(first);
+    callOf(fleet.members[0]);
     await pass(100);
-    handled(callOf(second));
-    await pass(100);
-    const closed = vi.fn();
-    void second?.manager.close().then(() => closed("second"));
-    void first?.manager.close().then(() => closed("first"));
-    await settle();
-    expect(closed.mock.calls).toEqual([["second"]]);
-    await pass(1000);
-    expect(closed).toHaveBeenLastCalledWith("first");
+    await outcomeOf(fleet.members[0]?.manager.close(), 1000);
     expect(await callNow(fleet.join())).toBe("access-1-4");
-    fleet.store.log.length = 0;
-    await pass(5000);
-    expect(fleet.store.log).toEqual([]);
   });
 
   it("takes a newer token from the store after a 401, and renews once if there is none", async () => {
@@ -150,15 +119,6 @@ describe("a fleet", () => {
     expect(renewed.size).toBe(1);
     expect(renewed).not.toContain(old);
     expect(grantsOf(fleet)).toEqual(["password", "refresh_token", "password"]);
-  });
-
-  it("logs in if the refresh token has expired, without sending it", async () => {
-    const fleet = fleetOf(2);
-    fleet.identity.refreshLifetime = 400;
-    await callAll(fleet.members);
-    await pass(500_000);
-    await callAll(fleet.members);
-    expect(grantsOf(fleet)).toEqual(["password", "password"]);
   });
 
   it("takes the lock again for the login after a refresh that was refused", async () => {
@@ -183,14 +143,6 @@ describe("a fleet", () => {
     expect(fleet.identity.reused).toEqual([]);
   });
 
-  it("sends a refresh token once, even if every process gets the lock", async () => {
-    const fleet = await expiredFleet(10);
-    fleet.store.losesLocks = true;
-    fleet.identity.latencyMs = () => 300;
-    await callAll(fleet.members, 3000);
-    expect(fleet.identity.reused).toEqual([]);
-  });
-
   it("keeps the newer token in the store when a process continues long after its lock", async () => {
     const fleet = await expiredFleet(2);
     const [holder, other] = fleet.members;
@@ -207,19 +159,25 @@ describe("a fleet", () => {
     expect(await callNow(fleet.join())).toBe(newer);
   });
 
-  it.each<[IdentityFault, string[]]>([
-    ["lost", ["password", "refresh_token", "password"]],
-    ["lost-before", ["password", "refresh_token", "password"]],
-    ["bad-gateway", ["password", "refresh_token", "password"]],
-    ["failing", ["password", "refresh_token", "refresh_token"]],
-    ["throttled", ["password", "refresh_token", "refresh_token"]],
-    ["unsent", ["password", "refresh_token"]],
-  ])("makes no more requests after a refresh that was %s than it needs", async (fault, grants) => {
+  it.each<[IdentityFault, string[], isGood: boolean]>([
+    ["lost", ["password", "refresh_token", "password"], false],
+    ["lost-before", ["password", "refresh_token", "password"], false],
+    ["bad-gateway", ["password", "refresh_token", "password"], false],
+    ["failing", ["password", "refresh_token", "refresh_token"], true],
+    ["throttled", ["password", "refresh_token", "refresh_token"], true],
+    ["unsent", ["password", "refresh_token"], true],
+  ])("makes no more requests after a refresh that was %s than it needs", async (fault, grants, isGood) => {
     const fleet = await expiredFleet(3);
     fleet.identity.faults.push(fault);
     expect(new Set(await callAll(fleet.members, 6000)).size).toBe(1);
     expect(grantsOf(fleet)).toEqual(grants);
     expect(fleet.identity.reused).toEqual([]);
+    const given = givenFleet(2);
+    given.identity.faults.push(fault);
+    await Promise.allSettled(given.members.map((member) => callNow(member, 20_000)));
+    expect([given.identity.reused, given.identity.isEnded]).toEqual([[], false]);
+    if (isGood) expect(new Set(await callAll(given.members)).size).toBe(1);
+    else expect(given.identity.refreshes).toBe(1);
   });
 });
 
@@ -240,6 +198,9 @@ describe("a password that is refused to a fleet", () => {
 
   it("is tried by one process of those that start with it, and by one a minute later", async () => {
     const fleet = await refusedFleet(20);
+    const [stored = "{}"] = fleet.store.values.values();
+    expect(Object.keys(JSON.parse(stored))).toEqual(["v", "retryNotBefore"]);
+    expect(JSON.parse(stored).retryNotBefore.mark).toMatch(/^[\da-f]{2}$/);
     await refusedTo([fleet.join(), fleet.join()]);
     expect(fleet.identity.logins).toBe(1);
     await pass(60_000);
@@ -257,15 +218,6 @@ describe("a password that is refused to a fleet", () => {
     const token = await callNow(other);
     expect(await callAll(fleet.members)).toEqual([token, token, token]);
     expect(fleet.identity.logins).toBe(2);
-  });
-
-  it("is told by eight bits of what it is, and by nothing else", async () => {
-    const fleet = await refusedFleet(1);
-    const [stored = "{}"] = fleet.store.values.values();
-    expect(JSON.parse(stored)).toEqual({
-      v: 1,
-      retryNotBefore: { atMs: Date.now() - 5000 + 60_000, mark: expect.stringMatching(/^[\da-f]{2}$/), status: 400 },
-    });
   });
 });
 
@@ -355,22 +307,6 @@ describe("a session that was given by its refresh token", () => {
     expect(fleet.identity.requests).toHaveLength(1);
   });
 
-  it.each<[IdentityFault, boolean]>([
-    ["lost", false],
-    ["lost-before", false],
-    ["bad-gateway", false],
-    ["failing", true],
-    ["throttled", true],
-    ["unsent", true],
-  ])("never sends a refresh token twice that may have been used: %s", async (fault, isGood) => {
-    const fleet = givenFleet(2);
-    fleet.identity.faults.push(fault);
-    await Promise.allSettled(fleet.members.map((member) => callNow(member, 20_000)));
-    expect([fleet.identity.reused, fleet.identity.isEnded]).toEqual([[], false]);
-    if (isGood) expect(new Set(await callAll(fleet.members)).size).toBe(1);
-    else expect(fleet.identity.refreshes).toBe(1);
-  });
-
   it("is told from one of another realm whose refresh token has the same text", async () => {
     const [one, other] = [fleetOf(0), fleetOf(0)];
     const [refreshToken, same] = [one.identity.begin(), other.identity.begin()];
@@ -426,27 +362,6 @@ describe("a session that was given by its refresh token", () => {
   });
 });
 
-describe("a login that has just been made", () => {
-  it("brings the first token, and the refresh token for the next one", async () => {
-    const { call, manager, fake } = managerFixture([granted("b")], { auth: session });
-    await manager.begin(login());
-    expect(await call()).toBe("a");
-    await pass(lifetimeMs);
-    expect(await call()).toBe("b");
-    expect(fake.forms).toMatchObject([{ refresh_token: "refresh-of-a" }]);
-  });
-
-  it("is shared with all processes, and its refresh token is theirs too", async () => {
-    const fleet = fleetOf(3);
-    const [first, ...others] = fleet.members;
-    await first?.manager.begin(login({ refreshToken: fleet.identity.begin() }));
-    expect(await callAll(others)).toEqual(["a", "a"]);
-    await expire();
-    await callAll(fleet.members);
-    expect(grantsOf(fleet)).toEqual(["refresh_token"]);
-  });
-});
-
 describe("the end of a session of one client", () => {
   it.each<[string, object | undefined, Reply[], (string | undefined)[]]>([
     ["before its first request", undefined, [], ["given"]],
@@ -476,7 +391,6 @@ describe("the end of a session of one client", () => {
     ["it was not sent", [notSent()], undefined],
     ["the server was starting", [responded(503)], undefined],
     ["its response was lost, and the next one came", [maybeSent(), granted("b")], undefined],
-    ["its response was lost, and the next one refused", [maybeSent(), refusal(400)], unconfirmed],
     ["the client was refused, and not the token", [responded(401, { error: "invalid_client" })], undefined],
   ])(
     "is known by the word on its newest refresh token alone: after a renewal of which %s",
@@ -491,14 +405,6 @@ describe("the end of a session of one client", () => {
       expect(fake.requests.at(-1)?.path).toMatch(/\/logout$/);
     },
   );
-
-  it("is asked for again if that failed, and does nothing without a session", async () => {
-    const { manager, fake } = managerFixture([notSent(), responded(204, "")], { auth: session });
-    expect(await manager.endSession()).toMatchObject({ class: "unsent" });
-    expect(await manager.endSession()).toBeUndefined();
-    expect(fake.forms.map(({ refresh_token }) => refresh_token)).toEqual(["given", "given"]);
-    expect(await managerFixture([]).manager.endSession()).toBeUndefined();
-  });
 
   it("waits for a renewal that is under way", async () => {
     const { call, manager, fake } = managerFixture([], { auth: session });
@@ -552,16 +458,6 @@ describe("the end of a session of many processes", () => {
     expect(await end(fleet.members[0], ms)).toEqual(unconfirmed);
     expect(fleet.identity.loggedOut).toEqual([fleet.given]);
   });
-
-  it.each<StoreFault | undefined>([undefined, "refuses"])(
-    "does nothing if nobody has logged in (store: %s)",
-    async (fault) => {
-      const fleet = fleetOf(1);
-      fleet.store.fault = fault;
-      expect(await end(fleet.members[0])).toBeUndefined();
-      expect([fleet.identity.loggedOut, fleet.store.written]).toEqual([[], []]);
-    },
-  );
 
   it("waits for the refresh token that another process is requesting", async () => {
     const fleet = givenFleet(2);

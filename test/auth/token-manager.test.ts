@@ -1,8 +1,10 @@
 import { inspect } from "node:util";
 import { describe, expect, it, vi } from "vitest";
 import { Deadline } from "../../src/core/deadline.js";
+import type { WireRequest } from "../../src/wire/transport.js";
 import { answers } from "./answers.js";
 import {
+  bodyText,
   type FakeTokenEndpoint,
   granted,
   maybeSent,
@@ -10,6 +12,7 @@ import {
   type Reply,
   refusal,
   responded,
+  type Scripted,
   untrusted,
 } from "./fake-token-endpoint.js";
 import {
@@ -121,15 +124,17 @@ describe("a renewal", () => {
   });
 
   it.each([
-    [undefined, 5000],
-    [0, 0],
-    [60_000, 60_000],
-    [600_000, 150_000],
-  ])("begins with a leeway of %j ms that long before the end: %i ms", async (leewayMs, beforeMs) => {
-    const { call, fake } = managerFixture([granted("a")], { leewayMs });
+    [undefined, 5000, 300],
+    [undefined, 3000, 30],
+    [0, 0, 300],
+    [60_000, 60_000, 300],
+    [600_000, 150_000, 300],
+  ])("begins with a leeway of %j ms that long before the end: %i ms of %i s", async (leewayMs, beforeMs, lifetime) => {
+    const { call, fake } = managerFixture([granted("a", { expires_in: lifetime })], { leewayMs });
     await call();
-    await pass(300_000 - beforeMs - 1);
+    await pass(lifetime * 1000 - beforeMs - 1);
     await call();
+    await settle();
     expect(fake.requests).toHaveLength(1);
     await pass(1);
     handled(call());
@@ -261,26 +266,22 @@ describe("a wait", () => {
     await Promise.allSettled(failures);
   });
 
-  it("waits for Retry-After on a 429, with one request for all calls", async () => {
-    const { call, fake } = managerFixture([responded(429, {}, { "retry-after": "7" }), granted("a")]);
-    const calls = [call(), call(), call()];
-    await pass(3000);
-    calls.push(call());
-    await pass(3999);
-    expect(fake.requests).toHaveLength(1);
-    await pass(1);
-    expect(await Promise.all(calls)).toEqual(["a", "a", "a", "a"]);
-    expect(gapsOf(fake)).toEqual([7000]);
-  });
-
-  it("lasts no longer than 3 s for a 503, whatever its Retry-After says", async () => {
-    const { call, fake } = managerFixture([responded(503, "", { "retry-after": "3600" }), granted("a")]);
-    const waiting = call();
-    await pass(2999);
-    expect(fake.requests).toHaveLength(1);
-    await pass(1);
-    expect(await waiting).toBe("a");
-  });
+  it.each([
+    [429, "7", 7000],
+    [429, "301", 300_000],
+    [503, "3600", 3000],
+  ])(
+    "waits after a %i for its Retry-After of %s s, or %i ms, with one request for all calls",
+    async (status, seconds, ms) => {
+      const { call, fake } = managerFixture([responded(status, {}, { "retry-after": seconds }), granted("a")]);
+      const calls = [1, 2, 3].map(() => call({ timeoutMs: 400_000 }));
+      await pass(ms - 1);
+      expect(fake.requests).toHaveLength(1);
+      await pass(1);
+      expect(await Promise.all(calls)).toEqual(["a", "a", "a"]);
+      expect(gapsOf(fake)).toEqual([ms]);
+    },
+  );
 
   it("fails at once, and says until when, if the hold outlasts the call's deadline", async () => {
     const { call, fake } = managerFixture([responded(429, {}, { "retry-after": "30" }), granted("a")]);
@@ -297,7 +298,7 @@ describe("a wait", () => {
 
 describe("a refused login", () => {
   it("says in its message what to check and until when it waits, and nothing of the response's text", async () => {
-    const { call } = managerFixture([refusal(401), responded(404, { error: "Realm does not exist" })]);
+    const { call } = managerFixture([refusal(401)]);
     const url = "https://id.example/auth/realms/payments/protocol/openid-connect/token";
     const wrong = await failure(call());
     expect(wrong.message).toBe(
@@ -306,12 +307,6 @@ describe("a refused login", () => {
     );
     expect(wrong).toMatchObject({ serviceCode: "invalid_grant", serviceMessage: "Not now" });
     expect(JSON.stringify(wrong)).not.toContain("Not now");
-    await pass(60_000);
-    const noRealm = await failure(call());
-    expect(noRealm).toMatchObject({ code: "token_endpoint_not_found", serviceCode: "Realm does not exist" });
-    expect(noRealm.message).toBe(
-      `No access token: ${url} responded with 404. Check authUrl and realm. Next attempt allowed at 00:01:03 UTC.`,
-    );
   });
 
   it("holds a login that is refused again and again for 1 min, then 2, 4, … 60, and starts over after a success", async () => {
@@ -432,14 +427,6 @@ describe("a 401 of the service", () => {
     expect(fake.requests.length).toBeLessThan(60);
   });
 
-  it("makes few requests where the endpoint issues the same token again", async () => {
-    const { call, renew, fake } = managerFixture(Array.from({ length: 60 }, () => granted("a")));
-    for (let calls = 0; calls < 50; calls++) {
-      expect(await failure(renew(await call()))).toMatchObject({ code: "token_rejected" });
-    }
-    expect(fake.requests.length).toBeLessThanOrEqual(3);
-  });
-
   it("replaces a token that a call was refused with, once, whatever late responses say of it", async () => {
     const { call, manager, fake } = managerFixture([granted("a"), granted("b")]);
     const used = await call();
@@ -508,17 +495,20 @@ describe("secrets", () => {
     expect(events).toStrictEqual([{ grant: "password", expiresInMs: 300_000 }, { grant: "refresh_token" }]);
   });
 
-  const said = `${Object.values(secrets).join(" ")} refresh-of-canary-token`;
-  const repeated = { error: secrets.clientSecret, error_description: said, error_uri: said };
+  /** Says everything that it was sent. */
+  const repeating = (status: number) => (request: WireRequest) => {
+    const said = [...new URLSearchParams(bodyText(request)).values()].join(" ");
+    return responded(status, { error: secrets.clientSecret, error_description: said, error_uri: said });
+  };
 
-  it.each<[string, Reply]>([
+  it.each<[string, Scripted]>([
     ["a certificate", untrusted()],
     ["a redirect", responded(302, "{}", { location: `https://x/${secrets.password}` })],
     ["an unreadable response", responded(200, { access_token: { secrets }, note: secrets.password })],
     ["a token without type", granted("canary-token", { token_type: undefined })],
-    ...[400, 401, 404, 408, 429, 503].map((status): [string, Reply] => [
+    ...[400, 401, 404, 408, 429, 503].map((status): [string, Scripted] => [
       `a ${status} that repeats all it was sent`,
-      responded(status, repeated),
+      repeating(status),
     ]),
   ])("are not in the error of %s, cold or with a token refused", async (_, reply) => {
     const script = Array.from({ length: 9 }, () => reply);

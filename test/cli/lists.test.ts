@@ -4,8 +4,9 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { sources } from "../../src/cli/lists/list.js";
+import { parseInstant } from "../../src/cli/options.js";
 import type { Payment } from "../../src/index.js";
 import { operations } from "../../src/resources/catalogue.js";
 import { type SandboxServer, startSandbox } from "../../src/sandbox/index.js";
@@ -26,13 +27,17 @@ let env: Record<string, string>;
 const file = (name: string) => join(folder, name);
 const list = (...line: readonly string[]) => run(["payments", "list", ...line], { env });
 
+/** A payment an hour, from midnight of 1 March on. */
+let nowMs = Date.parse("2026-03-01T00:00:00Z");
+
 beforeAll(async () => {
-  server = await startSandbox();
+  server = await startSandbox({ now: () => nowMs, tokenLifetimeSeconds: 1_000_000 });
   env = environmentOf(server.clientOptions);
   await using client = await registeredClient(server, () => ({ accountVerificationBearerToken: secret }));
   for (let index = 1; index <= 45; index += 1) {
     const request = requestOf(`${index}.00`, index === 1 ? oddMemo : "");
     await client.pay(request, () => ({ senderGatewayTransactionId: `TX-${index}` }));
+    nowMs += 3_600_000;
   }
   payments = await client.payments.list().toArray({ max: 1000 });
 });
@@ -69,6 +74,30 @@ it("takes filters, an order, a token, and a limit, and reads no page more than i
   const { option, read } = await endingAfter(9, "");
   expect(await listed("--size", "3", "--limit", "3", ...option)).toEqual(payments.slice(0, 3));
   expect(read()).toBe(1);
+});
+
+it.each<[line: string, newest: number, oldest: number]>([
+  ["--from 2026-03-02", 45, 25],
+  ["--from 2026-03-01T23:00:00Z --to 2026-03-02T01:00:00Z", 25, 24],
+  ["--from 2026-03-01T12:00:00.001Z --to 2026-03-01T14:00:00.001Z", 15, 14],
+  ["--from 2020-01-01 --to 2030-01-01 --size 20", 45, 1],
+  ["--from 2020-01-01 --filter receiverAmount=7.0", 7, 7],
+  ["--from 2020-01-01 --size 20 --limit 20", 45, 26],
+])("begins and ends in time, the newest first: %s", async (line, newest, oldest) => {
+  const { code, stdout, stderr } = await list(...line.split(" "));
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(recordsIn(stdout)).toEqual(payments.slice(oldest - 1, newest).reverse());
+});
+
+it.each([
+  ["2026-03-02", "2026-03-02T00:00:00.000Z"],
+  ["today", "2026-03-03T00:00:00.000Z"],
+  ["yesterday", "2026-03-02T00:00:00.000Z"],
+  ["2026-03-02T00:00:00+03:00", "2026-03-01T21:00:00.000Z"],
+])("reads the time %s", (text, time) => {
+  const now = vi.spyOn(Date, "now").mockReturnValue(Date.parse("2026-03-03T10:00:00Z"));
+  expect(parseInstant(text).toISOString()).toBe(time);
+  now.mockRestore();
 });
 
 it("is a table on a terminal, no wider than that, with whole ids", async () => {

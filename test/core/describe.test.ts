@@ -33,10 +33,10 @@ it.each([
 it.each([
   ["emial", "email"],
   ["receverName", "receiverName"],
-  ["gateways", "payment-gateways"],
+  ["RECEIVERNMAE", "receiverName"],
   ["colour", undefined],
 ])("finds what %s was meant to be", (given, meant) => {
-  expect(nearest(given, ["email", "receiverName", "payment-gateways"])).toBe(meant);
+  expect(nearest(given, ["email", "receiverName"])).toBe(meant);
 });
 
 const secret = "s3cret-canary-value";
@@ -50,11 +50,11 @@ it.each(Object.keys(hostile))("makes a plain error of %s, without what it may no
   expect(shownTexts(cause)).not.toContain(secret);
 });
 
-it.each([7, -1, 0, 999, "E_1.x:$-", "c".repeat(64)])("keeps the code %j", (code) => {
+it.each(["E_1.x:$-", "c".repeat(64)])("keeps the code %j", (code) => {
   expect(describeThrown(Object.assign(new Error("x"), { code }))).toHaveProperty("code", code);
 });
 
-it.each(["DE12345678", 1000, 89370400440532, Number.NaN, "two words", "", "c".repeat(65), {}, null])(
+it.each(["DE12345678", 7, 89370400440532, "two words", "", "c".repeat(65), {}, null])(
   "leaves out the code %j, and takes the same for no name",
   (code) => {
     const cause = describeThrown(Object.assign(new Error("x"), { code, name: code }));

@@ -14,14 +14,7 @@ import { PostgresTokenStore } from "cross-border-payments/tokens/postgres";
 import { RedisTokenStore } from "cross-border-payments/tokens/redis";
 import { describe, expect, it } from "vitest";
 import { InvalidArgumentError } from "../../src/core/errors.js";
-import {
-  assertOptions,
-  isBoolean,
-  isPositiveInteger,
-  type OptionTable,
-  parseOptions,
-  withDefaults,
-} from "../../src/core/parse.js";
+import { type CheckTable, isBoolean, isPositiveInteger, parseOptions, withDefaults } from "../../src/core/parse.js";
 
 interface Options {
   readonly name: string;
@@ -35,19 +28,17 @@ const table = {
     accepts: (value) => typeof value === "string" && value !== "",
     expected: "a name",
     isRequired: true,
-    documentation: "the name",
   },
-  size: { accepts: isPositiveInteger, expected: "a whole number above 0", default: 10, documentation: "the size" },
-  fast: { accepts: isBoolean, expected: "true or false", default: true, documentation: "no waiting" },
+  size: { accepts: isPositiveInteger, expected: "a whole number above 0", default: 10 },
+  fast: { accepts: isBoolean, expected: "true or false", default: true },
   password: {
     accepts: (value) => typeof value === "string" && value.length >= 12,
     expected: "a password of 12 characters or more",
-    documentation: "the password",
   },
-} satisfies OptionTable<Options>;
+} satisfies CheckTable<Options>;
 
 const check = (given: unknown) => () =>
-  assertOptions(table, given, "the client's options", (message) => new InvalidArgumentError(message), " (ask no more)");
+  parseOptions(table, given, "the client's options", (message) => new InvalidArgumentError(message), " (ask no more)");
 
 describe("options against their table", () => {
   it("pass if each is what it must be, and if those that may be left out are", () => {
@@ -70,8 +61,7 @@ describe("options against their table", () => {
 
   it.each([
     ["timeout", "timeoutMs"],
-    ["retries", "maxRetries"],
-    ["colour", undefined],
+    ["retries", undefined],
   ])("that do not exist are told with the one that was probably meant: %s", (name, meant) => {
     const any = { accepts: () => true, expected: "" };
     const suggested = () =>
@@ -94,8 +84,9 @@ describe("options against their table", () => {
 });
 
 it("defaults stand if nothing is given, or undefined, and give way to false and 0", () => {
-  const defaults = { name: "a", size: 10, fast: true, password: undefined };
-  expect(withDefaults<Options, typeof table>(table, { name: "a", size: undefined })).toEqual(defaults);
+  const refuse = (message: string) => new Error(message);
+  const parsed = parseOptions<Options>(table, { name: "a", size: undefined }, "it", refuse);
+  expect(withDefaults(table, parsed)).toEqual({ name: "a", size: 10, fast: true });
   const given = { name: "", size: 0, fast: false, password: "" };
   expect(withDefaults<Options, typeof table>(table, given)).toEqual(given);
 });

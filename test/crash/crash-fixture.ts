@@ -44,7 +44,7 @@ export async function openCrashFixture(options: CrashFixtureOptions) {
     told,
     service,
     bank,
-    database: place.database,
+    server: place.server,
     newWorker,
     /** What the journal says of each key, read in a new process. */
     async audit(keys: readonly string[]): Promise<readonly (Outcome | undefined)[]> {

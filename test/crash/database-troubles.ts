@@ -1,27 +1,21 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { weighted } from "../faults/seeded-random.js";
-import type { OwnDatabase } from "./journal-place.js";
-import type { ClientStatement, StatementFate } from "./postgres-proxy.js";
-import type { Backend } from "./postgres-server.js";
+import type { Backend, PostgresServer } from "./postgres-server.js";
 
-export const databaseInterruptions = ["backendStops", "delays", "serverKills"] as const;
+export const databaseInterruptions = ["backendStops", "serverKills"] as const;
 export type DatabaseInterruption = (typeof databaseInterruptions)[number];
 
-/** What happens at random to a PostgreSQL server, and to what workers send it. Each resolves when it is over. */
+/** What happens at random to a PostgreSQL server. Each resolves when it is over. */
 export class DatabaseTroubles implements Readonly<Record<DatabaseInterruption, () => Promise<void>>> {
-  readonly #database: OwnDatabase;
+  readonly #server: PostgresServer;
   readonly #random: () => number;
   readonly #timeoutMs: number;
-  /** Statements that change something and are yet to come. */
-  readonly #awaited: ((statement: ClientStatement) => StatementFate)[] = [];
   #restarted: Promise<void> = Promise.resolve();
 
   /** @param timeoutMs how long a worker waits for a statement. */
-  constructor(database: OwnDatabase, random: () => number, timeoutMs: number) {
-    this.#database = database;
+  constructor(server: PostgresServer, random: () => number, timeoutMs: number) {
+    this.#server = server;
     this.#random = random;
     this.#timeoutMs = timeoutMs;
-    database.proxy.fateOf = (statement) => (isChange(statement) ? this.#awaited.shift()?.(statement) : undefined);
   }
 
   /**
@@ -29,35 +23,18 @@ export class DatabaseTroubles implements Readonly<Record<DatabaseInterruption, (
    * and that it does when it goes on, after all that was done over other connections.
    */
   async backendStops(): Promise<void> {
-    const { server } = this.#database;
     for (;;) {
       const backend = await this.#anyBackend();
-      if (!(await server.halt(backend))) continue;
+      if (!(await this.#server.halt(backend))) continue;
       await pause(this.#timeoutMs * (1.2 + this.#random()));
-      await server.resume(backend);
+      await this.#server.resume(backend);
       return;
     }
   }
 
-  /** Something happens to the next statement that changes something. */
-  async delays(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.#awaited.push(() => {
-        const kind = weighted(this.#random, kinds);
-        if (kind !== "late") {
-          resolve();
-          return kind === "lost" ? { losesResponse: true } : { isCut: true };
-        }
-        const until = pause(this.#timeoutMs * (0.5 + 2 * this.#random()));
-        void until.then(resolve);
-        return { until };
-      });
-    });
-  }
-
   serverKills(): Promise<void> {
     const how = this.#random() < 0.5 ? "KILL" : "QUIT";
-    this.#restarted = this.#restarted.then(() => this.#database.server.crash(how));
+    this.#restarted = this.#restarted.then(() => this.#server.crash(how));
     return this.#restarted;
   }
 
@@ -65,21 +42,11 @@ export class DatabaseTroubles implements Readonly<Record<DatabaseInterruption, (
   async #anyBackend(): Promise<Backend> {
     const mostAttempts = this.#random() < 0.5 ? 20 : 0;
     for (let attempt = 0; ; attempt += 1) {
-      const present = await this.#database.server.backends("worker").catch(() => []);
+      const present = await this.#server.backends("worker").catch(() => []);
       const from = attempt < mostAttempts ? present.filter(({ isActive }) => isActive) : present;
       const backend = from[Math.floor(this.#random() * from.length)];
       if (backend !== undefined) return backend;
       await pause(5);
     }
   }
-}
-
-const kinds: readonly (readonly [number, "late" | "lost" | "cut"])[] = [
-  [60, "late"],
-  [25, "lost"],
-  [15, "cut"],
-];
-
-function isChange({ text }: ClientStatement): boolean {
-  return /\b(?:UPDATE|INSERT)\b/.test(text);
 }

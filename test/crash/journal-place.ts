@@ -3,7 +3,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nodeWithSqlite } from "./node-with-sqlite.js";
-import { PostgresProxy } from "./postgres-proxy.js";
 import { PostgresServer } from "./postgres-server.js";
 import type { JournalPlace } from "./worker-messages.js";
 
@@ -13,18 +12,12 @@ export interface JournalChoice {
   readonly node?: string | undefined;
 }
 
-/** A PostgreSQL server that belongs to the test, and the network before it. */
-export interface OwnDatabase {
-  readonly server: PostgresServer;
-  readonly proxy: PostgresProxy;
-}
-
 /** An empty journal, and the Node whose processes can open it. */
 export interface OpenedPlace extends AsyncDisposable {
   readonly journal: JournalPlace;
   readonly node: string;
   /** Where the test asked for one of its own, over PostgreSQL. */
-  readonly database?: OwnDatabase;
+  readonly server?: PostgresServer;
 }
 
 /** @param timeoutMs how long a worker waits for a statement of a server that is the test's own. */
@@ -44,14 +37,10 @@ export async function openPlace({ kind, node }: JournalChoice, timeoutMs: number
     return { ...own, journal: { kind, place: url, schema }, async [Symbol.asyncDispose]() {} };
   }
   const server = await PostgresServer.start();
-  const proxy = await PostgresProxy.start(server.url);
   return {
     ...own,
-    journal: { kind, place: proxy.url, schema, ...(timeoutMs !== undefined && { timeoutMs }) },
-    database: { server, proxy },
-    async [Symbol.asyncDispose]() {
-      await proxy[Symbol.asyncDispose]();
-      await server[Symbol.asyncDispose]();
-    },
+    journal: { kind, place: server.url, schema, ...(timeoutMs !== undefined && { timeoutMs }) },
+    server,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }

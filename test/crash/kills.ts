@@ -3,11 +3,11 @@
  * then. Some payments are quoted by one process and confirmed by another:
  *
  *     npx tsx test/crash/kills.ts --journal sqlite --flows 1000 --kills 200 --stops 50 --troubles 100 --seed 1
- *     npx tsx test/crash/kills.ts --journal postgres --flows 1000 --kills 200 --stops 50 --backend-stops 20 --delays 20 --lease 2000
+ *     npx tsx test/crash/kills.ts --journal postgres --flows 1000 --kills 200 --stops 50 --backend-stops 20 --lease 2000
  *
  * `--troubles` kills or stops a process at a named point of a flow, such as between a write and the request that follows it.
- * `--backend-stops` stops back ends of the database in the middle of what they do, for longer than the workers wait; `--delays` holds
- * statements back in the network, loses responses and breaks connections; `--server-kills` kills the server, which recovers.
+ * `--backend-stops` stops back ends of the database in the middle of what they do, for longer than the workers wait, and what they were sent
+ * is done late; `--server-kills` kills the server, which recovers: connections break, and responses are lost.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { derivedSeed, seededRandom, weighted } from "../faults/seeded-random.js";
@@ -15,13 +15,13 @@ import type { BankFault } from "./bank.js";
 import { type CrashFixture, openCrashFixture } from "./crash-fixture.js";
 import { type DatabaseInterruption, DatabaseTroubles, databaseInterruptions } from "./database-troubles.js";
 import type { JournalChoice } from "./journal-place.js";
-import { describeLaws, judge, type Verdict } from "./laws.js";
+import { judge, type Verdict } from "./laws.js";
 import { isScript, say, scriptOptions } from "./script-options.js";
 import type { ServiceFault } from "./service.js";
 import type { Outcome, Report, Task, Trouble } from "./worker-messages.js";
 import type { WorkerProcess } from "./worker-process.js";
 
-/** What happens at random moments: to processes, to the database, and to what is between them. */
+/** What happens at random moments, to processes and to the database. */
 type Interruption = "kills" | "stops" | DatabaseInterruption;
 
 export interface KillsOptions extends JournalChoice, Readonly<Partial<Record<Interruption, number>>> {
@@ -135,8 +135,8 @@ class Workers implements AsyncDisposable {
       interruptions.map((name) => [name, moments(this.#random, options[name] ?? 0, options.flows)]),
     );
     this.#troubles = new Map(this.#chooseTroubles(keys).map((trouble) => [trouble.key, trouble]));
-    const { database } = fixture;
-    this.#database = database && new DatabaseTroubles(database, this.#random, options.timeoutMs ?? 400);
+    const { server } = fixture;
+    this.#database = server && new DatabaseTroubles(server, this.#random, options.timeoutMs ?? 400);
     for (const key of keys) this.#queue.push(...firstTasks(key, this.#random));
   }
 
@@ -397,7 +397,7 @@ const otherFaults: readonly (readonly [number, ServiceFault])[] = [
   [2, "throttle"],
 ];
 
-function serviceFaults(seed: number) {
+export function serviceFaults(seed: number) {
   return (operation: string | undefined, key: string, attempt: number): ServiceFault => {
     const random = randomOf(seed, `${operation} ${key} ${attempt}`);
     if (operation === "payments.create") return weighted(random, paymentFaults);
@@ -416,41 +416,22 @@ function bankFaults(seed: number) {
     ]);
 }
 
-export function describeKills(result: KillsResult): string {
-  const { atPoints, confirmedElsewhere, seconds } = result;
-  const what = interruptions.flatMap((name) => (result[name] > 0 ? [`${names[name]} ${result[name]}`] : []));
-  return (
-    `${[...what, `at named points ${atPoints}`].join(", ")}, ${describeLaws(result)}, ` +
-    `confirmed by another process ${confirmedElsewhere}, ${seconds.toFixed(1)} s`
-  );
-}
-
-const names: Readonly<Record<Interruption, string>> = {
-  kills: "kills",
-  stops: "stops",
-  backendStops: "stops of back ends",
-  delays: "delays of the network",
-  serverKills: "kills of the server",
-};
-
 async function main(): Promise<number> {
   const {
     lease: leaseMs,
     timeout: timeoutMs,
     ...options
   } = scriptOptions({
-    ...{ flows: 1000, kills: 200, stops: 50, troubles: 100, "backend-stops": 0, delays: 0, "server-kills": 0 },
+    ...{ flows: 1000, kills: 200, stops: 50, troubles: 100, "backend-stops": 0, "server-kills": 0 },
     ...{ timeout: 400, workers: 4, concurrency: 32, lease: 400 },
   });
   const database = { backendStops: options["backend-stops"], serverKills: options["server-kills"] };
-  if (options.kind === "sqlite" && database.backendStops + database.serverKills + options.delays > 0) {
+  if (options.kind === "sqlite" && database.backendStops + database.serverKills > 0) {
     throw new Error("a SQLite file has no server");
   }
   say(`seed ${options.seed}, journal ${options.kind}`);
   const result = await runKills({ ...options, ...database, leaseMs, timeoutMs });
-  for (const [text, times] of result.stumbles) say(`  stumbled ${times} times: ${text}`);
-  for (const text of result.violations) say(`  ${text}`);
-  say(describeKills(result));
+  say(JSON.stringify({ ...result, stumbles: Object.fromEntries(result.stumbles) }, undefined, 2));
   return result.unsettled + result.violations.length === 0 ? 0 : 1;
 }
 

@@ -23,14 +23,6 @@ export interface Verdict extends Readonly<Record<Outcome["status"], number>> {
   readonly violations: readonly string[];
 }
 
-export function describeLaws(verdict: Verdict): string {
-  const { flows, paid, declined, rejected, held, heldWithPayment, unsettled, violations } = verdict;
-  return (
-    `flows ${flows}, paid ${paid}, declined ${declined}, rejected ${rejected}, held ${held} (${heldWithPayment} of them paid), ` +
-    `unsettled ${unsettled}, broken laws ${violations.length}`
-  );
-}
-
 /** Compares what happened at the service and at the bank with the outcomes of the flows. */
 export function judge({ keys, outcomes, told: reported, payments, bank }: Evidence): Verdict {
   const violations: string[] = [];

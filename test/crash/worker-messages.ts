@@ -57,6 +57,8 @@ export type Report =
   /** The task can't be done: the quote has expired, is confirmed, cancelled or unknown, or its intent is refused. */
   | { readonly type: "refused"; readonly task: Task; readonly code: string }
   | { readonly type: "stumbled"; readonly key: string; readonly error: string }
+  /** An operator was told of a held flow. */
+  | { readonly type: "told"; readonly key: string }
   | { readonly type: "audited"; readonly outcomes: readonly (Outcome | undefined)[] };
 
 /** What the laws need of an outcome. */

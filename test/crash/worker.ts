@@ -1,14 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { CrossBorderClient, CrossBorderError } from "cross-border-payments";
-import { type FlowFunds, type FlowOutcome, type Journal, PaymentFlow } from "cross-border-payments/flow";
-import { Agent } from "undici";
+import { CrossBorderError } from "cross-border-payments";
+import type { FlowOutcome, PaymentFlow } from "cross-border-payments/flow";
 import { seededRandom } from "../faults/seeded-random.js";
 import { CrashPoints } from "./crash-points.js";
-import { crashingDispatcher } from "./crashing-dispatcher.js";
 import { crashingJournal } from "./crashing-journal.js";
+import { openFlow, openJournal, report, textOf, toReported } from "./worker-flow.js";
 import {
   type Command,
-  type JournalPlace,
   type Outcome,
   type Report,
   requestOf,
@@ -23,7 +21,7 @@ async function main(settings: WorkerSettings): Promise<void> {
   const flow = openFlow(settings, crashingJournal(journal, points), points);
   process.on("message", (command: Command) => void obey({ flow, points, settings }, command));
   process.on("disconnect", () => process.exit());
-  report({ type: "ready" });
+  void report({ type: "ready" });
 }
 
 interface Worker {
@@ -44,7 +42,7 @@ async function obey(worker: Worker, command: Command): Promise<void> {
       worker.points.expect(command.trouble);
       return;
     case "audit":
-      report({ type: "audited", outcomes: await patiently(() => audit(worker, command)) });
+      void report({ type: "audited", outcomes: await patiently(() => audit(worker, command)) });
   }
 }
 
@@ -55,11 +53,11 @@ async function doTask(worker: Worker, task: Task): Promise<void> {
 /** False when the task is to be tried again. */
 async function tryTask(worker: Worker, task: Task): Promise<boolean> {
   try {
-    report(await ways[task.way](worker, task));
+    void report(await ways[task.way](worker, task));
     return true;
   } catch (error) {
     const code = codeOf(error);
-    if (refusals.has(code)) report({ type: "refused", task, code });
+    if (refusals.has(code)) void report({ type: "refused", task, code });
     else stumble(task.key, error);
     return refusals.has(code);
   }
@@ -96,7 +94,7 @@ async function keepRecovering(flow: PaymentFlow, everyMs: number): Promise<void>
 async function recoverOnce(flow: PaymentFlow): Promise<void> {
   try {
     for await (const outcome of flow.recover({ concurrency: 16 })) {
-      report({ type: "settled", outcome: toReported(outcome) });
+      void report({ type: "settled", outcome: toReported(outcome) });
     }
   } catch (error) {
     const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
@@ -120,56 +118,6 @@ async function audit(
   }
 }
 
-function openFlow(settings: WorkerSettings, journal: Journal, points: CrashPoints): PaymentFlow {
-  const agent = new Agent({ allowH2: false, pipelining: 1, connections: 64, headersTimeout: 0, bodyTimeout: 0 });
-  const client = new CrossBorderClient({
-    baseUrl: settings.baseUrl,
-    auth: { accessToken: () => settings.accessToken },
-    signingKey: settings.signingKey,
-    // Slow commits come after that.
-    timeoutMs: settings.leaseMs,
-    dispatcher: crashingDispatcher(agent, points),
-  });
-  const askBank = async (path: string, body: object): Promise<unknown> => {
-    const response = await agent.request({
-      origin: settings.bankUrl,
-      path,
-      method: "POST",
-      body: JSON.stringify(body),
-    });
-    const text = await response.body.text();
-    if (response.statusCode !== 200) throw new Error(`the bank says ${response.statusCode}`);
-    return JSON.parse(text);
-  };
-  return new PaymentFlow({
-    client,
-    journal,
-    leaseMs: settings.leaseMs,
-    readBackDelayMs: settings.readBackDelayMs,
-    // Bank and workers have one clock: a search that reads few pages meets few faults.
-    bankSkewMs: 1000,
-    // Among faults as frequent as these it would be open most of the time.
-    circuitBreaker: false,
-    async takeFunds({ key, intent }) {
-      points.pass("take:before", key);
-      const receipt = await askBank("/take", { key, intentId: intent.id, amount: intent.senderAmount });
-      points.pass("take:after", key);
-      return receipt as FlowFunds | null;
-    },
-    async releaseFunds({ key, senderGatewayTransactionId: transactionId }) {
-      points.pass("give-back:before", key);
-      await askBank("/release", { key, transactionId });
-      points.pass("give-back:after", key);
-    },
-  });
-}
-
-async function openJournal({ kind, place, schema = "public", timeoutMs }: JournalPlace): Promise<Journal> {
-  if (kind === "sqlite") return (await import("cross-border-payments/journal/sqlite")).SqliteJournal.open(place);
-  const { PostgresJournal } = await import("cross-border-payments/journal/postgres");
-  return PostgresJournal.open(place, { schema, ...(timeoutMs === undefined ? undefined : { timeoutMs }) });
-}
-
 /** A server that was killed is back in a moment, and one that is busy responds at last. */
 async function patiently<T>(read: () => Promise<T>): Promise<T> {
   const giveUpAt = performance.now() + 20_000;
@@ -189,30 +137,8 @@ function failingDisk({ diskFaults }: WorkerSettings): () => boolean {
   return () => random() < diskFaults.rate;
 }
 
-function toReported(outcome: FlowOutcome): Outcome {
-  const { key, status } = outcome;
-  if (outcome.status === "paid") {
-    const { id: paymentId, senderGatewayTransactionId: transactionId } = outcome.payment;
-    return { key, status, paymentId, transactionId };
-  }
-  const transactionId = "senderGatewayTransactionId" in outcome ? outcome.senderGatewayTransactionId : undefined;
-  const reason = outcome.status === "held" ? outcome.reason : undefined;
-  return {
-    key,
-    status,
-    ...(transactionId === undefined ? undefined : { transactionId }),
-    ...(reason === undefined ? undefined : { reason }),
-  };
-}
-
 function stumble(key: string, error: unknown): void {
-  const { message = String(error), cause }: { message?: string; cause?: unknown } = Object(error);
-  report({ type: "stumbled", key, error: cause instanceof Error ? `${message}: ${cause.message}` : message });
-}
-
-function report(message: Report): void {
-  // The test may have ended already.
-  process.send?.(message, undefined, {}, () => {});
+  void report({ type: "stumbled", key, error: textOf(error) });
 }
 
 process.once("message", (settings: WorkerSettings) => void main(settings));

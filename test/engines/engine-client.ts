@@ -6,7 +6,7 @@ import PgBoss from "pg-boss";
 import * as bullmq from "../../examples/engines/bullmq.js";
 import * as dbos from "../../examples/engines/dbos.js";
 import * as pgBoss from "../../examples/engines/pg-boss.js";
-import type { EngineName } from "./engine-messages.js";
+import type { EngineName } from "./engine-worker.js";
 
 /** How many jobs the engine has, by how far they are. */
 interface EngineJobs {

@@ -1,147 +1,163 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { CrossBorderClient } from "cross-border-payments";
+import { PaymentFlow } from "cross-border-payments/flow";
+import { PostgresJournal } from "cross-border-payments/journal/postgres";
+import { onTestFinished } from "vitest";
+import { startBank } from "../crash/bank.js";
+import { serviceFaults } from "../crash/kills.js";
 import { judge } from "../crash/laws.js";
-import type { ServiceFault } from "../crash/service.js";
-import { type Outcome, requestOf } from "../crash/worker-messages.js";
-import { derivedSeed, seededRandom, weighted } from "../faults/seeded-random.js";
-import { type EngineClient, openEngine } from "./engine-client.js";
-import { type EngineFixtureOptions, openFixture } from "./engine-fixture.js";
-import { type Kill, type Point, toReported } from "./engine-messages.js";
-import { EngineWorkers } from "./engine-workers.js";
+import { startService } from "../crash/service.js";
+import { toReported } from "../crash/worker-flow.js";
+import { type Outcome, type Report, requestOf } from "../crash/worker-messages.js";
+import { WorkerProcess } from "../crash/worker-process.js";
+import { compilePrograms } from "../support/build-programs.js";
+import { databaseInTest } from "../support/database.js";
+import { until } from "../support/eventually.js";
+import { openEngine } from "./engine-client.js";
+import type { EngineName, EngineWorkerSettings } from "./engine-worker.js";
 
-export interface EngineKillsOptions extends Pick<EngineFixtureOptions, "engine" | "postgresUrl" | "redisUrl"> {
-  /** At least so many: where no worker could be killed in the middle of a step, there are more. */
+export interface EngineKillsOptions {
+  readonly engine: EngineName;
+  readonly redisUrl: string;
+  /** At least so many of each. */
   readonly flows: number;
   readonly kills: number;
   readonly seed: number;
 }
 
-/** All jobs must have ended so long after the last one was enqueued. */
-const patienceMs = 120_000;
+/** Where in its step a flow is when its worker is killed. */
+const searched = "write:unknown:after";
+const points = ["take:after", "dispatch:sent", searched, "write:claimed:after", "dispatch:response", "take:before"];
 
 /** Runs flows in an engine whose workers are killed in the middle of its steps, and compares the outcomes with what really happened. */
 export async function runEngineKills(options: EngineKillsOptions) {
-  const startedMs = performance.now();
-  const plan = new KillPlan(options.seed, options.kills);
-  await using fixture = await openFixture({
-    ...options,
+  const { engine: name, redisUrl, seed } = options;
+  const databaseUrl = await databaseInTest("engines");
+  const faults = serviceFaults(seed);
+  /** Flows whose first response is lost, so that their payments are searched for. */
+  const lost = new Set<string>();
+  await using service = await startService({
     slowResponseMs: 80,
     slowCommitMs: () => 60,
-    fault: (operation, key, attempt) => plan.fault(operation, key, attempt),
+    fault: (operation, key, attempt) =>
+      operation === "payments.create" && attempt === 1 && lost.has(key) ? "lost" : faults(operation, key, attempt),
   });
-  await using workers = await EngineWorkers.start(fixture.newWorker, 3);
-  await using engine = await openEngine(options.engine, fixture.databaseUrl, options.redisUrl);
-  await killWhileWorking(options, { plan, workers, engine });
-  const lostJobs = await untilAllEnded(engine);
-  await workers[Symbol.asyncDispose]();
-  const outcomes = await fixture.audit(async (flow) => {
-    const found: (Outcome | undefined)[] = [];
-    for (const key of plan.keys) found.push(await flow.run(key, requestOf(key)).then(toReported, () => undefined));
-    return found;
-  });
-  const bank = await fixture.ledger.entries();
-  const { payments } = fixture.service;
-  const verdict = judge({ keys: plan.keys, outcomes, told: workers.outcomes, payments, bank });
-  const untold = outcomes.flatMap((outcome) =>
-    outcome?.status === "held" && !workers.told.has(outcome.key) ? [`${outcome.key}: held, and nobody was told`] : [],
+  await using bank = await startBank({ declines: () => false, fault: () => "none" });
+  await using workers = new EngineWorkers(await compileWorker(), (index) => ({
+    ...{ baseUrl: service.baseUrl, accessToken: service.accessToken, signingKey: service.signingKey },
+    ...{ journal: { kind: "postgres", place: databaseUrl }, bankUrl: bank.url, leaseMs: 1_000, readBackDelayMs: 120 },
+    ...{ engine: name, databaseUrl, redisUrl, executorId: `worker-${index}` },
+  }));
+  // The first one makes the engine's tables.
+  for (const index of [0, 1, 2]) await workers.open(index);
+  await using engine = await openEngine(name, databaseUrl, redisUrl);
+  const keys: string[] = [];
+  for (let round = 0; workers.kills < options.kills || keys.length < options.flows; round += 1) {
+    const [first = "", ...others] = [0, 1, 2, 3].map((index) => `order-${4 * round + index}`);
+    keys.push(first, ...others);
+    const before = workers.kills;
+    const point = points[round % points.length] ?? "";
+    if (point === searched) lost.add(first);
+    if (before < options.kills) workers.expectKill(point, first);
+    // A caller may ask twice.
+    for (const key of [first, ...others, ...(round % 5 === 0 ? others.slice(1) : [])]) {
+      await engine.enqueue(key, requestOf(key));
+    }
+    await until(() => workers.kills > before || [first, ...others].every((key) => workers.settled.has(key)));
+  }
+  const { failed } = await until(
+    () => engine.jobs(),
+    ({ open }) => open === 0,
   );
-  const violations = [...verdict.violations, ...workers.accidents, ...untold];
-  const { killsAt, interrupted, stumbles } = workers;
-  const seconds = (performance.now() - startedMs) / 1000;
-  // Jobs that the engine gave up or did not end, or flows without an outcome if those are more.
-  const forgotten = Math.max(lostJobs, verdict.unsettled);
-  return { ...verdict, violations, killsAt, interrupted, stumbles, forgotten, seconds };
-}
-
-interface Run {
-  readonly plan: KillPlan;
-  readonly workers: EngineWorkers;
-  readonly engine: EngineClient;
-}
-
-async function killWhileWorking({ flows, kills }: EngineKillsOptions, { plan, workers, engine }: Run): Promise<void> {
-  const enqueue = async (keys: readonly string[]): Promise<void> => {
-    for (const key of keys) {
-      for (let times = plan.isRepeated(key) ? 2 : 1; times > 0; times -= 1) await engine.enqueue(key, requestOf(key));
-    }
+  await workers[Symbol.asyncDispose]();
+  const outcomes = await audit(databaseUrl, service.baseUrl, service.signingKey, keys);
+  const verdict = judge({ keys, outcomes, told: workers.outcomes, payments: service.payments, bank: bank.entries });
+  const untold = outcomes.flatMap((outcome) =>
+    outcome?.status === "held" && !workers.told.has(outcome.key)
+      ? [`${outcome.key}: held, and no operator was told`]
+      : [],
+  );
+  const { kills, accidents } = workers;
+  return {
+    ...verdict,
+    kills,
+    failed,
+    violations: [...verdict.violations, ...bank.violations, ...accidents, ...untold],
   };
-  for (const kill of plan.kills) {
-    const killed = workers.kill(kill).then(() => true);
-    for (let isKilled = false; !isKilled; ) {
-      const keys = plan.nextKeys(Math.max(2, Math.floor(flows / kills)), kill.point);
-      await enqueue(keys);
-      isKilled = await Promise.race([killed, workers.settled(keys).then(() => false)]);
-    }
-  }
-  await enqueue(plan.nextKeys(Math.max(0, flows - plan.keys.length)));
 }
 
-/** Returns how many jobs were not completed. */
-async function untilAllEnded(engine: EngineClient): Promise<number> {
-  const end = performance.now() + patienceMs;
-  for (;;) {
-    const { open, failed } = await engine.jobs();
-    if (open === 0 || performance.now() > end) return open + failed;
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
+async function compileWorker(): Promise<string> {
+  // Below the project, so that Node finds the packages, which are not in the file.
+  const folder = mkdtempSync(join("test", "built-programs-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  await compilePrograms(["test/engines/engine-worker.ts"], folder);
+  return join(folder, "test/engines/engine-worker.js");
 }
 
-/** Which workers are killed when, and what goes wrong at the service: all from one seed. */
-class KillPlan {
-  readonly kills: readonly Kill[];
-  /** Every flow so far. */
-  readonly keys: string[] = [];
-  readonly #seed: number;
-  /** Flows whose first response is lost, so that they have to be looked up. */
-  readonly #lost = new Set<string>();
+/** The processes in which the engine works, each of which is started again when it is killed. */
+class EngineWorkers implements AsyncDisposable {
+  /** Every outcome that a step had. */
+  readonly outcomes: Outcome[] = [];
+  readonly settled = new Set<string>();
+  /** Flows that an operator was told of. */
+  readonly told = new Set<string>();
+  /** Workers that ended for another reason. */
+  readonly accidents: string[] = [];
+  kills = 0;
+  readonly #script: string;
+  readonly #settingsOf: (index: number) => EngineWorkerSettings;
+  readonly #workers = new Map<number, WorkerProcess>();
+  #isOver = false;
 
-  constructor(seed: number, kills: number) {
-    this.#seed = seed;
-    const random = seededRandom(seed);
-    this.kills = Array.from({ length: kills }, (_, index) => ({
-      point: points[index % points.length] ?? "send",
-      delayMs: 50 * random(),
-    }));
+  constructor(script: string, settingsOf: (index: number) => EngineWorkerSettings) {
+    this.#script = script;
+    this.#settingsOf = settingsOf;
   }
 
-  /** New flows, which will pass through the point. */
-  nextKeys(count: number, point?: Point): readonly string[] {
-    const keys = Array.from({ length: count }, (_, index) => `order-${this.keys.length + index}`);
-    if (point === "look") for (const key of keys) this.#lost.add(key);
-    this.keys.push(...keys);
-    return keys;
+  async open(index: number): Promise<void> {
+    const start = { node: process.execPath, script: this.#script, settings: this.#settingsOf(index) };
+    const worker = new WorkerProcess({ ...start, onReport: (report) => this.#hear(report) });
+    this.#workers.set(index, worker);
+    void worker.ended.then((error) => {
+      if (this.#isOver) return;
+      if (error === undefined) this.kills += 1;
+      else this.accidents.push(error);
+      void this.open(index).catch(() => {});
+    });
+    await worker.ready();
   }
 
-  /** Whether the caller asks for this payment twice. */
-  isRepeated(key: string): boolean {
-    return this.#randomOf(`repeats ${key}`)() < 0.05;
+  /** Kills whichever worker gets there. */
+  expectKill(point: string, key: string): void {
+    for (const worker of this.#workers.values()) worker.send({ type: "expect", trouble: { point, key, act: "kill" } });
   }
 
-  fault(operation: string | undefined, key: string, attempt: number): ServiceFault {
-    if (operation === "payments.create" && attempt === 1 && this.#lost.has(key)) return "lost";
-    const faults = operation === "payments.create" ? paymentFaults : otherFaults;
-    return weighted(this.#randomOf(`${operation} ${key} ${attempt}`), faults);
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    await Promise.all([...this.#workers.values()].map((worker) => worker[Symbol.asyncDispose]()));
   }
 
-  #randomOf(text: string): () => number {
-    let seed = this.#seed;
-    for (const character of text) seed = derivedSeed(seed, character.codePointAt(0) ?? 0);
-    return seededRandom(seed);
+  #hear(report: Report): void {
+    if (report.type === "told") this.told.add(report.key);
+    if (report.type !== "settled") return;
+    this.outcomes.push(report.outcome);
+    this.settled.add(report.outcome.key);
   }
 }
 
-const points: readonly Point[] = ["take", "send", "look", "send"];
-
-const paymentFaults: readonly (readonly [number, ServiceFault])[] = [
-  [48, "none"],
-  [20, "slow-response"],
-  [20, "slow-commit"],
-  [5, "lost"],
-  [4, "unavailable-after"],
-  [3, "refuse"],
-];
-
-const otherFaults: readonly (readonly [number, ServiceFault])[] = [
-  [70, "none"],
-  [26, "slow-response"],
-  [2, "unavailable"],
-  [2, "lost"],
-];
+/** What the journal says of each key. */
+async function audit(databaseUrl: string, baseUrl: string, signingKey: string, keys: readonly string[]) {
+  const forbidden = async (): Promise<never> => {
+    throw new Error("only the journal is read");
+  };
+  await using client = new CrossBorderClient({ baseUrl, signingKey, auth: { accessToken: forbidden } });
+  const journal = await PostgresJournal.open(databaseUrl);
+  try {
+    const flow = new PaymentFlow({ client, journal, takeFunds: forbidden, releaseFunds: forbidden });
+    const found = await Promise.all(keys.map((key) => flow.status(key)));
+    return found.map((status) => status?.outcome && toReported(status.outcome));
+  } finally {
+    await journal.close();
+  }
+}

@@ -1,15 +1,29 @@
-import { CrossBorderClient } from "cross-border-payments";
-import { type FlowOutcome, PaymentFlow } from "cross-border-payments/flow";
-import { PostgresJournal } from "cross-border-payments/journal/postgres";
-import { Agent, type Dispatcher } from "undici";
-import { type EngineReport, type EngineWorkerSettings, toReported } from "./engine-messages.js";
-import { Ledger } from "./ledger.js";
+import type { PaymentFlow } from "cross-border-payments/flow";
+import { CrashPoints } from "../crash/crash-points.js";
+import { crashingJournal } from "../crash/crashing-journal.js";
+import { openFlow, openJournal, report, textOf, toReported } from "../crash/worker-flow.js";
+import type { Command, WorkerSettings } from "../crash/worker-messages.js";
+
+export type EngineName = "dbos" | "pg-boss" | "bullmq";
+
+export interface EngineWorkerSettings extends WorkerSettings {
+  readonly engine: EngineName;
+  /** The database of the journal, and of the engines that use PostgreSQL. */
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+  /** The same for the process that takes a killed one's place. */
+  readonly executorId: string;
+}
 
 /** A process in which an engine runs the recipe's step, until it is killed. */
 async function main(settings: EngineWorkerSettings): Promise<void> {
+  const points = new CrashPoints(() => false);
+  const flow = openFlow(settings, crashingJournal(await openJournal(settings.journal), points), points);
+  process.on("message", (command: Command) => {
+    if (command.type === "expect") points.expect(command.trouble);
+  });
   process.on("disconnect", () => process.exit());
-  const flow = await openFlow(settings);
-  await startEngine(settings, flow);
+  await startEngine(settings, reporting(flow));
   await report({ type: "ready" });
 }
 
@@ -31,72 +45,20 @@ async function startEngine(settings: EngineWorkerSettings, flow: PaymentFlow): P
   }
 }
 
-/** Reports what it starts and how that ends. */
-class ReportingFlow extends PaymentFlow {
-  override async run(...[key, ...rest]: Parameters<PaymentFlow["run"]>): Promise<FlowOutcome> {
-    await report({ type: "entered", key });
+/** The flow, which reports how each run ends. */
+function reporting(flow: PaymentFlow): PaymentFlow {
+  const run = flow.run.bind(flow);
+  flow.run = async (key, ...rest) => {
     try {
-      const outcome = await super.run(key, ...rest);
+      const outcome = await run(key, ...rest);
       await report({ type: "settled", outcome: toReported(outcome) });
       return outcome;
     } catch (error) {
       await report({ type: "stumbled", key, error: textOf(error) });
       throw error;
     }
-  }
-}
-
-async function openFlow(settings: EngineWorkerSettings): Promise<PaymentFlow> {
-  const { baseUrl, accessToken, signingKey, leaseMs, readBackDelayMs, slowTakeMs, journal } = settings;
-  const ledger = new Ledger(settings.databaseUrl);
-  return new ReportingFlow({
-    client: new CrossBorderClient({
-      baseUrl,
-      auth: { accessToken: () => accessToken },
-      signingKey,
-      timeoutMs: 5_000,
-      dispatcher: reporting(new Agent({ allowH2: false, pipelining: 1, connections: 64 })),
-    }),
-    journal: await PostgresJournal.open(journal.place),
-    leaseMs,
-    readBackDelayMs,
-    // Some of the lost responses come one after the other.
-    circuitBreaker: { pauseMs: 1_000 },
-    async takeFunds({ key, intent }) {
-      await report({ type: "at", point: "take" });
-      const tookMs = slowTakeMs * Math.random();
-      return ledger.take({ key, intentId: intent.id, amount: intent.senderAmount, tookMs });
-    },
-    releaseFunds: ({ key, senderGatewayTransactionId }) => ledger.release(key, senderGatewayTransactionId),
-  });
-}
-
-/** Reports requests that pay, and those that look a payment up. */
-function reporting(dispatcher: Dispatcher): Pick<Dispatcher, "dispatch"> & { readonly showsStart: true } {
-  return {
-    showsStart: true,
-    dispatch(options, handler) {
-      const [path = ""] = options.path.split("?");
-      if (path.endsWith("/payments")) {
-        if (options.method === "POST") void report({ type: "at", point: "send" });
-        else void report({ type: "at", point: "look" });
-      }
-      return dispatcher.dispatch(options, handler);
-    },
   };
-}
-
-function textOf(error: unknown): string {
-  const { message = String(error), cause }: { message?: string; cause?: unknown } = Object(error);
-  return cause instanceof Error ? `${message}: ${cause.message}` : message;
-}
-
-/** Resolves when the test will read it, even if this process is killed. */
-function report(message: EngineReport): Promise<void> {
-  return new Promise((resolve) => {
-    if (process.send === undefined) resolve();
-    else process.send(message, undefined, {}, () => resolve());
-  });
+  return flow;
 }
 
 process.once("message", (settings: EngineWorkerSettings) => {

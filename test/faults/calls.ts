@@ -21,34 +21,29 @@ export const calls: Readonly<Record<Kind, ClientCall>> = {
   refresh: (client, options) => client.paymentIntents.get("intent-1", options),
 };
 
-/** For all cells of a matrix, on a machine that has much else to do. */
+/** For all cells of the matrix, on a machine that has much else to do. */
 export const playLimitMs = 3_000_000;
 
 /**
  * Plays all cells, many at once, since most of them wait. Those that fail, on a machine that was too busy for so many, are played again
  * beside fewer others, and by themselves at last, when each has to succeed.
  */
-export async function playAll<T, R>(
-  cells: readonly T[],
-  play: (cell: T, isAlone: boolean) => Promise<R>,
-): Promise<readonly R[]> {
-  const results: R[] = [];
-  let left = [...cells.entries()];
+export async function playAll<T>(cells: readonly T[], play: (cell: T) => Promise<void>): Promise<void> {
+  let left = cells;
   for (const atOnce of [32, 6, 1]) {
-    const failed: typeof left = [];
+    const failed: T[] = [];
     const queue = left.values();
     const worker = async (): Promise<void> => {
-      for (const [index, cell] of queue) {
+      for (const cell of queue) {
         try {
-          results[index] = await play(cell, atOnce === 1);
+          await play(cell);
         } catch (error) {
           if (atOnce === 1) throw error;
-          failed.push([index, cell]);
+          failed.push(cell);
         }
       }
     };
     await Promise.all(Array.from({ length: atOnce }, worker));
     left = failed;
   }
-  return results;
 }

@@ -9,7 +9,6 @@ import { credentials, leaksIn, tokensOf, toldTo } from "./canaries.js";
 import { certificates } from "./certificates.js";
 import { type Expected, expectations, isTokenRequest, type Kind } from "./expectations.js";
 import { capBytes, type Fault, longDeadlineMs, shortDeadlineMs } from "./faults.js";
-import type { LoopLag } from "./loop-lag.js";
 import { type GroundTruth, type SeenRequest, startWireFaultServer, type WireFaultServer } from "./wire-fault-server.js";
 
 /** Whether the fault hits every request, or only the first. */
@@ -17,19 +16,17 @@ export type Mode = "always" | "once";
 
 /** What a matrix of faults shares. */
 export interface Fixture {
-  readonly lag: LoopLag;
   readonly keys: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
   readonly closed: ClosedPort;
   close(): Promise<void>;
 }
 
-export async function openFixture(lag: LoopLag): Promise<Fixture> {
+export async function openFixture(): Promise<Fixture> {
   certificates();
   // Loading takes time that no call should be charged for.
   await Promise.all([import("openid-client"), import("zod/v4/core")]);
   const closed = await openClosedPort();
   return {
-    lag,
     closed,
     keys: keyPairOf("gateway"),
     async close() {
@@ -67,20 +64,13 @@ export const laterId = "intent-later";
  * with more time.
  */
 export async function playCell(fixture: Fixture, fault: Fault, kind: Kind, mode: Mode): Promise<Observation> {
-  const meetsDeadline = String(fault.is).startsWith("deadline");
-  const lastRound = 9;
-  for (let round = 0; ; round++) {
-    // A call that waits for its deadline, twice as long each time, must not wait for minutes.
-    const timeoutMs = timeoutOf(fault, kind, meetsDeadline ? 2 ** Math.min(round, 3) : 1);
-    const firstTokenMs = 50 * 2 ** Math.min(round, 6);
-    const played = await playOnce(fixture, { fault, kind, mode, timeoutMs, firstTokenMs });
-    if ("unprepared" in played) {
-      if (round < 6) continue;
-      throw played.unprepared;
-    }
-    const { observation, blockedMs, idleMs } = played;
-    const isQuick = blockedMs < timeoutMs / (meetsDeadline ? 4 : 8);
-    if ((isQuick && idleMs < longestIdleMs) || round >= lastRound) return observation;
+  for (let times = 1; ; times *= 2) {
+    const timeoutMs = timeoutOf(fault, kind, times);
+    const played = await playOnce(fixture, { fault, kind, mode, timeoutMs, firstTokenMs: 50 * times });
+    if ("observation" in played && played.isMet) return played.observation;
+    if (times < 8) continue;
+    if ("unprepared" in played) throw played.unprepared;
+    return played.observation;
   }
 }
 
@@ -97,13 +87,8 @@ interface Cell {
 }
 
 type Played =
-  | {
-      readonly observation: Observation;
-      /** How long the event loop was blocked during the call, which had that much less time. */
-      readonly blockedMs: number;
-      /** How long a connection from before the call was idle, at most. */
-      readonly idleMs: number;
-    }
+  /** `isMet`: the call can have met the fault before its deadline, and before the client closed the connection that has it. */
+  | { readonly observation: Observation; readonly isMet: boolean }
   /** The error of what goes before the call. */
   | { readonly unprepared: unknown };
 
@@ -124,20 +109,30 @@ async function playOnce(fixture: Fixture, cell: Cell): Promise<Played> {
     }));
     if ("unprepared" in before) return before;
     const startMs = performance.now();
-    const abort = abortIn(fault, fault.phase === "signing" ? signing.called : failing.stalled);
+    const reached = fault.phase === "signing" ? signing.called : failing.stalled;
+    let isReached = !isOfDeadline(fault);
+    void reached.then(() => {
+      isReached = true;
+    });
+    const abort = abortIn(fault, reached);
+    // As late as the client's own timers, on a machine that was too busy to run any.
+    let endMs = Number.POSITIVE_INFINITY;
+    const end = setTimeout(() => {
+      endMs = performance.now();
+    }, timeoutMs);
     const outcome = await outcomeOf(calls[kind](client, { timeoutMs, signal: abort?.signal }));
+    clearTimeout(end);
     // A token request belongs to no call: what is sent after the call's end serves later calls.
     const seenAtEnd = failing.truth.requests.length;
     // Gives an unwanted retry or a late read time to appear.
     await sleep(30);
-    const endMs = abort?.atMs() ?? startMs + timeoutMs;
     const truth = (atToken ? healthy : failing).truth;
     const ofService = atToken ? { requests: 0, bytes: 0 } : before;
     const reads = kind === "read" && outcome.error === undefined;
     const observation = {
       value: outcome.value,
       error: outcome.error,
-      latenessMs: fixture.lag.latenessMs(endMs, outcome.settledMs),
+      latenessMs: outcome.settledMs - (abort?.atMs() ?? endMs),
       seen: failing.truth.requests.slice(before.requests, isTokenRequest(kind) ? seenAtEnd : undefined),
       connections: network.connections(before.connections),
       service: {
@@ -149,8 +144,8 @@ async function playOnce(fixture: Fixture, cell: Cell): Promise<Played> {
       leaks: leaksIn(outcome.error, client, ...events),
       laterRead: reads ? (await outcomeOf(client.paymentIntents.get(laterId))).value : undefined,
     };
-    const blockedMs = fixture.lag.betweenMs(startMs, outcome.settledMs);
-    return { observation, blockedMs, idleMs: startMs + blockedMs - before.idleFromMs };
+    const idleMs = startMs - before.idleFromMs;
+    return { observation, isMet: isReached && (fault.afterWell === undefined || idleMs < longestIdleMs) };
   } finally {
     await Promise.all([failing.close(), healthy.close()]);
     void network.dispatcher?.destroy();
@@ -223,8 +218,10 @@ async function outcomeOf(call: PromiseLike<unknown>): Promise<{ value?: unknown;
   }
 }
 
+const isOfDeadline = ({ is }: Fault): boolean => String(is).startsWith("deadline");
+
 function timeoutOf(fault: Fault, kind: Kind, times: number): number {
-  if (String(fault.is).startsWith("deadline")) return shortDeadlineMs * times;
+  if (isOfDeadline(fault)) return shortDeadlineMs * times;
   if (!isTokenRequest(kind)) return longDeadlineMs;
   // Where a call waits for the identity server until its deadline, there is time for a few tries.
   const isAway = [fault.is].flat().every((name) => (expectations[name][kind] as Expected).untilDeadline === true);
@@ -289,7 +286,7 @@ interface Network {
 }
 
 /** Where the client meets the fault. */
-export async function networkOf(fixture: Fixture, fault: Fault, failing: WireFaultServer): Promise<Network> {
+async function networkOf(fixture: Fixture, fault: Fault, failing: WireFaultServer): Promise<Network> {
   const accepted = (before: number) => failing.truth.connections - before;
   const uncounted = () => undefined;
   switch (fault.place) {
@@ -320,7 +317,7 @@ export async function networkOf(fixture: Fixture, fault: Fault, failing: WireFau
   return { origin, dispatcher: agentLikeTheClients({ connect }), connections: accepted };
 }
 
-export const likeTheClients = { allowH2: false, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
+const likeTheClients = { allowH2: false, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
 
 /** The client believes it when it says that a request hasn't started. */
 function agentLikeTheClients(options: Agent.Options): Agent {

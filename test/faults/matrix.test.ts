@@ -15,7 +15,6 @@ import {
   onceOnly,
 } from "./expectations.js";
 import { canBeWellBefore, type Fault, faults } from "./faults.js";
-import { LoopLag } from "./loop-lag.js";
 
 interface Cell {
   readonly name: string;
@@ -46,12 +45,11 @@ const observations = new Map<string, Observation>();
 const unhandled: unknown[] = [];
 const onUnhandled = (reason: unknown) => unhandled.push(reason);
 const printing = (["log", "info", "warn", "error", "debug"] as const).map((method) => vi.spyOn(console, method));
-const lag = new LoopLag();
 let fixture: Fixture;
 
 beforeAll(async () => {
   process.on("unhandledRejection", onUnhandled);
-  fixture = await openFixture(lag);
+  fixture = await openFixture();
   await playAll(cells, async ({ name, fault, kind, mode }) => {
     observations.set(name, await playCell(fixture, fault, kind, mode));
   });
@@ -59,7 +57,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   process.off("unhandledRejection", onUnhandled);
-  lag.stop();
   await fixture.close();
 });
 

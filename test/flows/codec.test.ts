@@ -5,12 +5,14 @@ import type { JournalEntry } from "../../src/flows/journal.js";
 import { request } from "./flow-fixture.js";
 import { intent } from "./gateway-client.js";
 
+const hourMs = 3_600_000;
+const createdAtMs = 9 * hourMs;
 const key = "order-1";
 const scope = { service: "service.test", gateway: "alpha-bank" };
 const codec = new FlowCodec(undefined, 60_000);
 
 function entryOf(phase: string, data: string): JournalEntry {
-  const times = { createdAtMs: 5, updatedAtMs: 6, readAtMs: 7 };
+  const times = { createdAtMs, updatedAtMs: createdAtMs, readAtMs: createdAtMs };
   return { key, scope, phase, settled: true, data, epoch: 1, revision: 1, nonce: "n", owner: "o", ...times };
 }
 
@@ -48,9 +50,10 @@ describe("of release 0.3.0", () => {
 
   it.each([
     ["declined", { request, intent, reason: "too dear" }, { reason: "too dear" }],
-    ["paid", { ...funded, payment }, { payment, signed, begunAtMs: 5 }],
+    ["paid", { ...funded, payment }, { payment, signed, begunAtMs: createdAtMs - hourMs }],
     ["rejected", { request, refusal }, { refusal }],
     ["held", { ...funded, reason: "no response came" }, { signed, why: "not-found", tries: { open: 1 } }],
+    ["held", { ...funded, takenAtMs: 7 * hourMs }, { begunAtMs: 6 * hourMs }],
   ])("reads what was %s", async (phase, state, is) => {
     const data = JSON.stringify({ version: 2, key, scope, state: { phase, ...state } });
     const { flow } = await codec.decode(entryOf(phase, data));

@@ -1,7 +1,7 @@
 import type { ApiClient } from "../../src/api/api-client.js";
 import type { RequestOptions } from "../../src/api/request-options.js";
 import { ConfigError } from "../../src/core/errors.js";
-import { createReporter, type Tracing } from "../../src/events/reporter.js";
+import { createReporter } from "../../src/events/reporter.js";
 import { toApiPromise } from "../../src/http/http-client.js";
 import type { PaymentIntent } from "../../src/resources/payment-intents.js";
 import { intent as intentRequest } from "../http/scripted-transport.js";
@@ -26,7 +26,6 @@ export function gatewayClient(
     readonly payment?: () => unknown;
     readonly signer?: () => void;
     readonly unsigned?: true;
-    readonly tracing?: Tracing;
   } = {},
 ) {
   const steps: string[] = [];
@@ -37,7 +36,7 @@ export function gatewayClient(
     return (responses.payment ?? (() => ({ id: "p-1", senderGatewayStatus: "processed" })))();
   };
   const client: ApiClient = fakeApiClient({
-    reporter: createReporter([], {}, responses.tracing),
+    reporter: createReporter([]),
     call: ({ name: operation }, _, input, options) => {
       steps.push(operation);
       asked.push({ operation, body: input?.body, options });

@@ -18,7 +18,7 @@ const says = (status: number, headers: Record<string, string> = {}): Answer => (
   instead: Response.json({ error: "limit", message: "no" }, { status, headers }),
 });
 const atOnce = { "retry-after": "0" };
-const html: Answer = { instead: new Response("<h1>Bad gateway</h1>", { status: 502 }) };
+const page = (status: number): Answer => ({ instead: new Response("<h1>No</h1>", { status }) });
 const lists = (answer: Answer): readonly Answer[] => Array(20).fill(answer);
 const anothers: Answer = {
   afterwards: Response.json({
@@ -109,7 +109,12 @@ const days: readonly Day[] = [
     is: { status: "held", why: "not-found", reason: expect.stringContaining("refuses to list payments") },
     asked: { payments: 1 },
   },
-  { name: "a proxy's page", payments: [html], is: { status: "held" }, asked: { payments: 1, released: 0 } },
+  ...[502, 403].map((status) => ({
+    name: `a proxy's page with ${status}`,
+    payments: [page(status)],
+    is: { status: "held" },
+    asked: { payments: 1, released: 0 },
+  })),
   { name: "another payment's record", payments: [anothers], is: { status: "paid" }, asked: { payments: 1 } },
   {
     name: "singleUseIntents: sent again after searches",

@@ -68,18 +68,13 @@ describe("a quote", () => {
 
 describe("refused with its code, and nothing is done", () => {
   const paid = async (flow: PaymentFlow) => void (await flow.run(key, request));
-  const quoted = async (flow: PaymentFlow) => void (await flow.quote(key, request));
   const nothing = async () => {};
   const other = { ...request, receiverAmount: "1.00" };
   const resolve = (flow: PaymentFlow) => flow.resolve(key, "release", person);
   it.each([
     ["flow_key_reused", "possible", paid, (flow: PaymentFlow) => flow.run(key, other)],
-    ["flow_key_reused", "none", quoted, (flow: PaymentFlow) => flow.quote(key, other)],
     ["flow_confirmed", "possible", paid, (flow: PaymentFlow) => flow.quote(key, request)],
-    ["flow_confirmed", "possible", paid, (flow: PaymentFlow) => flow.cancel(key)],
     ["flow_unknown", "none", nothing, (flow: PaymentFlow) => flow.confirm(key, { intentId: "pi-1" })],
-    ["flow_unknown", "none", nothing, (flow: PaymentFlow) => flow.cancel(key)],
-    ["flow_unknown", "none", nothing, resolve],
     ["flow_not_held", "none", paid, resolve],
     ["invalid_argument", "none", nothing, (flow: PaymentFlow) => flow.run("", request)],
     ["invalid_argument", "none", nothing, (flow: PaymentFlow) => flow.confirm(key, {} as never)],
@@ -252,10 +247,8 @@ describe("a held flow", () => {
     ["found", {}, true, { status: "paid", decisions: [{ action: "found", by: "Ana" }] }],
     ["found", {}, false, "flow_payment_not_found"],
     ["release", {}, false, { status: "rejected", refusal: { by: "operator", why: person.why } }],
-    ["release", {}, true, "flow_payment_found"],
     ["release", { withoutProof: true }, true, "flow_payment_found"],
     ["resend", {}, false, { status: "paid", decisions: [{ action: "resend" }] }],
-    ["resend", {}, true, "flow_payment_found"],
     ["release", { revision: 99 }, false, "flow_changed"],
     ["release", {}, false, "flow_payment_unseen", unlisted],
     ["release", { withoutProof: true }, false, { status: "rejected", decisions: [{ withoutProof: true }] }, unlisted],

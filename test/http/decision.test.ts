@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../src/api/operation.js";
-import { classifyResponse, decisions, type FailureClass, operationKind } from "../../src/http/decision.js";
+import {
+  classifyBroken,
+  classifyResponse,
+  decisions,
+  type FailureClass,
+  operationKind,
+} from "../../src/http/decision.js";
+import { parseRawRequest } from "../../src/http/raw.js";
 import { catalogue } from "../../src/resources/catalogue.js";
 import { passingRefusals, provingNothing } from "./statuses.js";
 
@@ -119,7 +126,27 @@ describe("classifyResponse", () => {
   });
 });
 
+it.each<[Parameters<typeof classifyBroken>[0], FailureClass]>([
+  ["too-large", "oversized"],
+  ["timeout", "ended-reading"],
+  ["abort", "ended-reading"],
+  ["cut-short", "broken-off"],
+  ["not-utf8", "unreadable"],
+  ["encoded", "unreadable"],
+])("classifies a 2xx whose body is broken by %s as %s", (broken, expected) => {
+  expect(classifyBroken(broken)).toBe(expected);
+});
+
 describe("operationKind", () => {
+  it.each([
+    [{ method: "GET" }, "read"],
+    [{ method: "POST", idempotent: true }, "update"],
+    [{ method: "POST" }, "signed"],
+  ] as const)("takes the raw request %j for %s", (request, expected) => {
+    const { operation } = parseRawRequest({ path: "/refunds", ...request });
+    expect(operationKind(operation, false)).toBe(expected);
+  });
+
   it("takes the intents alone for repeatable", () => {
     const rows = catalogue.flatMap((resource) => Object.values<Operation>(resource));
     const repeatable = rows.filter((row) => operationKind(row, row.signed) === "repeatable");

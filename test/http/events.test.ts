@@ -174,7 +174,7 @@ describe("a request id", () => {
 /** A client whose calls are followed, and their parts. */
 function followedClient(steps: readonly Step[]) {
   const tracing = new RecordedTracing();
-  return { ...scriptedClient(steps, { reporter: createReporter([], {}, tracing) }), parts: tracing.parts };
+  return { ...scriptedClient(steps, { reporter: createReporter([], tracing) }), parts: tracing.parts };
 }
 
 it("has a part for the call, for its signature and for each attempt, with templates and no ids", async () => {

@@ -110,13 +110,13 @@ describe.each([
     expect(schemas.mismatches(transfers.get, { ...recordOf(transfers.get.record), from: "bank" })).toEqual([]);
   });
 
-  it("tell at most 20 differences, of the first 20 records that differ", async () => {
+  it("tell at most 20 differences, of any record", async () => {
     const schemas = await loaded(compiles);
     const names = [..."abcdefghijklmnopqrstuvwxyz"].map((letter) => `field_${letter}`);
     const unknown = Object.fromEntries(names.map((name) => [name, 1]));
     expect(schemas.mismatches(payments.list, [{}])).toHaveLength(20);
     expect(schemas.mismatches(payments.list, [{ ...record, ...unknown }])).toHaveLength(20);
     const list = [...Array(20).fill({ ...record, memo: 1 }), { ...record, ...unknown }];
-    expect(schemas.mismatches(payments.list, list)).toHaveLength(1);
+    expect(schemas.mismatches(payments.list, list)).toHaveLength(20);
   });
 });

@@ -39,14 +39,6 @@ async function bank() {
 }
 
 describe.skipIf(url === "")(`an order and its flow${skipped}`, () => {
-  it("is paid by a later round if the process died right after the order was confirmed", async () => {
-    const { pool, flow, confirm, state } = await bank();
-    expect([await confirm(), await state()]).toEqual([true, ["confirmed", 0, 0]]);
-    await payConfirmed(pool, flow);
-    expect(await state()).toEqual(["paid", 1, 1]);
-    expect(await confirmOrder(pool, "order-1", "an intent")).toBe(false);
-  });
-
   it("is paid, however many orders before it are held", async () => {
     const { pool, flow, confirm, state } = await bank();
     await pool.query(
@@ -76,23 +68,6 @@ describe.skipIf(url === "")(`an order and its flow${skipped}`, () => {
     };
     await expect(payConfirmed(pool, dying)).rejects.toMatchObject({ errors: [new Error("the process died")] });
     expect(await state()).toEqual(["confirmed", 1, 1]);
-    await payConfirmed(pool, flow);
-    expect(await state()).toEqual(["paid", 1, 1]);
-  });
-
-  it("is paid once by processes that go through the orders at the same time", async () => {
-    const { pool, flow, confirm, state } = await bank();
-    await confirm();
-    await Promise.all([1, 2, 3, 4].map(() => payConfirmed(pool, flow)));
-    expect(await state()).toEqual(["paid", 1, 1]);
-  });
-
-  it("asks the customer again if the quote was lost, and takes nothing", async () => {
-    const { pool, flow, confirm, state } = await bank();
-    await confirmOrder(pool, "order-1", "an intent of a pruned flow");
-    await payConfirmed(pool, flow);
-    expect(await state()).toEqual(["quote_lost", 0, 0]);
-    expect(await confirm()).toBe(true);
     await payConfirmed(pool, flow);
     expect(await state()).toEqual(["paid", 1, 1]);
   });

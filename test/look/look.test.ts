@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pages as guides } from "../../tools/site/pages.js";
@@ -172,32 +172,4 @@ it("names the class of every error that the reference says is thrown", () => {
   });
   expect(entries.length).toBeGreaterThan(80);
   expect(entries.filter((entry) => !/: (?:\[`?|`)[A-Z]\w+(?:Error|Failure)/.test(entry))).toEqual([]);
-});
-
-const pictures = process.env.CBP_SITE_SCREENSHOTS;
-
-it.runIf(pictures !== undefined)("is drawn", async () => {
-  mkdirSync(pictures ?? "", { recursive: true });
-  const profile = await browser.newProfile();
-  const page = await profile.newPage();
-  for (const address of [
-    "/",
-    "/quickstart",
-    "/api-calls",
-    "/durable-flow",
-    "/errors",
-    "/reference/",
-    "/held-flows",
-    "/command",
-  ]) {
-    for (const width of widths) {
-      await page.setViewportSize({ width, height: 900 });
-      await visit(page, address);
-      await page.screenshot({
-        path: join(pictures ?? "", `${address.replaceAll("/", "") || "home"}-${width}.png`),
-        fullPage: address === "/",
-      });
-    }
-  }
-  await profile.close();
 });

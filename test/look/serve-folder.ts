@@ -1,13 +1,19 @@
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
+import { originOf } from "../support/origin-of.js";
 
-/** The files of a folder over HTTP, as a site's host has them: `/errors` is `errors.html`. */
-export async function serveFolder(folder: string): Promise<AsyncDisposable & { readonly url: string }> {
+/**
+ * The files of a folder over HTTP, as a site's host has them: `/errors` is `errors.html`.
+ *
+ * @param headers of every file.
+ * @param settings returns what `/settings.json` has.
+ */
+export async function serveFolder(folder: string, headers: object = {}, settings: () => unknown = () => undefined) {
   const server = createServer(async ({ url = "/" }, response) => {
     const { pathname } = new URL(url, "http://site.test");
+    if (pathname === "/settings.json") return void response.end(JSON.stringify(settings()));
     const path = pathname.endsWith("/")
       ? `${pathname}index.html`
       : extname(pathname) === ""
@@ -16,16 +22,13 @@ export async function serveFolder(folder: string): Promise<AsyncDisposable & { r
     try {
       const body = await readFile(join(folder, path));
       const type = types[extname(path)] ?? "application/octet-stream";
-      response.writeHead(200, { "content-type": type, "cache-control": "max-age=3600" }).end(body);
+      response.writeHead(200, { "content-type": type, "cache-control": "max-age=3600", ...headers }).end(body);
     } catch {
       response.writeHead(404).end();
     }
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: await originOf(server),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();

@@ -41,22 +41,15 @@ describe("the sandbox's console", () => {
   it("makes a payment by keyboard alone and without script, and asks nobody else for anything", async () => {
     const { page, server, asked } = await visit({ javaScriptEnabled: false });
     await page.goto(`${server.consoleUrl}pay`);
-    await tabTo(page, "[name=receiverAmount]");
-    await page.keyboard.press("Control+a");
-    await page.keyboard.type("15000.00");
-    await page.keyboard.press("Enter");
-    await page.waitForSelector("[name=transactionId]");
-    // (15000 + 25) / 150, rounded up; 100.17 / 15000.
-    for (const shown of ["100.17 EUR", "Ada Sender DE-0001 at alpha-bank", "0.006678 EUR for 1 KES"]) {
-      expect(await textOf(page)).toContain(shown);
+    for (const [name, value] of Object.entries({ receiverAmount: "15000.00", transactionId: "TX-1" })) {
+      await tabTo(page, `[name=${name}]`);
+      await page.keyboard.press("Control+a");
+      await page.keyboard.type(value);
     }
-    expect(server.sandbox.payments).toEqual([]);
-    await tabTo(page, "[name=transactionId]");
-    await page.keyboard.press("Control+a");
-    await page.keyboard.type("TX-1");
     await page.keyboard.press("Enter");
     await shows(page, "main", "POST /gateway/v1/payments");
     const [payment] = server.sandbox.payments;
+    // (15000 + 25) / 150, rounded up.
     expect(payment).toMatchObject({ senderAmount: "100.17", senderGatewayTransactionId: "TX-1" });
     await page.goto(`${server.consoleUrl}payments`);
     await tabTo(page, "[name=status]");
@@ -98,7 +91,7 @@ describe("the sandbox's console", () => {
       await page.goto(`${server.consoleUrl}faults`);
       await page.click("form[action='/console/faults'] button");
       const [, newest] = /"\/console\/(requests\/\d+)"/.exec(await (await fetch(server.consoleUrl ?? "")).text()) ?? [];
-      for (const path of ["", "payments", "records", "pay", `pay/${intent.id}`, "faults", newest]) {
+      for (const path of ["", "payments", "records", "pay", "faults", newest]) {
         await page.goto(`${server.consoleUrl}${path}`);
         const [ground = 0] = await page.evaluate<number[]>(
           "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)",
@@ -113,7 +106,7 @@ describe("the sandbox's console", () => {
   );
 
   it("is of no use to a page of another origin, or of a name that leads here", async () => {
-    const { server, profile } = await visit();
+    const { server, client, profile } = await visit();
     const attacker = createServer((_, response) => response.end("<!doctype html><title>attacker</title>"));
     const { port } = new URL(await originInTest(attacker));
     const consoleUrl = JSON.stringify(server.consoleUrl);
@@ -121,7 +114,7 @@ describe("the sandbox's console", () => {
       const page = await profile.newPage();
       await page.goto(origin);
       const tries = await page.evaluate<string[]>(`(async () => {
-        const body = new URLSearchParams({ kind: "lost", of: "any", times: "1", delaySeconds: "0" });
+        const body = new URLSearchParams({ kind: "lost", of: "any" });
         const results = [
           fetch(${consoleUrl}),
           fetch(${consoleUrl} + "faults", { method: "POST", body }),
@@ -130,26 +123,25 @@ describe("the sandbox's console", () => {
         return (await Promise.allSettled(results)).map(({ status, value }) => value?.type ?? status);
       })()`);
       expect(tries).toEqual(["rejected", "rejected", expect.stringMatching(/opaque|rejected/)]);
-      await page.evaluate(`new Promise((resolve) => {
-        const frame = document.createElement("iframe");
-        frame.onload = resolve;
-        frame.src = ${consoleUrl};
-        document.body.append(frame);
+      // Neither can it show the console in a frame, nor send a form there.
+      const framed = await page.evaluate<string>(`new Promise((resolve) => {
+        document.body.innerHTML = '<iframe name="sink" src=' + ${consoleUrl} + '></iframe><form method="post" target="sink"><input name="which" value="all"></form>';
+        const frame = document.querySelector("iframe");
+        frame.onload = () => {
+          const title = frame.contentDocument?.title ?? "none";
+          frame.onload = () => resolve(title);
+          document.forms[0].action = ${consoleUrl} + "revoke";
+          document.forms[0].submit();
+        };
       })`);
-      expect(await page.evaluate("document.querySelector('iframe').contentDocument?.title ?? 'none'")).toBe("none");
-      await page.evaluate(`new Promise((resolve) => {
-        document.body.innerHTML = '<iframe name="sink"></iframe><form method="post" target="sink"><input name="which" value="all"></form>';
-        document.querySelector("iframe").onload = resolve;
-        document.forms[0].action = ${consoleUrl} + "revoke";
-        document.forms[0].submit();
-      })`);
+      expect(framed).toBe("none");
     }
     const rebound = await profile.newPage();
     await rebound.goto(`http://attacker.test:${new URL(server.url).port}/console/`);
     expect(await textOf(rebound, "body")).toContain("addresses of this machine only");
     const faults = await (await fetch(`${server.consoleUrl}faults`)).text();
     expect(faults).toContain("No fault is armed.");
-    expect(faults).toContain("continued: 1");
+    expect((await client.payments.list()).items).toEqual([]);
   });
 });
 

@@ -77,20 +77,4 @@ describe.runIf(isKeycloakRunning)("the teller's server", () => {
     await fillForm(page, office.realm.credentials);
     await isAt(page, "/payments");
   });
-
-  it("takes no callback that is another login's, or comes again", async () => {
-    const page = await open();
-    let callback = "";
-    page.on("request", (request) => {
-      if (request.url().startsWith(`${origin}/callback?`)) callback = request.url();
-    });
-    await fillForm(page, office.realm.credentials);
-    await isAt(page, "/payments");
-    for (const address of [callback, `${origin}/callback?state=forged&code=forged`]) {
-      await page.goto(address);
-      expect(await shown(page)).toMatchObject({ error: "login_state_mismatch" });
-      await page.goto(`${origin}/login`);
-      await isAt(page, "/payments");
-    }
-  });
 });

@@ -6,17 +6,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isActive, isKeycloakRunning, keycloakOrigin } from "../keycloak/keycloak.js";
+import { serveFolder } from "../look/serve-folder.js";
 import type { Page, Profile } from "../support/chromium.js";
 import { installTools } from "../support/install-tools.js";
 import { eventsOf, fillForm, lifetimeSeconds, type Office, openOffice } from "./office.js";
-import { type PageServer, quote, startPageServer } from "./teller-service.js";
+import { careful, quote } from "./teller-service.js";
 
-const { CBP_PAGES_SECONDS = "20", CBP_PAGES_SCREENSHOT } = process.env;
+const { CBP_PAGES_SECONDS = "20" } = process.env;
 
 /** In Chromium: the example page, built by vite, before a real Keycloak that rotates refresh tokens and ends reused sessions. */
 describe.runIf(isKeycloakRunning)("the teller's page", () => {
   let folder: string;
-  let pages: PageServer;
+  let pages: Awaited<ReturnType<typeof serveFolder>>;
+  let settings: object;
   let office: Office;
 
   beforeAll(async () => {
@@ -25,8 +27,8 @@ describe.runIf(isKeycloakRunning)("the teller's page", () => {
     const tools = installTools("test/matrix", "matrix");
     const flags = ["build", "examples/teller-page", "--outDir", folder, "--emptyOutDir", "--logLevel", "error"];
     await promisify(execFile)(join(tools, "node_modules/.bin/vite"), flags);
-    pages = await startPageServer(folder);
-    office = await openOffice(tools, `${pages.origin}/`, { publicClient: true });
+    pages = await serveFolder(folder, careful, () => settings);
+    office = await openOffice(tools, `${pages.url}/`, { publicClient: true });
     office.service.isGood = (token) => isActive(office.realm, token);
   });
 
@@ -41,14 +43,14 @@ describe.runIf(isKeycloakRunning)("the teller's page", () => {
     const { realm, service, browser } = office;
     const { clientId } = realm.credentials;
     const { baseUrl } = service;
-    pages.settings = { authUrl: keycloakOrigin, realm: realm.name, clientId, baseUrl, quote, refreshMs: 500 };
+    settings = { authUrl: keycloakOrigin, realm: realm.name, clientId, baseUrl, quote, refreshMs: 500 };
     return browser.newProfile();
   }
 
   async function openPage(profile: Profile): Promise<Page> {
     const page = await profile.newPage();
     page.on("pageerror", (error) => expect.soft(error, "an error of the page").toBeUndefined());
-    await page.goto(pages.origin);
+    await page.goto(pages.url);
     return page;
   }
 
@@ -74,7 +76,7 @@ describe.runIf(isKeycloakRunning)("the teller's page", () => {
     const page = await openPage(profile);
     await fillForm(page, office.realm.credentials);
     await isIn(page);
-    expect(page.url()).toBe(`${pages.origin}/`);
+    expect(page.url()).toBe(`${pages.url}/`);
     expect(await page.evaluate("JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.cookie])")).toBe(
       '[{},{},""]',
     );
@@ -90,7 +92,6 @@ describe.runIf(isKeycloakRunning)("the teller's page", () => {
       ...["1.001867", "1.000000"],
     ]);
     expect(await page.locator("#payments tr").count()).toBe(1);
-    if (CBP_PAGES_SCREENSHOT !== undefined) await page.screenshot({ path: CBP_PAGES_SCREENSHOT });
 
     // Keycloak remembers the user: no form.
     await page.reload();
@@ -143,14 +144,14 @@ describe.runIf(isKeycloakRunning)("the teller's page", () => {
     const page = await openPage(profile);
     let callback = "";
     page.on("request", (request) => {
-      if (request.url().startsWith(`${pages.origin}/?`)) callback = request.url();
+      if (request.url().startsWith(`${pages.url}/?`)) callback = request.url();
     });
     await fillForm(page, office.realm.credentials);
     await isIn(page);
-    for (const address of [callback, `${pages.origin}/?state=forged&code=forged`]) {
+    for (const address of [callback, `${pages.url}/?state=forged&code=forged`]) {
       await page.goto(address);
       expect(await problemOf(page)).toBe("login_state_mismatch");
-      expect(page.url()).toBe(`${pages.origin}/`);
+      expect(page.url()).toBe(`${pages.url}/`);
       await logInAnew(page, true);
     }
     await profile.close();

@@ -1,6 +1,4 @@
-import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { extname, join } from "node:path";
 import { CrossBorderClient, generateSigningKeyPair, paymentFromIntent } from "cross-border-payments";
 import { createSandbox, type Sandbox } from "cross-border-payments/sandbox";
 import { originOf } from "../support/origin-of.js";
@@ -79,39 +77,5 @@ export async function startTellerService(): Promise<TellerService> {
   });
 }
 
-/** Serves what a bundler built, and the settings of this installation. */
-export interface PageServer extends AsyncDisposable {
-  readonly origin: string;
-  settings: unknown;
-}
-
-export async function startPageServer(folder: string): Promise<PageServer> {
-  const page: { settings: unknown } = { settings: {} };
-  const server = createServer(({ url = "/" }, outgoing) => {
-    const { pathname } = new URL(url, "http://localhost");
-    if (pathname === "/settings.json") return void outgoing.end(JSON.stringify(page.settings));
-    const path = pathname === "/" ? "/index.html" : pathname;
-    try {
-      const text = readFileSync(join(folder, path));
-      outgoing.writeHead(200, { ...careful, "content-type": types[extname(path)] ?? "text/plain" }).end(text);
-    } catch {
-      outgoing.writeHead(404).end();
-    }
-  });
-  return Object.assign(page, {
-    origin: await originOf(server),
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
-  });
-}
-
-const types: Readonly<Record<string, string>> = {
-  ".html": "text/html",
-  ".js": "text/javascript",
-  ".css": "text/css",
-};
-
 /** A page may run its own scripts, and no code made of strings. */
-const careful = { "content-security-policy": "default-src 'self'; connect-src *", "cache-control": "no-store" };
+export const careful = { "content-security-policy": "default-src 'self'; connect-src *", "cache-control": "no-store" };

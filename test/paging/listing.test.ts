@@ -79,7 +79,7 @@ describe("a listing", () => {
     const { service, list } = serviceOf(1);
     let finished = 0;
     await list().finally(() => void finished++);
-    service.ask = () => Promise.reject(failure);
+    service.ask = () => toApiPromise(Promise.reject(failure));
     expect(await list().catch((error: unknown) => error)).toBe(failure);
     await expect(list().finally(() => void finished++)).rejects.toBe(failure);
     expect(finished).toBe(2);

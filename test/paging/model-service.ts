@@ -1,4 +1,6 @@
 import type { PagingValues } from "../../src/api/api-client.js";
+import type { ApiPromise } from "../../src/api/request-options.js";
+import { toApiPromise } from "../../src/http/http-client.js";
 import type { ListSource } from "../../src/paging/reader.js";
 import { kindsOfTokens, refusal, selectPage } from "./select-page.js";
 
@@ -68,11 +70,11 @@ export class ModelService implements ListSource<ModelRecord> {
     Object.assign(record, { pagingToken: kindsOfTokens[this.#options.tokens](record.place) });
   }
 
-  ask(request: PagingValues, _dropped?: AbortSignal): Promise<readonly ModelRecord[]> {
+  ask(request: PagingValues, _dropped?: AbortSignal): ApiPromise<readonly ModelRecord[]> {
     this.requested.push(request);
     if (this.requested.length > 500) throw new Error("the reader doesn't end");
-    const page = this.intercept(request, this.requested.length) ?? this.select(request);
-    return Promise.resolve(page.map((record) => ({ ...record })));
+    const respond = async () => this.intercept(request, this.requested.length) ?? this.select(request);
+    return toApiPromise(respond().then((page) => page.map((record) => ({ ...record }))));
   }
 
   sleep(ms: number): Promise<void> {

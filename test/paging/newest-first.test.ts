@@ -1,10 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  type NewestFirstOptions,
-  newestFirst,
-  parseCreatedAt,
-  type ReadingEnd,
-} from "../../src/paging/newest-first.js";
+import { createdMsOf, type NewestFirstOptions, newestFirst, type ReadingEnd } from "../../src/paging/newest-first.js";
 import { payments } from "../../src/resources/payments.js";
 import { type ModelOptions, type ModelPayment, ModelService, ordinaryServices } from "../reconcile/model-service.js";
 import { refusal } from "./select-page.js";
@@ -138,7 +133,7 @@ it.each([
   ["2026-11-22T10:00Z", instant - 123],
   [" 2026-11-22 10:00:00 ", instant - 123],
 ])("reads %s as the same instant in any zone of the machine", (text, ms) => {
-  expect(parseCreatedAt(text)).toBe(ms);
+  expect(createdMsOf({ createdAt: text })).toBe(ms);
 });
 
 it.each([
@@ -151,5 +146,5 @@ it.each([
   1_763_805,
   null,
 ])("can't read %j", (value) => {
-  expect(parseCreatedAt(value)).toBeNaN();
+  expect(createdMsOf({ createdAt: value })).toBeNaN();
 });

@@ -42,21 +42,9 @@ it("reads on to the end unless it is stated that tokens follow time", async () =
   expect(bounded).toBeLessThan(13);
 });
 
-it.each([1, 2, 3, 5, 8])("starts again after request %i fails, and gives each payment once", async (number) => {
-  const service = new ModelService(halfHourly, { cap: 10, failing: new Set([number]) }, noonMs);
-  const ids = await idsOf(service);
+it("starts again after requests fail, and gives each payment once", async () => {
+  const ids = await idsOf(new ModelService(halfHourly, { cap: 10, failing: new Set([1, 12, 20]) }, noonMs));
   expect([ids.length, new Set(ids).size]).toEqual([48, 48]);
-});
-
-it("ends with an error if the reading can't be completed, after what it found", async () => {
-  const service = new ModelService(halfHourly, { cap: 10, bounds: "ignored" }, noonMs);
-  const found: unknown[] = [];
-  const read = async () => {
-    for await (const { id } of listPayments(service.client, { ...yesterday, from: new Date(0), to: undefined }))
-      found.push(id);
-  };
-  await expect(read()).rejects.toMatchObject({ name: "PagingError" });
-  expect(found.length).toBeGreaterThan(0);
 });
 
 it("ends with what the service says, and with the caller's signal", async () => {

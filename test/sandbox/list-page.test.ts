@@ -1,23 +1,25 @@
 import { expect, it } from "vitest";
+import type { Operation } from "../../src/api/operation.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
-import { pageOf } from "../../src/sandbox/lists.js";
-import type { SandboxOptions } from "../../src/sandbox/options.js";
-import { openFixture } from "./sandbox-fixture.js";
+import { listPage } from "../../src/sandbox/lists.js";
+import { type SandboxOptions, toSettings } from "../../src/sandbox/options.js";
 
-const limits = { maxSize: 100, defaultSize: 20, quirks: {} };
-
-function providers(names: readonly string[]) {
-  return names.map((lastName, index) => ({
-    token: 1 + index,
-    record: { id: `id-${index}`, firstName: "", lastName, email: "" },
-  }));
+/** One page of records, whose tokens count from 1. */
+function pageOf<T extends object>(
+  operation: Operation,
+  query: string,
+  records: readonly T[],
+  options?: SandboxOptions,
+) {
+  const rows = records.map((record, index) => ({ token: 1 + index, owner: "", addedAtMs: 0, record }));
+  return listPage(toSettings(options ?? {}), operation, new URLSearchParams(query), rows) as readonly T[];
 }
 
-function names(query: string, rows = providers(["b", "a", "c", "a"]), pageLimits = limits) {
-  const page = pageOf(rows, liquidityProviders.list, new URLSearchParams(query), pageLimits);
-  return page.map(({ token, record }) => `${record.lastName}${token}`);
-}
+const providers = ["b1", "a2", "c3", "a4"].map((id) => ({ id, firstName: "", lastName: id[0] }));
+
+const names = (query: string, options?: SandboxOptions) =>
+  pageOf(liquidityProviders.list, query, providers, options).map(({ id }) => id);
 
 it("filters, bounds, sorts and limits, in this order", () => {
   expect(names("")).toEqual(["b1", "a2", "c3", "a4"]);
@@ -31,18 +33,14 @@ it("filters, bounds, sorts and limits, in this order", () => {
 });
 
 it("never gives more than the maximum, nor more than the default without a size", () => {
-  const small = { ...limits, maxSize: 3, defaultSize: 2 };
-  expect(names("_size=1000", undefined, small)).toHaveLength(3);
-  expect(names("", undefined, small)).toHaveLength(2);
+  const small = { maxSize: 3, defaultSize: 2 };
+  expect(names("_size=1000", small)).toHaveLength(3);
+  expect(names("", small)).toHaveLength(2);
 });
 
 it("compares prices and integers as numbers", () => {
-  const rows = ["9", "10.0", "1.5"].map((buyPrice, index) => ({
-    token: index,
-    record: { buyPrice, buyPriceN: index },
-  }));
-  const pick = (query: string) =>
-    pageOf(rows, exchangeRates.list, new URLSearchParams(query), limits).map(({ record }) => record.buyPrice);
+  const rates = ["9", "10.0", "1.5"].map((buyPrice, buyPriceN) => ({ buyPrice, buyPriceN }));
+  const pick = (query: string) => pageOf(exchangeRates.list, query, rates).map(({ buyPrice }) => buyPrice);
   expect(pick("_sort=buyPrice.asc")).toEqual(["1.5", "9", "10.0"]);
   expect(pick("buyPrice=10")).toEqual(["10.0"]);
   expect(pick("buyPriceN=2")).toEqual(["1.5"]);
@@ -69,12 +67,8 @@ it.each([
   expect(() => names(query)).toThrowError(expect.objectContaining({ code: "invalid_query" }));
 });
 
-it("gives paging tokens to other records than payments only where it is told to", async () => {
-  const hasToken = async (options: SandboxOptions) => {
-    const fixture = await openFixture(options);
-    await fixture.create("/liquidity-providers", { firstName: "Ann" });
-    return Object.hasOwn((await fixture.send("GET", "/liquidity-providers")).body[0], "pagingToken");
-  };
-  expect([await hasToken({}), await hasToken({ pagingTokens: "payments" })]).toEqual([false, false]);
-  expect(await hasToken({ pagingTokens: "all" })).toBe(true);
+it("gives paging tokens to other records than payments only where it is told to", () => {
+  const hasToken = (options: SandboxOptions) =>
+    Object.hasOwn(pageOf(liquidityProviders.list, "", providers, options)[0] ?? {}, "pagingToken");
+  expect([{}, { pagingTokens: "all" } as const].map(hasToken)).toEqual([false, true]);
 });

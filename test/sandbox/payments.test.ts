@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { InvalidArgumentError } from "../../src/core/errors.js";
+import type { ExchangeRate } from "../../src/index.js";
 import { exact } from "../../src/money.js";
 import type { SandboxOptions } from "../../src/sandbox/index.js";
 import { quote } from "../../src/sandbox/payments.js";
@@ -39,10 +40,13 @@ it("computes what the sender pays for the receiver amount and the fee, rounded u
   expect((await fixture.send("GET", `/payment-intents/${intent.id}`)).body).toEqual(intent);
 });
 
-const [from, to] = ["EUR at alfa", "USD at bravo"];
-const rate = (base: string, counter: string, buyPrice: string, sellPrice: string) => ({
-  ...{ base, counter, buyPrice, sellPrice },
-});
+/** At the ends `alfa EUR` and `bravo USD`, by their ids. */
+const rate = (base: string, counter: string, buyPrice: string, sellPrice: string) => {
+  const [[baseGatewayId, baseCurrency], [counterGatewayId, counterCurrency]] = [base.split(" "), counter.split(" ")];
+  return { baseGatewayId, baseCurrency, counterGatewayId, counterCurrency, buyPrice, sellPrice } as ExchangeRate;
+};
+const endOf = (id: string, currency: string) => ({ gateway: { id, institutionId: "" }, currency });
+const [from, to] = ["alfa EUR", "bravo USD"];
 const third = rate(from, to, "1", "3");
 const best = [rate(from, to, "2", "1.2"), rate(to, from, "0.8", "0.1"), rate(from, to, "2", "1.1")];
 
@@ -53,9 +57,10 @@ it.each([
   ["rounded up", "1", [third], "0.34"],
   ["not rounded if it fits", "0.03", [third], "0.01"],
   ["nothing without a rate", "1", [], undefined],
-  ["nothing with the rate of another gateway", "1", [rate(from, "USD at carl", "1", "1")], undefined],
+  ["nothing with the rate of another gateway", "1", [rate(from, "carl USD", "1", "1")], undefined],
 ])("quotes %s", (_, amount, rates, expected) => {
-  expect(quote(rates, { from, to, isOneCurrency: false, amount: exact(amount), scale: 2 })).toBe(expected);
+  const ends = { from: endOf("alfa", "EUR"), to: endOf("bravo", "USD") };
+  expect(quote(rates, { ...ends, amount: exact(amount), scale: 2 })).toBe(expected);
 });
 
 it("takes gateways by record id, and quotes one to one within a currency", async () => {

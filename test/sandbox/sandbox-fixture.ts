@@ -1,4 +1,6 @@
 import { createSign } from "node:crypto";
+import { once } from "node:events";
+import { request as httpRequest, type IncomingMessage } from "node:http";
 import type { SigningKeyPair } from "../../src/index.js";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/index.js";
 
@@ -79,6 +81,16 @@ export function refresh(sandbox: Sandbox, refreshToken: string): Promise<ReadRes
 export async function askToken(sandbox: Sandbox, fields: Readonly<Record<string, string>>): Promise<ReadResponse> {
   const body = new URLSearchParams(fields);
   return responseOf(await sandbox.fetch(`https://identity.test${sandbox.tokenPath}`, { method: "POST", body }));
+}
+
+/** One request as no `fetch` would send it. */
+export async function raw(url: string, method: string, path: string, body = "", headers: object = {}) {
+  const { hostname, port } = new URL(url);
+  const outgoing = httpRequest({ hostname, port, method, path, headers: { ...headers }, agent: false }).end(body);
+  const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
+  incoming.resume();
+  await once(incoming, "end");
+  return { status: incoming.statusCode, headers: incoming.headers };
 }
 
 /** Two gateways that share one key pair: `alfa` sends in EUR, `bravo` receives in USD. */

@@ -51,20 +51,12 @@ it("ends a fetch without a response when its signal does", async () => {
   expect(sandbox.requests).toMatchObject([{ operation: "payments.list", status: undefined }]);
 });
 
-it("takes an address that ends with the base path for the whole one", async () => {
-  const sandbox = createSandbox({ basePath: "/api", authPath: "/id" });
-  const whole = { baseUrl: "https://a.test/api", auth: { authUrl: "https://b.test/id" } };
-  for (const [baseUrl, authUrl] of [
-    ["https://a.test", "https://b.test"],
-    ["https://a.test/", "https://b.test/"],
-    ["https://a.test/api", "https://b.test/id"],
-    ["https://a.test/api/", "https://b.test/id/"],
-  ] as const) {
-    const options = sandbox.clientOptions({ baseUrl, authUrl });
-    expect(options).toMatchObject(whole);
-    await using client = new CrossBorderClient({ ...options, fetch: sandbox.fetch });
-    expect((await client.payments.list()).items).toEqual([]);
-  }
+it.each(["", "/", "/own", "/own/"])("takes an address that ends in %j for the whole one", async (end) => {
+  const sandbox = createSandbox({ basePath: "/own", authPath: "/own" });
+  const options = sandbox.clientOptions({ baseUrl: `https://a.test${end}`, authUrl: `https://b.test${end}` });
+  expect(options).toMatchObject({ baseUrl: "https://a.test/own", auth: { authUrl: "https://b.test/own" } });
+  await using client = new CrossBorderClient({ ...options, fetch: sandbox.fetch });
+  expect((await client.payments.list()).items).toEqual([]);
 });
 
 it.each([

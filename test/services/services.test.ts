@@ -12,15 +12,17 @@ import { recordsIn, run } from "../cli/run.js";
 import { newFile, nodeSqlite, openSqliteJournal } from "../journals/sqlite-fixture.js";
 import { errorOf } from "../support/error-of.js";
 import { signingKeysOf } from "../support/key-pairs.js";
-import { firstMs, openService, type SeededCounts, type Service, type ServiceTraits, services } from "./services.js";
+import {
+  firstMs,
+  openService,
+  type SeededCounts,
+  type Service,
+  type ServiceTraits,
+  services,
+  usual,
+} from "./services.js";
 
 const counts = { payments: 55, providers: 12 };
-
-const usual = {
-  ...{ senderGatewayId: "alpha-bank", senderCurrency: "EUR", senderAccount: "DE-1" },
-  ...{ receiverGatewayId: "beta-mobile", receiverCurrency: "KES", receiverAccount: "KE-1" },
-  ...{ receiverAmount: "100.00", memo: "rent " },
-};
 
 const taken = { senderGatewayTransactionId: "TX-new" };
 

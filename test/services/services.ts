@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
+import { fields as described } from "../contract/described-api.js";
 import { kindsOfTokens, selectPage } from "../paging/select-page.js";
+import { originOf } from "../support/origin-of.js";
 
 export type StoredRecord = Record<string, unknown> & { readonly id: string | number };
 
@@ -102,6 +103,14 @@ export interface Service extends AsyncDisposable {
   losesNextResponse: boolean;
 }
 
+/** What payers ask for. */
+export const usual = {
+  ...{ senderGatewayId: "alpha-bank", senderCurrency: "EUR", senderAccount: "DE-1" },
+  ...{ receiverGatewayId: "beta-mobile", receiverCurrency: "KES", receiverAccount: "KE-1" },
+  ...{ receiverAmount: "100.00", memo: "rent " },
+};
+const initialStatus = { senderGatewayStatus: "processed", receiverGatewayStatus: "pending" };
+
 /** When the first of the payments that a service begins with was made; one a minute follows. */
 export const firstMs = Date.UTC(2026, 0, 31, 23);
 
@@ -110,19 +119,8 @@ export interface SeededCounts {
   readonly providers: number;
 }
 
-/** Fields of a payment that no test here looks at. */
-const unused = Object.fromEntries(
-  [
-    ...["receiverProcessingGatewayId", "receiverGatewayTransactionId", "senderGatewayPublicKey", "extras"],
-    ...["receiverGatewayPublicKey", "senderGatewaySignature", "receiverGatewaySignature", "blockchainTransactionId"],
-    ...[
-      "creationRequestUrl",
-      "creationRequestBody",
-      "creationRequestPublicKeyBase64",
-      "creationRequestSignatureBase64",
-    ],
-  ].map((field) => [field, ""]),
-);
+/** No test here looks at most fields of a payment. */
+const { pagingToken: _, ...blank } = Object.fromEntries(described.payment.map((field) => [field, ""]));
 
 /** Serves the part of the description that the table of services needs, over a socket. */
 export async function openService(traits: ServiceTraits, seeded: SeededCounts): Promise<Service> {
@@ -138,8 +136,8 @@ export async function openService(traits: ServiceTraits, seeded: SeededCounts): 
   function store(records: StoredRecord[], fields: Record<string, unknown>, ms: number, listedMs: number): StoredRecord {
     const place = made++;
     const hasToken = tokensOn === "all" || (tokensOn === "payments" && records === payments);
-    const times = records === payments && { ...unused, createdAt: createdAt(ms), updatedAt: createdAt(ms) };
-    const record = { id: String(place + 1), ...times, ...(hasToken && { pagingToken: tokenOf(place) }), ...fields };
+    const times = records === payments && { ...blank, createdAt: createdAt(ms), updatedAt: createdAt(ms) };
+    const record = { ...times, id: String(place + 1), ...(hasToken && { pagingToken: tokenOf(place) }), ...fields };
     places.set(record, { place, madeMs: ms, listedMs });
     records.push(record);
     return record;
@@ -191,9 +189,8 @@ export async function openService(traits: ServiceTraits, seeded: SeededCounts): 
       }
       case "POST payments": {
         const { id: _, ...fields } = sent;
-        const status = { senderGatewayStatus: "processed", receiverGatewayStatus: "pending" };
         const request = { creationRequestBody: body, creationRequestUrl: url.pathname };
-        const payment = store(payments, { ...fields, ...status, ...request }, now, now + lagMs);
+        const payment = store(payments, { ...fields, ...initialStatus, ...request }, now, now + lagMs);
         return { status: 200, body: shown(payment) };
       }
       case "GET payments":
@@ -218,24 +215,8 @@ export async function openService(traits: ServiceTraits, seeded: SeededCounts): 
 
   for (let index = 0; index < seeded.payments; index++) {
     const fields = {
-      ...{ senderGatewayId: "alpha-bank", senderAccount: "DE-1", senderAmount: "110.50", senderCurrency: "EUR" },
-      ...{
-        receiverGatewayId: "beta-mobile",
-        receiverAccount: "KE-1",
-        receiverAmount: "100.00",
-        receiverCurrency: "KES",
-      },
-      ...{
-        senderName: `sender ${index}`,
-        receiverName: `receiver ${index}`,
-        receivingGatewayFee: "1.50",
-        memo: "rent ",
-      },
-      ...{
-        senderGatewayTransactionId: `TX-${index}`,
-        senderGatewayStatus: "processed",
-        receiverGatewayStatus: "pending",
-      },
+      ...{ ...usual, senderAmount: "110.50", senderName: `sender ${index}`, receiverName: `receiver ${index}` },
+      ...{ receivingGatewayFee: "1.50", senderGatewayTransactionId: `TX-${index}`, ...initialStatus },
     };
     store(payments, fields, firstMs + index * 60_000, 0);
   }
@@ -283,8 +264,6 @@ export async function openService(traits: ServiceTraits, seeded: SeededCounts): 
     response.end(isCompressed ? gzipSync(json) : json);
   }
 
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  const origin = `http://127.0.0.1:${port}`;
+  const origin = await originOf(server);
   return Object.assign(service, { origin, baseUrl: `${origin}/api` });
 }

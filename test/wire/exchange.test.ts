@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Deadline } from "../../src/core/deadline.js";
-import { exchange, type Route } from "../../src/wire/undici.js";
+import { exchange } from "../../src/wire/undici.js";
 import { post } from "./exchange-fixture.js";
 
 type Handler = Required<Dispatcher.DispatchHandler>;
@@ -10,7 +10,7 @@ type Handler = Required<Dispatcher.DispatchHandler>;
 function play(
   script: (handler: Handler, controller: Dispatcher.DispatchController) => void,
   given: {
-    readonly route?: Partial<Route>;
+    readonly showsStart?: boolean;
     readonly deadline?: Deadline;
   } = {},
 ) {
@@ -21,8 +21,8 @@ function play(
     script(handler as Handler, controller as never);
     return true;
   });
-  const route: Route = { dispatcher: { dispatch }, own: undefined, showsStart: true, ...given.route };
-  const outcome = exchange(route, post("https://service.test"), deadline).catch((failure: unknown) => failure);
+  const exchanger = { dispatch, showsStart: given.showsStart ?? true };
+  const outcome = exchange(exchanger, post("https://service.test"), deadline).catch((failure: unknown) => failure);
   return { outcome, controller };
 }
 
@@ -86,21 +86,26 @@ describe("the start of a request", () => {
     };
     expect(await play(fail).outcome).toMatchObject({ sent: false, permanent, reason: code });
     expect(await play(start).outcome).toMatchObject({ sent: true, permanent: false, reason: code });
-    const others = { showsStart: false };
-    expect(await play(fail, { route: others }).outcome).toMatchObject({ sent: true, permanent: false, reason: code });
+    expect(await play(fail, { showsStart: false }).outcome).toMatchObject({
+      sent: true,
+      permanent: false,
+      reason: code,
+    });
   });
 
   it("that a proxy prevented has sent nothing, which the dispatcher of a caller's does not tell", async () => {
     const refuse = (handler: Handler) => handler.onResponseError(none, coded("UND_ERR_ABORTED"));
     expect(await play(refuse).outcome).toMatchObject({ sent: false, permanent: true, reason: "PROXY_REFUSED" });
-    const others = play(refuse, { route: { showsStart: false } });
+    const others = play(refuse, { showsStart: false });
     expect(await others.outcome).toMatchObject({ sent: true, reason: "UND_ERR_ABORTED" });
   });
 
   it("may have come before a dispatcher threw, as one of undici 6 does", async () => {
-    const { outcome } = play(() => {
+    const throwing = () => {
       throw coded("UND_ERR_INVALID_ARG");
-    });
+    };
+    expect(await play(throwing).outcome).toMatchObject({ sent: false, permanent: true });
+    const { outcome } = play(throwing, { showsStart: false });
     expect(await outcome).toMatchObject({
       ...{ name: "ConfigError", effect: "possible" },
       message: expect.stringContaining("undici 7 or 8; this one threw UND_ERR_INVALID_ARG"),
@@ -115,7 +120,7 @@ describe("a response", () => {
     const { outcome, controller } = play(
       (handler, own) => {
         handler.onRequestStart(own, none);
-        handler.onResponseStart(own, 200, { ...gzip, "x-a": undefined as never, "x-b": ["1", "2"] }, none);
+        handler.onResponseStart(own, 200, { ...gzip, "x-b": ["1", "2"] }, none);
         abort.abort();
         handler.onResponseStart(own, 500, {}, none);
         handler.onResponseData(own, Buffer.alloc(100_000));

@@ -9,8 +9,8 @@ import { eventually, until } from "../support/eventually.js";
 import { failureOf, get, post, turns, within } from "./exchange-fixture.js";
 import { startWireServer, wireResponse } from "./wire-server.js";
 
-function transport(options: Partial<UndiciTransportOptions> = {}, usedConnectionMs?: number): Transport {
-  const handle = undiciTransport({ connections: 8, connectTimeoutMs: 5000, ...options }, usedConnectionMs);
+function transport(options: Partial<UndiciTransportOptions> = {}, firstByteMs?: number): Transport {
+  const handle = undiciTransport({ connections: 8, connectTimeoutMs: 5000, ...options }, firstByteMs);
   onTestFinished(() => void handle.close().catch(() => {}));
   return handle;
 }

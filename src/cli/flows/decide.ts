@@ -1,7 +1,7 @@
 import { Argument, type Command } from "commander";
 import { InvalidArgumentError } from "../../core/errors.js";
 import { proposalOf } from "../../desk/history-texts.js";
-import { decisionEffects } from "../../flows/core/reasons.js";
+import { decisionEffects, refusals } from "../../flows/core/reasons.js";
 import type { FlowResolution } from "../../flows/operate.js";
 import type { ResolveAction } from "../../flows/outcome.js";
 import type { FlowDetails } from "../../flows/status.js";
@@ -96,11 +96,8 @@ async function decide(
   const searches = yes && (step === "resolve" || step === "approve");
   await using flows = await openFlows(options, terminal, searches ? neededToDecide : ["gatewayId"]);
   const flow = await readFlow(flows, key);
-  const what = isNew ? word : proposedFor(flow);
-  if (!flow.isWaiting) {
-    const message = `the flow with the key ${JSON.stringify(key)} is ${flow.phase}. Only held flows can be resolved`;
-    throw new InvalidArgumentError(message, { code: "flow_not_held", effect: "possible" });
-  }
+  const what = isNew ? word : (proposalOf(flow)?.action ?? refuse("flow_not_proposed"));
+  if (!flow.isWaiting) refuse("flow_not_held");
   if (!yes) return showPlan(flow, what, json, terminal);
   const { revision = flow.revision } = options;
   const { operator } = flows;
@@ -119,14 +116,8 @@ async function decide(
   else showLines(Object.entries({ ...facts, next }), terminal);
 }
 
-/** @throws {InvalidArgumentError} `flow_not_proposed` */
-function proposedFor(flow: FlowDetails): ResolveAction {
-  const proposal = proposalOf(flow);
-  if (proposal !== undefined) return proposal.action;
-  throw new InvalidArgumentError(`nothing is proposed for the flow with the key ${JSON.stringify(flow.key)}`, {
-    code: "flow_not_proposed",
-    effect: "possible",
-  });
+function refuse(code: "flow_not_held" | "flow_not_proposed"): never {
+  throw new InvalidArgumentError(refusals[code], { code, effect: "possible" });
 }
 
 async function groundsOf(

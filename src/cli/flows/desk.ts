@@ -54,7 +54,7 @@ async function serveDesk(options: DeskOptions, terminal: Terminal): Promise<void
         },
       },
     });
-    const listener = deskListener((request) => session.opened(request) ?? desk(request));
+    const listener = deskListener(async (request) => session.opened(request) ?? desk(request));
     server.on("request", (incoming, outgoing) => void listener(incoming, outgoing));
     const url = `http://127.0.0.1:${port}/?key=${session.key}`;
     if (options.json) printJson(terminal, { url, user: name, people: flows.operator.people });
@@ -83,10 +83,9 @@ function openSession(port: number) {
     key,
     isOf: (cookies: string | null) => cookies?.split(/; */).some((cookie) => isSame(cookie, pair)) === true,
     /** Takes the key out of the address. */
-    opened({ url, method }: Request): Promise<Response> | undefined {
+    opened({ url, method }: Request): Response | undefined {
       const given = new URL(url).searchParams.get("key") ?? "";
-      if (method !== "GET" || !isSame(given, key)) return undefined;
-      return Promise.resolve(new Response(null, { status: 303, headers }));
+      return method === "GET" && isSame(given, key) ? new Response(null, { status: 303, headers }) : undefined;
     },
   };
 }

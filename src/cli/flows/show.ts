@@ -1,9 +1,10 @@
 import { type Command, Option } from "commander";
 import { counted } from "../../core/describe.js";
-import { decisionsOf, decisionText, instant, moneyText, proposalOf, stepText } from "../../desk/history-texts.js";
+import { decisionsOf, instant, proposalOf } from "../../desk/history-texts.js";
 import { allPhases } from "../../flows/codec.js";
-import type { FlowDetails, FlowListItem, FlowPhase, HeldFlow, WaitingSince } from "../../flows/index.js";
+import type { FlowDecision, FlowDetails, FlowListItem, FlowPhase, HeldFlow, WaitingSince } from "../../flows/index.js";
 import { listFlows } from "../../flows/status.js";
+import type { Payment } from "../../resources/payments.js";
 import { columnsOf, formatOf, inPages, type ListedRecord, ListOutput, table } from "../lists/output.js";
 import { action, examples, parseCount } from "../options.js";
 import {
@@ -51,7 +52,7 @@ export function showLines(lines: readonly Line[], terminal: Terminal): void {
 export function showFlow(flow: FlowDetails, terminal: Terminal): void {
   const { key, phase, revision, sinceMs, createdAtMs, owner, leaseUntilMs, intent, expiresAtMs, prunedAtMs } = flow;
   const { reason, retryAtMs, claim, history, senderGatewayTransactionId } = flow;
-  const hasMoney = prunedAtMs === undefined && phase !== "quoted" && phase !== "declined";
+  const money = `taken${phase === "rejected" ? " and given back" : ""}, transaction ${senderGatewayTransactionId}`;
   const at = (ms: number | undefined, text = "") => (ms === undefined ? undefined : text + instant(ms));
   const from = intent && `${intent.senderAmount} ${intent.senderCurrency}, ${intent.senderGatewayId}`;
   const to = intent && `${intent.receiverAmount} ${intent.receiverCurrency}, ${intent.receiverGatewayId}`;
@@ -66,12 +67,15 @@ export function showFlow(flow: FlowDetails, terminal: Terminal): void {
       ["to", to],
       ["intent", intent?.id],
       ["quote", at(expiresAtMs, flow.isExpired ? "expired " : "valid until ")],
-      ["money", hasMoney ? moneyText(phase, senderGatewayTransactionId) : undefined],
+      ["money", senderGatewayTransactionId && money],
       ["why", reason ?? endReason(flow)],
       ["continues", at(retryAtMs, "at ")],
       ["payment", paymentText(flow)],
       ["request", claim?.signature && `POST ${claim.path}, signature ${claim.signature.slice(0, 16)}…`],
-      ...history.map((step): Line => ["step", `at ${stepText(step)}`]),
+      ...history.map(({ atMs, phase, why, by }): Line => {
+        const reason = why === undefined ? "" : ` (${why})`;
+        return ["step", `at ${instant(atMs)}: ${phase}${reason}${by === undefined ? "" : `, by ${by}`}`];
+      }),
       ...decisionsOf(flow).map((decision): Line => ["decision", decisionText(decision)]),
       ...proposalLines(flow),
     ],
@@ -82,8 +86,10 @@ export function showFlow(flow: FlowDetails, terminal: Terminal): void {
 function paymentText({ outcome }: FlowDetails): string | undefined {
   if (outcome?.status === "held" && outcome.match !== undefined)
     return `${outcome.match.id} has the flow's transaction id, but another body`;
-  if (outcome?.status !== "paid") return undefined;
-  const { id, senderGatewayStatus, receiverGatewayStatus } = outcome.payment;
+  return outcome?.status === "paid" ? statusesOf(outcome.payment) : undefined;
+}
+
+function statusesOf({ id, senderGatewayStatus, receiverGatewayStatus }: Partial<Payment>): string {
   return `${id}, sender ${senderGatewayStatus}, receiver ${receiverGatewayStatus}`;
 }
 
@@ -94,15 +100,20 @@ function endReason({ outcome }: FlowDetails): string | undefined {
   return `refused by the ${by}: ${said.join(" ")}`;
 }
 
+/** A decision or proposal, without the record that was given with it. */
+function decisionText({ action, by, why, atMs, withoutProof, approvedBy }: FlowDecision): string {
+  const proof = withoutProof ? ", without proof" : "";
+  const approval = approvedBy === undefined ? "" : `, approved by ${approvedBy}`;
+  return `${instant(atMs)}: ${action}${proof}, by ${by}${approval}: ${why}`;
+}
+
 /** The proposal that another person must approve. Names and accounts of the record aren't for a terminal. */
 function proposalLines(flow: FlowDetails): readonly Line[] {
   const proposal = proposalOf(flow);
   if (proposal === undefined) return [];
-  const { id, senderGatewayTransactionId, senderGatewayStatus, receiverGatewayStatus } = proposal.payment ?? {};
-  const record = `payment ${id}, transaction ${senderGatewayTransactionId}, sender ${senderGatewayStatus}, receiver ${receiverGatewayStatus}`;
   return [
     ["proposal", decisionText(proposal)],
-    ["record", proposal.payment && `${record}: given with the proposal`],
+    ["record", proposal.payment && `payment ${statusesOf(proposal.payment)}: given with the proposal`],
   ];
 }
 

@@ -3,7 +3,7 @@ import { apiClientKey } from "../../api/api-client.js";
 import type { Operation } from "../../api/operation.js";
 import { action, examples } from "../options.js";
 import { type ConnectionOptions, openClient, readSettings } from "../settings.js";
-import { asWord, isShown, print, printable, rows, type Terminal, toJson, UsageError } from "../terminal.js";
+import { isShown, print, printable, rows, type Terminal, toJson } from "../terminal.js";
 import { addListOptions, type ListOptions, list, type RecordSource, sources } from "./list.js";
 import { type ListedRecord, shown } from "./output.js";
 
@@ -20,24 +20,8 @@ export function addResource(program: Command, source: RecordSource, terminal: Te
     .helpCommand(false)
     .helpGroup(name === "payments" ? "Payments:" : "Records:")
     .summary(`${[listed && "list", get && "show"].filter(Boolean).join(" or ")} ${title}`);
-  const why = (what: string) => `The service has no operation that ${what}. Try: cross-border ${name}`;
-  if (listed === undefined) addMissing(group, "list", () => `${why(`lists ${title}`)} show ID`);
-  else addList(group, source, listed, terminal);
-  const one = title.replace(/s\b/, "");
-  if (get === undefined) addMissing(group, "show", (id) => `${why(`reads one ${one}`)} list --filter id=${asWord(id)}`);
-  else addShow(group, source, get, terminal);
-}
-
-/** A command that people may look for, and that says why it isn't there. */
-function addMissing(group: Command, word: string, why: (id: string) => string): void {
-  group
-    .command(`${word} [id]`, { hidden: true })
-    .alias("get")
-    .allowUnknownOption()
-    .allowExcessArguments()
-    .action((id = "ID") => {
-      throw new UsageError(why(id));
-    });
+  if (listed !== undefined) addList(group, source, listed, terminal);
+  if (get !== undefined) addShow(group, source, get, terminal);
 }
 
 function addList(group: Command, source: RecordSource, operation: Operation, terminal: Terminal): void {

@@ -6,12 +6,10 @@ import { generateSigningKeyPair, type SigningKeyPair } from "../../signing/keys.
 const alphaBank = {
   record: { institutionId: "alpha-bank", name: "Alpha Bank", countryCode: "DE", currency: "EUR", type: "bank" },
   account: { account: "DE-1001", name: "Jörg Müßig" },
-  deposited: "50000.00",
 };
 const betaMobile: typeof alphaBank = {
   record: { institutionId: "beta-mobile", name: "Beta Mobile", countryCode: "KE", currency: "KES", type: "mobile" },
   account: { account: "KE-7001", name: "Baraka Otieno" },
-  deposited: "7500000.00",
 };
 
 export type Gateway = typeof alphaBank & { readonly keys: SigningKeyPair };
@@ -20,13 +18,10 @@ export type Gateways = readonly [alpha: Gateway, beta: Gateway];
 const provider = { firstName: "Lena", lastName: "Quist", email: "lena@lake-liquidity.example" };
 
 const paymentCount = 24;
-/** So many of the newest payments are pending. */
+/** The newest payments are pending. */
 const pendingCount = 3;
 /** Other statuses than `processed`, of every eight. */
-const statuses = new Map<number, PaymentStatus>([
-  [3, "error"],
-  [6, "reverted"],
-]);
+const statuses: Readonly<Record<number, PaymentStatus>> = { 3: "error", 6: "reverted" };
 const hourMs = 3_600_000;
 
 /** The two gateways, each with a key of its own. They are not registered yet. */
@@ -39,7 +34,7 @@ export async function makeGateways(): Promise<Gateways> {
 }
 
 /**
- * Registers the gateways, and makes a liquidity provider with deposits and a rate, and payments of the last two days. All of it is
+ * Registers the gateways, and makes a liquidity provider with a rate, and payments of the last two days. All of it is
  * made by requests, as a gateway makes it, so every signature and every record is genuine.
  *
  * @param clock how far the sandbox's clock is behind, in milliseconds. `seed` sets it to make payments of earlier days.
@@ -58,11 +53,6 @@ export async function seed(
     sandbox.accounts.add({ gatewayId: record.institutionId, ...account });
   }
   const { id } = await alphaClient.liquidityProviders.create(provider);
-  for (const { client, record, deposited: amount } of [alpha, beta]) {
-    const { institutionId: paymentGatewayId, currency } = record;
-    const deposit = { paymentGatewayId, paymentGatewayTransactionId: `${paymentGatewayId}-D-1`, amount, currency };
-    await client.liquidityProviders.deposits(id).create(deposit);
-  }
   await alphaClient.liquidityProviders.exchangeRates(id).create({
     ...{ baseGatewayId: "alpha-bank", counterGatewayId: "beta-mobile", baseCurrency: "EUR", counterCurrency: "KES" },
     ...{ buyPrice: "151.90", sellPrice: "148.10" },
@@ -80,8 +70,7 @@ export async function seed(
     const outcome = await sender.client.pay(request, () => funds);
     if (outcome.status !== "paid" || index >= paymentCount - pendingCount) continue;
     clock.agoMs -= hourMs;
-    const status = statuses.get(index % 8) ?? "processed";
-    sandbox.setReceiverStatus(outcome.payment.id, status);
+    sandbox.setReceiverStatus(outcome.payment.id, statuses[index % 8] ?? "processed");
   }
   clock.agoMs = 0;
   return { liquidityProviderIds: [id], payments: paymentCount };

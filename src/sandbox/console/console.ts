@@ -5,7 +5,7 @@ import { HTTPException } from "hono/http-exception";
 import { secureHeaders } from "hono/secure-headers";
 import { CrossBorderError } from "../../core/errors.js";
 import { operations } from "../../resources/catalogue.js";
-import { type PaymentIntent, paymentIntents } from "../../resources/payment-intents.js";
+import { paymentIntents } from "../../resources/payment-intents.js";
 import { type PaymentStatus, payments } from "../../resources/payments.js";
 import type { SigningKey } from "../../signing/keys.js";
 import { SandboxRefusal } from "../refusal.js";
@@ -30,7 +30,7 @@ export function consoleApp(sandbox: Sandbox, signingKeys: readonly SigningKey[])
     const fault = takeFault(faults, arrived.seen.operation);
     return log.watch(store, arrived, fault, () => withFault(fault, respond));
   });
-  const desk = new PaymentDesk(sandbox, store, signingKeys);
+  const desk = new PaymentDesk(sandbox, store, tokens, signingKeys);
 
   const show = (c: Context<Env>, title: string, content: pages.Html, problem?: string) => {
     const { origin } = new URL(c.req.url);
@@ -38,8 +38,8 @@ export function consoleApp(sandbox: Sandbox, signingKeys: readonly SigningKey[])
     return c.html(pages.page(title, baseUrl, faults, content, problem), problem === undefined ? 200 : 400);
   };
   const app = new Hono<Env>({ strict: false });
-  const get = (path: string, title: string, content: (asked: Fields, id: string) => pages.Html) =>
-    app.get(path, (c) => show(c, title, content(c.req.query(), c.req.param("id") ?? "")));
+  const get = (path: string, title: string, content: (id: string) => pages.Html) =>
+    app.get(path, (c) => show(c, title, content(c.req.param("id") ?? "")));
   /** @param task returns the page that follows. */
   const post = (path: string, task: (fields: Fields, id: string) => string | Promise<string>) =>
     app.post(path, async (c) => {
@@ -61,21 +61,16 @@ export function consoleApp(sandbox: Sandbox, signingKeys: readonly SigningKey[])
   app.get("/console.css", (c) => c.body(style, 200, { "content-type": "text/css; charset=utf-8" }));
   app.get("/console.js", (c) => c.body(script, 200, { "content-type": "text/javascript; charset=utf-8" }));
 
-  get("/", "Requests", ({ status = "", operation = "" }) => pages.requestsPage(log.exchanges, status, operation));
-  get("/requests/:id", "Request", (_, id) => {
+  get("/", "Requests", () => pages.requestsPage(log.exchanges));
+  get("/requests/:id", "Request", (id) => {
     const exchange = log.find(id);
     return pages.requestPage(exchange, whyWrong(store, exchange));
-  });
-  post("/requests/clear", () => {
-    log.exchanges = [];
-    return "";
   });
   post("/requests/:id/replay", async (_, id) => {
     const { arrived } = log.find(id);
     if (arrived.route === undefined) throw new SandboxRefusal("not_found", "Only operations can be replayed.");
-    const { method, path, query, headers } = arrived.seen;
-    const target = query === "" ? path : `${path}?${query}`;
-    await desk.send(method, target, new Headers(headers), new Uint8Array(arrived.bytes));
+    const { method, path, query, headers, body } = arrived.seen;
+    await desk.send(method, query === "" ? path : `${path}?${query}`, new Headers(headers), body);
     return newestRequest();
   });
 
@@ -86,25 +81,16 @@ export function consoleApp(sandbox: Sandbox, signingKeys: readonly SigningKey[])
   });
   get("/records", "Records", () => pages.recordsPage(store));
 
-  const intentOf = (id: string): PaymentIntent => {
-    const intent = store.records.paymentIntents.find(id)?.record;
-    if (intent === undefined) throw new SandboxRefusal("unknown_intent", "There is no such intent.");
-    return intent;
-  };
-  get("/pay", "Make a payment", () => pages.intentPage(store));
-  post("/pay", async (fields) => {
-    const { id } = Object(await desk.create(paymentIntents.create, "", fields));
-    return id === undefined ? newestRequest() : `pay/${id}`;
-  });
-  get("/pay/:id", "Make a payment", (_, id) => pages.confirmPage(intentOf(id)));
-  post("/pay/:id", async ({ transactionId }, id) => {
-    const intent = intentOf(id);
+  get("/pay", "Make a payment", () => pages.payPage(store));
+  post("/pay", async ({ transactionId, ...request }) => {
+    const intent = Object(await desk.create(paymentIntents.create, "", request));
     const payment = { ...intent, senderGatewayTransactionId: transactionId };
-    await desk.create(payments.create, intent.senderGatewayId, payment);
+    // The log shows why there is no intent.
+    if (intent.id !== undefined) await desk.create(payments.create, intent.senderGatewayId, payment);
     return newestRequest();
   });
 
-  get("/faults", "Faults", () => pages.faultsPage(faults, tokens.refreshable));
+  get("/faults", "Faults", () => pages.faultsPage(faults));
   post("/faults", (fields) => {
     faults.push(faultFrom(fields));
     return "faults";
@@ -124,14 +110,14 @@ export function consoleApp(sandbox: Sandbox, signingKeys: readonly SigningKey[])
 /** Pages load nothing from elsewhere, run no inline script, and can't be framed or read by another page. */
 const security = {
   contentSecurityPolicy: {
-    ...{
-      defaultSrc: ["'none'"],
-      scriptSrc: ["'self'"],
-      styleSrc: ["'self'"],
-      connectSrc: ["'self'"],
-      imgSrc: ["data:"],
-    },
-    ...{ baseUri: ["'none'"], formAction: ["'self'"], frameAncestors: ["'none'"] },
+    defaultSrc: ["'none'"],
+    scriptSrc: ["'self'"],
+    styleSrc: ["'self'"],
+    connectSrc: ["'self'"],
+    imgSrc: ["data:"],
+    baseUri: ["'none'"],
+    formAction: ["'self'"],
+    frameAncestors: ["'none'"],
   },
   xFrameOptions: "DENY",
 };
@@ -144,9 +130,8 @@ function isOwnHost(c: Context<Env>): boolean {
   return own.includes(hostname) && Number(port || 80) === localPort;
 }
 
-function faultFrom({ kind = "", of = "", delaySeconds }: Fields): Fault {
+function faultFrom({ kind = "", of = "" }: Fields): Fault {
   const isKnown = kind in faultKinds && (of === "any" || of === "token" || operations.has(of));
-  const delayMs = 1000 * Number(delaySeconds);
-  if (isKnown && delayMs >= 0 && delayMs <= 600_000) return { kind, of, delayMs } as Fault;
-  throw new SandboxRefusal("invalid_value", "Choose a fault, an operation, and a delay of at most 600 s.");
+  if (isKnown) return { kind, of } as Fault;
+  throw new SandboxRefusal("invalid_value", "Choose a fault and an operation.");
 }

@@ -1,7 +1,5 @@
 import { html } from "hono/html";
-import { exchangeRate } from "../../money.js";
 import { operationNames } from "../../resources/catalogue.js";
-import type { PaymentIntent } from "../../resources/payment-intents.js";
 import { paymentStatuses } from "../payments.js";
 import type { Row, Store, StoredRecords } from "../store.js";
 import { type Exchange, type Fault, faultKinds, shownOf } from "./request-log.js";
@@ -68,8 +66,8 @@ function select(name: string, choices: Choices, chosen = "", title = ""): Html {
   return html`<select name="${name}"${title && html` aria-label="${title}"`}>${options}</select>`;
 }
 
-function input(label: string, name: string, value: string | undefined, more: Html | "" = ""): Html {
-  return html`<label>${label} <input name="${name}" value="${value}" required autocomplete="off"${more}></label>`;
+function input(label: string, name: string, value: string | undefined): Html {
+  return html`<label>${label} <input name="${name}" value="${value}" required autocomplete="off"></label>`;
 }
 
 function chip(text: string, kind = "bad"): Html {
@@ -77,51 +75,36 @@ function chip(text: string, kind = "bad"): Html {
 }
 
 function time(at: number | string): Html {
-  const iso = typeof at === "number" ? new Date(at).toISOString() : at;
+  const iso = new Date(at).toISOString();
   return html`<time datetime="${iso}">${iso.slice(0, 19).replace("T", " ")}</time>`;
 }
 
-const operationChoices: Choices = ["token", ...operationNames].map((name) => [name, name]);
-
 // Requests
 
-const statusChoices: Choices = ["", "2", "3", "4", "5", "0"].map((digit) => {
-  return [digit, digit === "" ? "any" : digit === "0" ? "lost" : `${digit}xx`];
-});
-
-export function requestsPage(exchanges: readonly Exchange[], status: string, operation: string): Html {
-  const rows = exchanges
-    .filter((one) => String(one.status ?? "").startsWith(status))
-    .filter(({ arrived }) => operation === "" || arrived.seen.operation === operation)
-    .map((one) => [
-      time(one.atMs),
-      html`<a href="/console/requests/${one.id}">${one.arrived.seen.method} ${one.arrived.seen.path.slice(0, 120)}</a>`,
-      ...factsOf(one).map(([, cell]) => cell),
-      one.fault && chip(faultKinds[one.fault.kind].shown, "warn"),
-    ]);
-  const columns = ["Time (UTC)", "Request", "Operation", "Status", "Duration", "Signature", "Fault"];
-  return section(
-    "Requests",
-    html`<div class="row"><form class="row" method="get" action="/console/">
-<label>Status ${select("status", statusChoices, status)}</label>
-<label>Operation ${select("operation", [["", "any"], ...operationChoices], operation)}</label>
-<button class="main">Filter</button></form>${button("requests/clear", "Clear")}</div>
-<div data-live>${table(columns, rows, "No requests.")}</div>`,
-  );
+export function requestsPage(exchanges: readonly Exchange[]): Html {
+  const rows = exchanges.map((one) => {
+    const { method, path } = one.arrived.seen;
+    const link = html`<a href="/console/requests/${one.id}">${method} ${path.slice(0, 120)}</a>`;
+    return [link, ...factsOf(one).map(([, cell]) => cell)];
+  });
+  const columns = ["Request", "Time (UTC)", "Operation", "Status", "Duration", "Signature", "Fault"];
+  return section("Requests", html`<div data-live>${table(columns, rows)}</div>`);
 }
 
-function factsOf({ arrived, status, tookMs, signature }: Exchange): readonly (readonly [string, Cell])[] {
-  const statusText = status === 0 ? "lost" : (status?.toString() ?? "none yet");
+function factsOf({ arrived, atMs, status, tookMs, signature, fault }: Exchange): readonly (readonly [string, Cell])[] {
+  const statusText = status === 0 ? "lost" : (status?.toString() ?? "none");
   return [
+    ["Time (UTC)", time(atMs)],
     ["Operation", arrived.seen.operation],
     ["Status", chip(statusText, /^[23]/.test(statusText) ? "good" : "bad")],
     ["Duration", tookMs !== undefined && `${tookMs} ms`],
     ["Signature", signature && chip(signature, signature === "valid" ? "good" : "bad")],
+    ["Fault", fault && chip(faultKinds[fault.kind].shown, "warn")],
   ];
 }
 
 export function requestPage(exchange: Exchange, why: readonly string[]): Html {
-  const { id, atMs, arrived, signature, fault } = exchange;
+  const { id, arrived, signature } = exchange;
   const { target, headers, body, sentBody, responseHeaders, responseBody } = shownOf(exchange);
   const message = (title: string, pairs: typeof headers, text: string) => {
     const lines = pairs.map(([name, value]) => `${name}: ${value}`).join("\n");
@@ -135,14 +118,7 @@ export function requestPage(exchange: Exchange, why: readonly string[]): Html {
     ...(body === "" ? [] : [`--data-raw ${quoted(sentBody)}`]),
   ];
   return html`${goBack}
-${section(
-  `${arrived.seen.method} ${target}`,
-  facts([
-    ["Time (UTC)", time(atMs)],
-    ...factsOf(exchange),
-    ["Fault", fault && chip(faultKinds[fault.kind].shown, "warn")],
-  ]),
-)}
+${section(`${arrived.seen.method} ${target}`, facts(factsOf(exchange)))}
 ${why.length > 0 && section(`Why the signature is ${signature}`, html`<ul>${why.map((text) => html`<li>${text}</li>`)}</ul>`)}
 ${message("Request", headers, body)}
 ${message("Response", responseHeaders, responseBody)}
@@ -158,11 +134,16 @@ ${arrived.seen.operation === "payments.create" && "A replay pays again."}</div>`
 
 // Faults
 
+const operationChoices: Choices = [
+  ["any", "any operation"],
+  ...["token", ...operationNames].map((name) => [name, name] as const),
+];
+
 export function faultText({ kind, of }: Fault): string {
   return `the next request${of === "any" ? "" : ` of ${of}`} will ${faultKinds[kind].effect}.`;
 }
 
-export function faultsPage(faults: readonly Fault[], sessions: number): Html {
+export function faultsPage(faults: readonly Fault[]): Html {
   const armed = faults.map((fault, index) => [
     html`<span class="sentence">${faultText(fault)}</span>`,
     button(`faults/${index}/cancel`, "Cancel"),
@@ -173,15 +154,13 @@ export function faultsPage(faults: readonly Fault[], sessions: number): Html {
     html`<p>With a lost response, the service does the work and the client gets no response. With 503, nothing is done.</p>
 <form class="row" method="post" action="/console/faults">
 <label>Fault ${select("kind", kinds)}</label>
-<label>Operation ${select("of", [["any", "any operation"], ...operationChoices])}</label>
-${input("Delay in seconds", "delaySeconds", "5", html` type="number" min="0" max="600" step="any"`)}
+<label>Operation ${select("of", operationChoices)}</label>
 <button class="main">Arm</button></form>`,
   )}
 ${section("Armed faults", table(["Fault", ""], armed, "No fault is armed."))}
 ${section(
   "Tokens",
-  html`<p>Sessions that can be continued: ${sessions}</p>
-<div class="row">${button("revoke", "Revoke access tokens", "access")}${button("revoke", "Revoke all tokens", "all")}</div>`,
+  html`<div class="row">${button("revoke", "Revoke access tokens", "access")}${button("revoke", "Revoke all tokens", "all")}</div>`,
 )}`;
 }
 
@@ -191,20 +170,13 @@ function newest<T>(rows: readonly T[]): T[] {
   return rows.slice(-100).reverse();
 }
 
-type Shown = Readonly<Record<string, string>>;
-const columnsOfPayment = ["Sender pays", "Sender", "Receiver gets", "Receiver"];
-
-function endsOf(payment: Shown): readonly Cell[] {
-  return ["sender", "receiver"].flatMap((side) => [
-    `${payment[`${side}Amount`]} ${payment[`${side}Currency`]}`,
-    `${payment[`${side}Name`]} ${payment[`${side}Account`]} at ${payment[`${side}GatewayId`]}`.trim(),
-  ]);
-}
-
 export function paymentsPage({ records }: Store): Html {
   const paid = newest(records.payments.records()).map((payment) => [
     time(payment.createdAt),
-    ...endsOf(payment as unknown as Shown),
+    `${payment.senderAmount} ${payment.senderCurrency}`,
+    `${payment.senderName} ${payment.senderAccount} at ${payment.senderGatewayId}`,
+    `${payment.receiverAmount} ${payment.receiverCurrency}`,
+    `${payment.receiverName} ${payment.receiverAccount} at ${payment.receiverGatewayId}`,
     payment.senderGatewayTransactionId,
     html`<form class="row" method="post" action="/console/payments/${payment.id}/status">
 ${select(
@@ -215,28 +187,29 @@ ${select(
 )}<button>Set</button></form>`,
     payment.id,
   ]);
-  const columns = ["Created (UTC)", ...columnsOfPayment, "Transaction", "Receiver's status", "Id"];
-  return section("Payments", table(columns, paid));
+  const columns = ["Created (UTC)", "Sender pays", "Sender", "Receiver gets", "Receiver", "Transaction"];
+  return section("Payments", table([...columns, "Receiver's status", "Id"], paid));
 }
 
 /** The records that have no page of their own, and the fields that are shown. */
-const shownFields: { readonly [Name in keyof StoredRecords]?: readonly string[] } = {
-  paymentGateways: ["institutionId", "name", "countryCode", "currency"],
-  liquidityProviders: ["firstName", "lastName", "email"],
-  exchangeRates: ["baseCurrency", "baseGatewayId", "counterCurrency", "counterGatewayId", "buyPrice", "sellPrice"],
-  deposits: ["paymentGatewayId", "amount", "currency", "paymentGatewayTransactionId"],
-  withdrawals: ["paymentGatewayId", "amount", "currency", "status"],
-  transfers: ["from", "to", "amount", "gatewayId"],
-  paymentIntents: ["senderAmount", "senderCurrency", "receiverAmount", "receiverCurrency", "receiverAccount", "memo"],
+const shownFields: { readonly [Name in keyof StoredRecords]?: string } = {
+  paymentGateways: "institutionId name countryCode currency id",
+  liquidityProviders: "firstName lastName email id",
+  exchangeRates: "baseCurrency baseGatewayId counterCurrency counterGatewayId buyPrice sellPrice id",
+  deposits: "paymentGatewayId amount currency paymentGatewayTransactionId id",
+  withdrawals: "paymentGatewayId amount currency status id",
+  transfers: "from to amount gatewayId id",
+  paymentIntents: "senderAmount senderCurrency receiverAmount receiverCurrency receiverAccount memo id",
 };
 
 export function recordsPage({ records }: Store): Html {
-  const tables = Object.entries(shownFields).map(([name, fields]) => {
+  const tables = Object.entries(shownFields).map(([name, text]) => {
+    const fields = text.split(" ");
     const stored: readonly Row<object>[] = records[name as keyof StoredRecords].rows();
     const cells = newest(stored).map(({ record, owner }) =>
-      [...fields, "id"].map((field) => String(Reflect.get(record, field))).concat(owner === "" ? [] : owner),
+      fields.map((field) => String(Reflect.get(record, field))).concat(owner === "" ? [] : owner),
     );
-    const columns = [...fields, "id", "liquidityProviderId"].map(words).slice(0, cells[0]?.length);
+    const columns = [...fields, "liquidityProviderId"].map(words).slice(0, cells[0]?.length);
     return section(words(name), table(columns, cells));
   });
   return html`${tables}`;
@@ -247,15 +220,9 @@ function words(name: string): string {
   return name[0]?.toUpperCase() + name.slice(1).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-// A payment in two steps
+// A payment
 
-function step(current: number, content: Html): Html {
-  const names = ["Create an intent", "Sign and send the payment"];
-  const steps = names.map((name, index) => html`<li${index === current && html` aria-current="step"`}>${name}</li>`);
-  return section("Make a payment", html`<ol class="steps">${steps}</ol>${content}`);
-}
-
-export function intentPage({ records, accounts }: Store): Html {
+export function payPage({ records, accounts }: Store): Html {
   const gateways = records.paymentGateways.records().map((gateway) => {
     return { name: gateway.institutionId || gateway.id, currency: gateway.currency };
   });
@@ -264,33 +231,19 @@ export function intentPage({ records, accounts }: Store): Html {
     const { account } = accounts.all().find(({ gatewayId }) => gatewayId === name) ?? {};
     return html`<fieldset><legend>${words(side)}</legend>
 <label>Gateway ${select(`${side}GatewayId`, choices, name)}</label>
-${input("Account", `${side}Account`, account)}${input("Currency", `${side}Currency`, currency, html` size="6"`)}</fieldset>`;
+${input("Account", `${side}Account`, account)}${input("Currency", `${side}Currency`, currency)}</fieldset>`;
   };
   const [sender, receiver] = gateways;
   if (sender === undefined || receiver === undefined) {
-    return step(0, html`<p>Register two gateways first, and a provider with an exchange rate.</p>`);
+    return html`<p>Register two gateways first, and a provider with an exchange rate.</p>`;
   }
-  return step(
-    0,
-    html`<p>An intent is a quote: what the sender pays, what the receiver gets, and both names. No money moves.</p>
+  const transactionId = `CONSOLE-${crypto.randomUUID().slice(0, 8)}`;
+  return section(
+    "Make a payment",
+    html`<p>Two requests: an intent, which is a quote with both names, and the signed payment.</p>
 <form method="post" action="/console/pay">${end("sender", sender)}${end("receiver", receiver)}
 <p class="row">${input("Amount to receive", "receiverAmount", "100.00")}${input("Memo", "memo", "from the console")}</p>
-<button class="main">Create the intent</button></form>`,
-  );
-}
-
-export function confirmPage(intent: PaymentIntent): Html {
-  const cells = endsOf(intent as unknown as Shown);
-  return step(
-    1,
-    html`${facts([
-      ...columnsOfPayment.map((column, index) => [column, cells[index]] as const),
-      ["Receiving gateway's fee", `${intent.receivingGatewayFee} ${intent.receiverCurrency}`],
-      ["Rate", `${exchangeRate(intent, { scale: 6 })} ${intent.senderCurrency} for 1 ${intent.receiverCurrency}`],
-      ["Memo", intent.memo],
-    ])}
-<form method="post" action="/console/pay/${intent.id}">
-<p>${input("Your transaction that took the sender's money", "transactionId", `CONSOLE-${crypto.randomUUID().slice(0, 8)}`)}</p>
-<button class="main">Sign and send the payment</button></form><p><a href="/console/pay">Start again</a></p>`,
+<p>${input("Your transaction that took the sender's money", "transactionId", transactionId)}</p>
+<button class="main">Sign and send the payment</button></form>`,
   );
 }

@@ -5,17 +5,20 @@ import { SandboxRefusal } from "../refusal.js";
 import { isSignedWith, mustSign, signatureHeader } from "../requests.js";
 import type { Sandbox } from "../sandbox.js";
 import type { Store } from "../store.js";
+import type { Tokens } from "../tokens.js";
 
 /** Makes payments as a gateway does, by real requests. */
 export class PaymentDesk {
   readonly #sandbox: Sandbox;
   readonly #store: Store;
+  readonly #tokens: Tokens;
   readonly #signingKeys: readonly SigningKey[];
 
   /** @throws {ConfigError} if one of the keys isn't a signing key. */
-  constructor(sandbox: Sandbox, store: Store, signingKeys: readonly SigningKey[]) {
+  constructor(sandbox: Sandbox, store: Store, tokens: Tokens, signingKeys: readonly SigningKey[]) {
     this.#sandbox = sandbox;
     this.#store = store;
+    this.#tokens = tokens;
     for (const key of signingKeys) parseSigningKey(key);
     this.#signingKeys = signingKeys;
   }
@@ -31,18 +34,13 @@ export class PaymentDesk {
     return this.send(operation.method, path, headers, text);
   }
 
-  /** Logs in, and sends a request with that token. @returns the body of the response. */
-  async send(
-    method: string,
-    target: string,
-    headers: Headers,
-    body: string | Uint8Array<ArrayBuffer>,
-  ): Promise<unknown> {
-    const { clientId: client_id, clientSecret: client_secret, username, password } = this.#sandbox.credentials;
-    const form = new URLSearchParams({ grant_type: "password", client_id, client_secret, username, password });
-    const login = await this.#handle("POST", this.#sandbox.tokenPath, new Headers(), form);
+  /** Sends a request with a token of its own. @returns the body of the response. */
+  async send(method: string, target: string, headers: Headers, body: string): Promise<unknown> {
+    const login = await this.#tokens.logIn("console", {}).json();
     headers.set("authorization", `Bearer ${Object(login).access_token}`);
-    return this.#handle(method, target, headers, method === "GET" ? null : body);
+    const init = { method, headers, ...(method !== "GET" && { body }) };
+    const response = await this.#sandbox.handle(new Request(`http://sandbox.invalid${target}`, init), { target });
+    return response.json().catch(() => undefined);
   }
 
   async #sign(gatewayName: string, path: string, body: string): Promise<string> {
@@ -55,16 +53,5 @@ export class PaymentDesk {
       "no_signing_key",
       `The console can't sign for ${gatewayName}. Pass its signing key to startSandbox in console: { signingKeys }.`,
     );
-  }
-
-  async #handle(
-    method: string,
-    target: string,
-    headers: Headers,
-    body: string | Uint8Array<ArrayBuffer> | URLSearchParams | null,
-  ): Promise<unknown> {
-    const request = new Request(`http://sandbox.invalid${target}`, { method, headers, body });
-    const response = await this.#sandbox.handle(request, { target });
-    return response.json().catch(() => undefined);
   }
 }

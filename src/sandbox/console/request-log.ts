@@ -1,6 +1,6 @@
 import type { FieldTable } from "../../api/fields.js";
+import { CrossBorderError } from "../../core/errors.js";
 import type { OperationName } from "../../resources/catalogue.js";
-import type { PaymentGateway } from "../../resources/payment-gateways.js";
 import { readPublicKey } from "../../signing/keys.js";
 import { explainSignature } from "../../verification/explain-signature.js";
 import { refusalResponse, SandboxRefusal } from "../refusal.js";
@@ -15,15 +15,13 @@ export interface Exchange {
   readonly arrived: Arrived;
   readonly signature: "" | "valid" | "missing" | "wrong" | "not checked";
   readonly fault: Fault | undefined;
-  /** 0 if the response was lost, and `undefined` while there is none. */
-  status?: number;
-  tookMs?: number;
-  response?: { readonly headers: Headers; readonly text: string };
+  /** 0 if the response was lost, and `undefined` while there is none, or if a hook threw. */
+  readonly status?: number;
+  readonly tookMs?: number;
+  readonly response?: { readonly headers: Headers; readonly text: string };
 }
 
 const mostExchanges = 200;
-/** Longer bodies of responses are not kept. */
-const longestKept = 64 * 1024;
 /** A longer body is not explained: it would take tens of thousands of hashes. */
 const longestExplained = 8 * 1024;
 
@@ -54,26 +52,14 @@ export class RequestLog {
     };
     this.exchanges = [exchange, ...this.exchanges].slice(0, mostExchanges);
     const startMs = performance.now();
-    const end = (status: number) => {
-      Object.assign(exchange, { status, tookMs: Math.round(10 * (performance.now() - startMs)) / 10 });
-    };
-    try {
-      const response = await respond();
-      end(response.status);
-      if (response.type === "error") return response;
-      // In the background: the body of a hook's response may never end.
-      const { headers } = response;
-      void response
-        .clone()
-        .text()
-        .then((text) => Object.assign(exchange, { response: { headers, text: text.slice(0, longestKept) } }))
-        .catch(() => {});
-      return response;
-    } catch (error) {
-      end(500);
-      exchange.response = { headers: new Headers(), text: '{"message":"A hook of the sandbox threw."}' };
-      throw error;
-    }
+    const response = await respond();
+    const { status, headers } = response;
+    Object.assign(exchange, { status, tookMs: Math.round(10 * (performance.now() - startMs)) / 10 });
+    if (response.type === "error") return response;
+    // In the background: the body of a hook's response may never end.
+    const read = response.clone().text();
+    read.then((text) => Object.assign(exchange, { response: { headers, text } })).catch(() => {});
+    return response;
   }
 }
 
@@ -100,13 +86,12 @@ export function whyWrong(store: Store, { arrived, signature }: Exchange): readon
     if (gateway === undefined) return ["No gateway is registered."];
     const { rsaPublicKeyBase64: publicKey } = gateway;
     const nameOf = (named: typeof gateway) => named.institutionId || named.id;
-    if (!isPublicKey(gateway)) return [`The key that ${nameOf(gateway)} registered isn't a public RSA key.`];
     if (parsed.bytes.length > longestExplained) {
       return [`The body has more than ${longestExplained} bytes. Use "cross-border explain-signature".`];
     }
     const others = store.records.paymentGateways
       .records()
-      .filter((other) => other.id !== gateway.id && isPublicKey(other));
+      .filter(({ id, rsaPublicKeyBase64: key }) => id !== gateway.id && readPublicKey(key) instanceof Object);
     const { findings } = explainSignature({
       ...{ path: parsed.signedPath, body: parsed.bytes, signature: parsed.signature ?? "", publicKey },
       otherKeys: new Map(others.map((other) => [nameOf(other), other.rsaPublicKeyBase64])),
@@ -117,13 +102,10 @@ export function whyWrong(store: Store, { arrived, signature }: Exchange): readon
       ? texts
       : [`No known mistake explains it. The key of ${nameOf(gateway)} doesn't verify it.`];
   } catch (error) {
-    if (error instanceof SandboxRefusal) return [`${error.message}.`];
+    // The gateway may have registered a text that isn't a key.
+    if (error instanceof SandboxRefusal || error instanceof CrossBorderError) return [`${error.message}.`];
     throw error;
   }
-}
-
-function isPublicKey({ rsaPublicKeyBase64 }: PaymentGateway): boolean {
-  return readPublicKey(rsaPublicKeyBase64) instanceof Object;
 }
 
 type Pairs = readonly (readonly [name: string, value: string])[];
@@ -178,7 +160,6 @@ function shownJson(text: string, fields: FieldTable): string {
 /** The faults, and how they are shown. */
 export const faultKinds = {
   lost: { order: "Lose the response", effect: "lose its response", shown: "response lost" },
-  delay: { order: "Delay the response", effect: "wait for its response", shown: "response delayed" },
   unavailable: { order: "Respond with 503", effect: "get 503, and nothing is done", shown: "503" },
 } as const;
 
@@ -186,7 +167,6 @@ export interface Fault {
   readonly kind: keyof typeof faultKinds;
   /** `any` is any operation. */
   readonly of: OperationName | "token" | "any";
-  readonly delayMs: number;
 }
 
 /** Takes the armed fault that hits this request: the oldest that fits. */
@@ -196,13 +176,11 @@ export function takeFault(armed: Fault[], operation: OperationName | "token" | u
   return index < 0 ? undefined : armed.splice(index, 1)[0];
 }
 
-/** Responds as the fault says. If the response is lost or delayed, the work is done. */
+/** Responds as the fault says. If the response is lost, the work is done. */
 export async function withFault(fault: Fault | undefined, respond: () => Promise<Response>): Promise<Response> {
   if (fault?.kind === "unavailable") {
     return refusalResponse(new SandboxRefusal("unavailable", "a fault of the console", 503));
   }
   const response = await respond();
-  if (fault?.kind === "lost") return Response.error();
-  if (fault?.kind === "delay") await new Promise((resolve) => setTimeout(resolve, fault.delayMs).unref());
-  return response;
+  return fault?.kind === "lost" ? Response.error() : response;
 }

@@ -5,7 +5,7 @@ import { CrossBorderClient } from "cross-border-payments";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { runCommandLine } from "../../../src/cli/program.js";
 import { cipher } from "../../flows/flow-fixture.js";
-import { postgresRelease03, sqliteRelease03 } from "../../journals/release-0-3.js";
+import { postgresOf, sqliteOf } from "../../journals/releases.js";
 import { nodeSqlite, openHandle } from "../../journals/sqlite-fixture.js";
 import { postgresUrl, sql } from "../../support/database.js";
 import { deferred } from "../../support/deferred.js";
@@ -151,7 +151,7 @@ describe.each(journalKinds)("flows in a journal of $kind", ({ kind, isHere }) =>
     expect([alone.code, alone.stderr]).toEqual([3, expect.stringContaining("a decision takes two people")]);
     expect(await approve("petra", 1)).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining("nothing is proposed"),
+      stderr: expect.stringContaining("There is no proposal"),
     });
     const first = await propose();
     expect(await approve(" OLGA", first)).toMatchObject({ code: 3, stderr: expect.stringContaining("Another person") });
@@ -252,18 +252,16 @@ describe("a journal that the command opens", () => {
   });
 
   it.skipIf(nodeSqlite === undefined)("is not migrated", async () => {
-    const path = join(folder, "release-0-3.db");
-    const handle = openHandle(path);
-    handle.exec(sqliteRelease03);
+    const path = sqliteOf("0.3.0");
     const { code, stderr } = await run(["flows", "list", "--journal", path, ...here]);
     expect([code, stderr]).toEqual([3, expect.stringContaining("version 3, this release needs version 4")]);
-    expect(handle.prepare("PRAGMA user_version").all()).toEqual([{ user_version: 3 }]);
+    expect(openHandle(path).prepare("PRAGMA user_version").all()).toEqual([{ user_version: 3 }]);
   });
 
   it.skipIf(postgresUrl === "")("is neither made nor migrated in a database", async () => {
     const schema = `flows_${randomBytes(6).toString("hex")}`;
     onTestFinished(() => void sql(`DROP SCHEMA ${schema} CASCADE`));
-    await sql(postgresRelease03(schema));
+    await sql(postgresOf("0.3.0", schema));
     for (const name of [schema, "nowhere"]) {
       const env = { CROSS_BORDER_JOURNAL: postgresUrl };
       const { code, stderr } = await run(["flows", "list", "--schema", name, ...here], { env });

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { PostgresProxy } from "../../crash/postgres-proxy.js";
-import { postgresUrl } from "../../support/database.js";
+import { postgresUrl, sql } from "../../support/database.js";
 import { until } from "../../support/eventually.js";
 import { Browser, hiddenFields } from "../../support/form-browser.js";
 import { assertNoLeaks, bank, origin, says, skipped } from "./bank-fixture.js";
@@ -10,21 +9,23 @@ describe.skipIf(postgresUrl === "")(`a process of a bank${skipped}`, () => {
 
   it("is live and not ready while the database can't be reached, and ready again afterwards", async () => {
     const shared = await bank();
-    await using proxy = await PostgresProxy.start(shared.databaseUrl);
-    const only = await shared.process({ DATABASE_URL: proxy.url });
+    const only = await shared.process();
+    const name = new URL(shared.databaseUrl).pathname.slice(1);
+    const admit = (connections: boolean) => sql(`alter database ${name} allow_connections ${connections}`);
     const anybody = new Browser(origin);
     expect(await anybody.get(only, "/readyz")).toMatchObject({
       status: 200,
       body: '{"ready":true,"journal":true,"ledger":true}',
     });
-    proxy.leadTo("postgresql://127.0.0.1:1/nowhere");
+    await admit(false);
+    await sql(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
     await until(
       () => anybody.get(only, "/readyz"),
       ({ status }) => status === 503,
     );
     expect((await anybody.get(only, "/readyz")).body).toContain('"journal":false');
     expect((await anybody.get(only, "/healthz")).status).toBe(200);
-    proxy.leadTo(shared.databaseUrl);
+    await admit(true);
     await until(
       () => anybody.get(only, "/readyz"),
       ({ status }) => status === 200,

@@ -70,6 +70,16 @@ describe("matchPayment", () => {
   });
 
   it.each([
+    [{ signature: "" }, undefined, { creationRequestSignatureBase64: "" }],
+    [{ signature: " " }, undefined, { creationRequestSignatureBase64: " " }],
+    [{ body: "{}" }, undefined, { creationRequestBody: "{}" }],
+    [{ senderGatewayTransactionId: "7" }, "match", { senderGatewayTransactionId: 7 }],
+    [{ senderGatewayTransactionId: "T-\uff17 " }, "match", { senderGatewayTransactionId: "t-7" }],
+  ] as const)("compares a claim with %j: %s for %j", (more, expected, record) => {
+    expect(matchPayment({ ...signed, ...more })(record)).toBe(expected);
+  });
+
+  it.each([
     ["{}", "{ }", true],
     ['{"a":1,"b":[true,{"c":null}]}', '{ "b": [true, { "c": null }], "a": 1 }', true],
     ['{"__proto__":{"a":1}}', '{"__proto__":{"a":1}}', true],

@@ -160,6 +160,8 @@ const signs = {
   done: "takeFunds",
 };
 
+const ended = (summary: string) => Object.fromEntries(Object.keys(events).map((name) => [name, summary]));
+
 type Row = readonly [state: string, State, Partial<Record<EventName, string>>, facts?: Config["facts"]];
 
 /** What follows each event. Every other event is unexpected. */
@@ -268,6 +270,13 @@ const table: readonly Row[] = [
     { owned: "write paid", busy: "done: nothing" },
   ],
   ["a new search", { at: "rechecking", call: calls.recheck }, { found: "acquire" }],
+  ...(["decide", "propose"] as const).map(
+    (step): Row => [
+      `an operator who gives another payment's record acquires, to ${step}`,
+      acquiring(resolve({ step, decision: { ...decision, action: "found", payment } })),
+      { owned: isNotFound, busy: "done: thrown flow_busy none" },
+    ],
+  ),
   ["run waits for another owner", { at: "waiting", call: calls.run }, { done: "read" }],
   ["the money is asked for", owning(requested), signs],
   [
@@ -374,7 +383,31 @@ const table: readonly Row[] = [
       facts,
     ],
   ),
+  [
+    "unknown, proof after the last repetition",
+    owning({ ...unknown, tries: { ...tries, open: 1, repeated: 1 } }, proof),
+    { ...isThere, absent: notFound, unreadable: notFound, forbidden: notFound, done: "search" },
+    { listedWithinMs: 1, singleUseIntents: true },
+  ],
+  [
+    "the first search, sent twice before",
+    owning({ ...again, tries: { ...tries, open: 2 } }, sought),
+    {
+      ...signs,
+      "null funds": "write held money-gone",
+      funds: "write claimed, 3 open",
+      replayed: "search",
+      "replayed, older": "search",
+      signed: "search",
+      ...isThere,
+      absent: "write claimed, 3 open",
+      unreadable: "write funds-requested, waits",
+      forbidden: "write claimed, 3 open",
+    },
+  ],
   ["the money is given back", owning(refused), { done: "write rejected" }],
+  ["an outcome is given back", { at: "leaving", call: calls.run, result: { outcome: held } }, ended("done: held")],
+  ["a call has ended", { at: "done", call: calls.run, result: { nothing: true } }, ended("done: nothing")],
   ...(
     [
       ["found", { action: "found" }, "write paid", isNotFound, isNotFound],
@@ -459,25 +492,61 @@ function resultOf(result: Result): string {
 }
 
 const names = Object.keys(events) as EventName[];
+const step = (state: State, name: EventName, facts: Config["facts"] = {}) =>
+  next(state, { ...events[name], nowMs } as Event, { ...config, facts });
+
+const resumable = [
+  [requested, "takeFunds"],
+  [{ ...requested, notBeforeMs: 1 }, "wait notBefore"],
+  [claimed, "write unknown"],
+  [unknown, "search"],
+  [refused, "releaseFunds"],
+  [held, "release: held"],
+] as const;
+
+const fixtures = new Map<unknown, string>(
+  Object.entries({ request, intent, payment, signed, refusal, said, decision, tries, ...calls }).map(([name, one]) => [
+    one,
+    name,
+  ]),
+);
+
+/** A step as JSON: fixtures by their names, counts without zeros, and what is there twice once. */
+function recorded(step: Step): string {
+  const seen = new Set();
+  return JSON.stringify(step, (name, value) => {
+    if (fixtures.has(value)) return fixtures.get(value);
+    if (name === "tries") return Object.fromEntries(Object.entries(value).filter(([, count]) => count !== 0));
+    if (typeof value === "object" && seen.has(value)) return "same";
+    seen.add(value);
+    return value;
+  });
+}
 
 describe("next", () => {
+  it("makes the recorded steps: a change of the protocol shows in them", async () => {
+    const lines = table.map(([title, state, , facts]) => {
+      const after = new Map<string, EventName[]>();
+      for (const name of names) {
+        const made = recorded(step(state, name, facts));
+        after.set(made, [...(after.get(made) ?? []), name]);
+      }
+      return [`# ${title}`, ...[...after].map(([made, events]) => `${events.join(", ")} → ${made}`), ""].join("\n");
+    });
+    const resumed = [quoted, ...resumable.map(([flow]) => flow), paid, declined, rejected];
+    const resumes = resumed.map((flow) => `${flow.phase} → ${recorded(resume(entry(flow)))}`);
+    await expect([...lines, "# taken over", ...resumes, ""].join("\n")).toMatchFileSnapshot("recorded-steps.txt");
+  });
+
   it.each(
     table.flatMap(([title, state, row, facts = {}]) =>
       names.map((name) => [title, name, row[name] ?? unexpected(state, events[name]), state, facts] as const),
     ),
   )("%s + %s → %s", (_title, name, expected, state, facts) => {
-    const step = next(state, { ...events[name], nowMs } as Event, { ...config, facts });
-    expect(summary(step)).toBe(expected);
+    expect(summary(step(state, name, facts))).toBe(expected);
   });
 
-  it.each([
-    [requested, "takeFunds"],
-    [{ ...requested, notBeforeMs: 1 }, "wait notBefore"],
-    [claimed, "write unknown"],
-    [unknown, "search"],
-    [refused, "releaseFunds"],
-    [held, "release: held"],
-  ] as const)("continues a flow that was taken over: %#", (flow, expected) => {
+  it.each(resumable)("continues a flow that was taken over: %#", (flow, expected) => {
     expect(summary(resume(entry(flow)))).toBe(expected);
   });
 

@@ -1,10 +1,8 @@
-import { once } from "node:events";
-import { request } from "node:http";
 import { expect, it } from "vitest";
 import { ConfigError, CrossBorderClient, paymentFromIntent } from "../../../src/index.js";
 import { type SandboxServerOptions, startSandbox } from "../../../src/sandbox/index.js";
 import { signingKeysOf } from "../../support/key-pairs.js";
-import { intentRequest, login, pair, signatureOf } from "../sandbox-fixture.js";
+import { intentRequest, login, pair, raw, signatureOf } from "../sandbox-fixture.js";
 
 const bearerSecret = "a-bearer-token-for-verification";
 const [alfa, bravo] = [signingKeysOf("gateway"), signingKeysOf("stranger")];
@@ -50,43 +48,26 @@ function textOf(page: string): string {
   return text.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 }
 
-/** One request as no `fetch` would send it, and the response. */
-async function send(url: string, headers: Record<string, string> = {}, method = "GET", body = "") {
-  const sent = request(url, { method, headers });
-  sent.end(body);
-  const [response] = await once(sent, "response");
-  response.resume();
-  return { status: response.statusCode as number, headers: response.headers };
-}
-
 const basePath = "/gateway/v1";
-const fault = { kind: "lost", of: "any", delaySeconds: "0" };
+const fault = { kind: "lost", of: "any" };
 
-async function makePayment({ client }: Awaited<ReturnType<typeof openConsole>>) {
-  return client.payments.create(paymentFromIntent(await client.paymentIntents.create(intentRequest), "T-1"));
-}
-
-it("shows requests and records", async () => {
+it("shows requests, payments, and records, makes a payment, and sets its status", async () => {
   await using fixture = await openConsole();
-  const { id } = await makePayment(fixture);
-  const { read, server } = fixture;
+  const { press, read, server } = fixture;
+  expect(await press("pay", { ...intentRequest, transactionId: "T-1" })).toContain("POST /gateway/v1/payments");
+  const [payment] = server.sandbox.payments;
+  const { id = "" } = payment ?? {};
+  expect(payment).toMatchObject({ senderGatewayTransactionId: "T-1" });
   const requests = await read();
   expect(requests).toContain(server.baseUrl);
-  expect(requests).toMatch(/POST \/gateway\/v1\/payments payments\.create 200 [\d.]+ ms valid/);
+  expect(requests).toMatch(/POST \/gateway\/v1\/payments \S+ \S+ payments\.create 200 [\d.]+ ms valid/);
   const payments = await read("payments");
   for (const shown of [id, "100.00 EUR", "Ada Sender A-1 at alfa", "pending"]) expect(payments).toContain(shown);
   const records = await read("records");
   for (const shown of ["Lia Quid", "EUR alfa USD bravo 1.10 1.00"]) expect(records).toContain(shown);
-});
-
-it.each([
-  ["status=4", ["/nowhere"]],
-  ["status=2&operation=paymentGateways.create", Array(2).fill("/gateway/v1/payment-gateways")],
-  ["operation=payments.create", []],
-])("filters requests by %s", async (query, paths) => {
-  await using fixture = await openConsole();
-  await fetch(`${fixture.server.url}/nowhere`);
-  expect((await fixture.read(`?${query}`)).match(/(?<=(?:GET|POST) )\/\S+/g) ?? []).toEqual(paths);
+  await press(`payments/${id}/status`, { status: "reverted" });
+  expect(server.sandbox.payments[0]?.receiverGatewayStatus).toBe("reverted");
+  expect(await press(`payments/${id}/status`, { status: "done" })).toContain("status must be one of");
 });
 
 it("shows a request and its response, and repeats it", async () => {
@@ -106,9 +87,7 @@ it("shows a request and its response, and repeats it", async () => {
   expect(server.sandbox.ledger.paymentIntents).toHaveLength(2);
   // A login isn't replayed.
   expect(await press("requests/1/replay")).toContain("Only operations can be replayed.");
-  await press("requests/clear");
-  expect(await read()).toContain("No requests.");
-  expect(await press(`${path}/replay`)).toContain("The log doesn't have this request.");
+  expect(await press("requests/999/replay")).toContain("The log doesn't have this request.");
 });
 
 it("shows no secret", async () => {
@@ -123,27 +102,22 @@ it("shows no secret", async () => {
   const form = new URLSearchParams({ grant_type: "password", ...credentials });
   const body = JSON.stringify({ password: "a-password", memo: { token: refreshToken } });
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-  for (const path of ["/payments", "/payment-gateways"]) {
-    for (const query of ["", `?access_token=${token}&_size=3`, "?password=a-password&p%61ss=a-password"]) {
-      await fetch(server.baseUrl + path + query);
-      await fetch(server.baseUrl + path + query, { method: "POST", body: form });
-      await fetch(server.baseUrl + path + query, { method: "POST", body, headers });
+  for (const query of [`?access_token=${token}&_size=3`, "?password=a-password&p%61ss=a-password"]) {
+    for (const sent of [{}, { method: "POST", body: form }, { method: "POST", body, headers }]) {
+      await fetch(`${server.baseUrl}/payments${query}`, sent);
     }
   }
-  const login = {
-    response_type: "code",
-    client_id: "sandbox",
-    redirect_uri: "https://bank.test/",
-    code_challenge: "c".repeat(43),
-  };
-  const asked = new URLSearchParams({ ...login, code_challenge_method: "S256" });
+  const asked = new URLSearchParams({
+    ...{ response_type: "code", client_id: "sandbox", redirect_uri: "https://bank.test/" },
+    ...{ code_challenge: "c".repeat(43), code_challenge_method: "S256" },
+  });
   const page = `${server.url}${server.sandbox.authorizationPath}?${asked}`;
   const { headers: given } = await fetch(page, { method: "POST", redirect: "manual" });
   const code = new URL(given.get("location") ?? "").searchParams.get("code") ?? "";
-  await press("pay", intentRequest);
+  await press("pay", { ...intentRequest, transactionId: "T" });
   const paths = ["", "records", "faults", ...(await requestPages())];
   const shown = (await Promise.all(paths.map((path) => read(path)))).join("\n");
-  expect(paths.length).toBeGreaterThan(25);
+  expect(paths.length).toBeGreaterThan(15);
   for (const secret of [code, token, refreshToken, ...Object.values(credentials), bearerSecret, "PRIVATE KEY"]) {
     expect(shown).not.toContain(secret);
   }
@@ -153,63 +127,39 @@ it("shows no secret", async () => {
 
 it("shows refusals, and signs for no gateway whose key it doesn't have", async () => {
   await using fixture = await openConsole();
-  const { press, client, server } = fixture;
-  expect(await press("pay", { ...intentRequest, receiverAmount: "much" })).toMatch(
+  const { press, server } = fixture;
+  expect(await press("pay", { ...intentRequest, receiverAmount: "much", transactionId: "T" })).toMatch(
     /Status 400 .* "error": "invalid_value"/,
   );
   const reversed = {
-    senderGatewayId: "bravo",
-    receiverGatewayId: "alfa",
-    senderCurrency: "USD",
-    receiverCurrency: "EUR",
+    ...{ senderGatewayId: "bravo", receiverGatewayId: "alfa", senderCurrency: "USD", receiverCurrency: "EUR" },
+    transactionId: "T",
   };
-  const { id } = await client.paymentIntents.create({ ...intentRequest, ...reversed });
-  expect(await press(`pay/${id}`, { transactionId: "T" })).toContain("can't sign for bravo");
-  expect(await press("pay/none", { transactionId: "T" })).toContain("There is no such intent.");
+  expect(await press("pay", { ...intentRequest, ...reversed })).toContain("can't sign for bravo");
   expect(await press("payments/none/status", { status: "error" })).toContain("there is no payment with this id");
   expect(server.sandbox.payments).toEqual([]);
 });
 
-it("responds with 503 and does nothing, delays a response, hits a token request, and cancels", async () => {
-  let doneAtMs = Number.NaN;
-  const onResponse = () => {
-    doneAtMs = performance.now();
-    return undefined;
-  };
-  await using fixture = await openConsole({ onResponse });
+it("responds with 503 and does nothing, loses a response, cancels, and revokes tokens", async () => {
+  await using fixture = await openConsole();
   const { client, press, server } = fixture;
+  const made = () => server.sandbox.ledger.paymentIntents.length;
   await press("faults", { ...fault, kind: "unavailable" });
   await expect(client.paymentIntents.create(intentRequest)).rejects.toMatchObject({ status: 503 });
-  expect(server.sandbox.ledger.paymentIntents).toEqual([]);
-  await press("faults", { ...fault, kind: "delay", delaySeconds: "0.3" });
-  await client.paymentIntents.create(intentRequest);
-  expect(performance.now() - doneAtMs).toBeGreaterThan(299);
+  expect(made()).toBe(0);
   await press("faults", fault);
-  await press("faults", { ...fault, kind: "unavailable", of: "token" });
-  expect(await press("faults/0/cancel")).not.toContain("will lose");
-  const text = await press("pay", intentRequest);
-  expect(text).toContain("Operation paymentIntents.create Status 401");
-  expect(text).not.toContain("Fault armed");
+  expect(await press("faults", { ...fault, of: "token" })).toContain("the next request of token");
+  expect(await press("faults/1/cancel")).not.toContain("request of token");
+  await expect(client.paymentIntents.create(intentRequest)).rejects.toMatchObject({ code: "outcome_unknown" });
+  expect(made()).toBe(1);
+  await press("revoke", { which: "all" });
+  await expect(client.payments.list()).rejects.toMatchObject({ status: 401 });
 });
 
-it.each([{ kind: "burn" }, { of: "nothing" }, { delaySeconds: "-1" }, { delaySeconds: "soon" }])(
-  "doesn't arm the fault %j",
-  async (fields) => {
-    await using fixture = await openConsole();
-    expect(await fixture.press("faults", { ...fault, ...fields })).toContain("Choose a fault");
-    expect(await fixture.read("faults")).toContain("No fault is armed.");
-  },
-);
-
-it("changes the receiver's status, and revokes tokens", async () => {
+it.each([{ kind: "burn" }, { of: "nothing" }])("doesn't arm the fault %j", async (fields) => {
   await using fixture = await openConsole();
-  const { press, server, client } = fixture;
-  const { id } = await makePayment(fixture);
-  await press(`payments/${id}/status`, { status: "reverted" });
-  expect(server.sandbox.payments[0]?.receiverGatewayStatus).toBe("reverted");
-  expect(await press(`payments/${id}/status`, { status: "done" })).toContain("status must be one of");
-  expect(await press("revoke", { which: "all" })).toContain("continued: 0");
-  await expect(client.payments.list()).rejects.toMatchObject({ status: 401 });
+  expect(await fixture.press("faults", { ...fault, ...fields })).toContain("Choose a fault");
+  expect(await fixture.read("faults")).toContain("No fault is armed.");
 });
 
 it("explains why a signature is wrong", async () => {
@@ -238,16 +188,12 @@ it("explains why a signature is wrong", async () => {
 
 it("lets the sandbox's own hooks do what they did", async () => {
   const teapot = () => Response.json({ error: "nope", message: "no" }, { status: 418 });
-  const onRequest: SandboxServerOptions["onRequest"] = ({ operation }) => {
-    if (operation === "payments.list") throw new Error("a bug");
-    return operation === "paymentIntents.create" ? teapot() : undefined;
-  };
+  const onRequest: SandboxServerOptions["onRequest"] = ({ operation }) =>
+    operation === "paymentIntents.create" ? teapot() : undefined;
   await using fixture = await openConsole({ onRequest });
   const { client, read, requestPages } = fixture;
   await expect(client.paymentIntents.create(intentRequest)).rejects.toMatchObject({ status: 418 });
   await expect.poll(async () => read((await requestPages())[0])).toContain('"error": "nope"');
-  await expect(client.payments.list()).rejects.toMatchObject({ status: 500 });
-  expect(await read((await requestPages())[0])).toContain("A hook of the sandbox threw.");
 });
 
 it("escapes what it shows, and runs no script but its own", async () => {
@@ -269,15 +215,13 @@ it("escapes what it shows, and runs no script but its own", async () => {
 
 it.each([
   ["another origin", { origin: "http://attacker.test" }],
-  ["another port", { origin: "http://127.0.0.1:1" }],
   ["an opaque origin", { origin: "null" }],
-  ["another site", { origin: "http://attacker.test", "sec-fetch-site": "cross-site" }],
   ["no known origin", {}],
 ])("does nothing for a page of %s", async (_, headers) => {
   await using server = await startSandbox({ console: true });
   const form = { "content-type": "application/x-www-form-urlencoded" };
   const post = (more: Record<string, string>) =>
-    send(`${server.consoleUrl}faults`, { ...form, ...more }, "POST", String(new URLSearchParams(fault)));
+    raw(server.url, "POST", "/console/faults", String(new URLSearchParams(fault)), { ...form, ...more });
   const refused = await post(headers);
   expect(refused.status).toBe(403);
   expect(Object.keys(refused.headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
@@ -290,7 +234,7 @@ it("answers to addresses of this machine only", async () => {
   const { port } = new URL(server.url);
   const statuses = async (host: string) => {
     const paths = ["/console", "/console/", "/console/faults?from=docs"];
-    const responses = await Promise.all(paths.map((path) => send(server.url + path, { host })));
+    const responses = await Promise.all(paths.map((path) => raw(server.url, "GET", path, "", { host })));
     return new Set(responses.map(({ status }) => status));
   };
   for (const host of [`127.0.0.1:${port}`, `localhost:${port}`]) expect(await statuses(host)).toEqual(new Set([200]));
@@ -298,13 +242,13 @@ it("answers to addresses of this machine only", async () => {
     expect(await statuses(host), host).toEqual(new Set([403]));
   }
   // The service itself responds under any name.
-  expect(await send(`${server.url}/payments`, { host: "attacker.test" })).toMatchObject({ status: 401 });
+  expect(await raw(server.url, "GET", "/payments", "", { host: "attacker.test" })).toMatchObject({ status: 401 });
 });
 
 it("isn't there unless it is asked for", async () => {
   await using server = await startSandbox();
   expect(server).not.toHaveProperty("consoleUrl");
-  expect(await send(`${server.url}/console/`)).toMatchObject({ status: 404 });
+  expect(await raw(server.url, "GET", "/console/")).toMatchObject({ status: 404 });
 });
 
 it.each<SandboxServerOptions>([
