@@ -1,12 +1,17 @@
 import type { ApiClient, TokenHold } from "../api/api-client.js";
 import type { AnyOperation, Operation } from "../api/operation.js";
-import { type ApiPromise, parseRequestOptions, type RequestOptions } from "../api/request-options.js";
-import { InvalidArgumentError, traceFrom } from "../core/errors.js";
+import {
+  type ApiPromise,
+  type ParsedOptions,
+  parseRequestOptions,
+  type RequestOptions,
+} from "../api/request-options.js";
+import { clock } from "../core/clock.js";
+import { AbortedError, CrossBorderError, InvalidArgumentError, TokenError, traceFrom } from "../core/errors.js";
 import type { Reporter } from "../events/reporter.js";
 import { assertSigner, Call, type CallSource } from "./call.js";
-import { type CallContext, InFlight } from "./context.js";
-import { checkHealth, checkTimeoutMs, type HealthReport } from "./health.js";
-import { parseRawRequest, type RawRequest } from "./raw.js";
+import { parseRawRequest, type RawRequest } from "./prepare.js";
+import { type CallContext, InFlight } from "./report.js";
 import { Schemas } from "./schema.js";
 
 /** What a client shares with those that are derived from it is its own by default. */
@@ -52,15 +57,37 @@ export class HttpClient implements ApiClient {
     });
   }
 
-  /** Reads one record of a list, once, and tells how that went. */
-  checkHealth(list: Operation, given?: RequestOptions): Promise<HealthReport> {
-    return checkHealth(() => {
-      const timeoutMs = Math.min(checkTimeoutMs, this.#context.timeoutMs);
-      const options = { maxRetries: 0, timeoutMs, ...this.#parse(list, given) };
-      // A record that differs from the description shows that the service responds, too.
-      const context: CallContext = { ...this.#context, validation: "off" };
-      return new Call(context, list, { ids: [], input: { paging: { _size: 1 } } }, options, this.#isSigned(list));
-    });
+  /**
+   * Reads one record of a list, once, and tells how that went.
+   *
+   * @throws {AbortedError} if your signal ended it, or {InvalidArgumentError} if an option is wrong.
+   */
+  async checkHealth(list: Operation, options?: RequestOptions): Promise<HealthReport> {
+    const startMs = clock.monotonicMs();
+    const timeoutMs = Math.min(checkTimeoutMs, this.#context.timeoutMs);
+    // A record that differs from the description shows that the service responds, too.
+    const context: CallContext = { ...this.#context, maxRetries: 0, timeoutMs, validation: "off" };
+    const source = { ids: [], input: { paging: { _size: 1 } } };
+    let call: Call | undefined;
+    let error: CrossBorderError | undefined;
+    try {
+      call = new Call(context, list, source, this.#parse(list, options), this.#isSigned(list));
+      await call.run();
+    } catch (thrown) {
+      const isCallersOwn = thrown instanceof AbortedError || thrown instanceof InvalidArgumentError;
+      if (!(thrown instanceof CrossBorderError) || isCallersOwn) throw traceFrom(thrown);
+      error = thrown;
+    }
+    const token = tokenOf(error, call);
+    const ok = token === "accepted";
+    return {
+      ok,
+      service: serviceOf(error, call),
+      token,
+      ...(call?.received && { latencyMs: call.received.durationMs }),
+      durationMs: clock.monotonicMs() - startMs,
+      ...(!ok && error && { error }),
+    };
   }
 
   assertCallable(operation: Operation): void {
@@ -103,12 +130,10 @@ export class HttpClient implements ApiClient {
     options: RequestOptions | undefined,
     isSigned = this.#isSigned(operation),
   ): Call {
-    const { query, ...parsed } = this.#parse(operation, options);
-    const whole = query === undefined ? source : { ...source, input: { query } };
-    return new Call(this.#context, operation, whole, parsed, isSigned);
+    return new Call(this.#context, operation, source, this.#parse(operation, options), isSigned);
   }
 
-  #parse(operation: AnyOperation, options: RequestOptions | undefined): ReturnType<typeof parseRequestOptions> {
+  #parse(operation: AnyOperation, options: RequestOptions | undefined): ParsedOptions {
     const parsed = parseRequestOptions(operation, options);
     if (this.#closing === undefined && !this.#context.inFlight.isClosed) return parsed;
     throw new InvalidArgumentError(`${operation.name}: the client is closed`, { code: "client_closed" });
@@ -128,7 +153,7 @@ function run<Output>(from: (...given: never) => unknown, open: () => Call): ApiP
   try {
     const call = open();
     // `resource` gives each row its types.
-    return toApiPromise(call.run() as Promise<Output>, call.report);
+    return toApiPromise(call.run() as Promise<Output>, call);
   } catch (error) {
     return toApiPromise(Promise.reject(traceFrom(error, from)));
   }
@@ -138,8 +163,54 @@ function run<Output>(from: (...given: never) => unknown, open: () => Call): ApiP
  * The promise of a call. `told.response` is set when the data arrives. It is one promise, so that Node never reports a failure as
  * unhandled although you handle it.
  */
-export function toApiPromise<T>(data: Promise<T>, told: Partial<Pick<Call["report"], "response">> = {}): ApiPromise<T> {
-  return Object.assign(data, {
-    withResponse: () => data.then((value) => ({ data: value, response: told.response ?? { status: 0, headers: {} } })),
-  });
+export function toApiPromise<T>(
+  data: Promise<T>,
+  told: Pick<Call, "response"> = { response: { status: 0, headers: {} } },
+): ApiPromise<T> {
+  return Object.assign(data, { withResponse: async () => ({ data: await data, response: told.response }) });
+}
+
+/** The result of `client.check()`. It contains no secrets and no records, so you can return it from a health endpoint. */
+export interface HealthReport {
+  /** Whether a read would succeed now, since the service responds and accepts the token. */
+  readonly ok: boolean;
+  /**
+   * - `responding`: it responded as described.
+   * - `failing`: the response isn't the service's own, for example a 5xx, a redirect, or a proxy's page.
+   * - `unreachable`: no response arrived in time.
+   * - `not_asked`: there was nothing to ask it with.
+   */
+  readonly service: "responding" | "failing" | "unreachable" | "not_asked";
+  /**
+   * - `accepted`: by the service.
+   * - `refused`: the service responded with 401. The next call renews it.
+   * - `unavailable`: the client got none. See `error`.
+   * - `unknown`: the service didn't say.
+   */
+  readonly token: "accepted" | "refused" | "unavailable" | "unknown";
+  /** From the start of the request to the end of its response. Absent if none arrived. */
+  readonly latencyMs?: number;
+  /** The whole check, including a token request if one was needed, and the connection. */
+  readonly durationMs: number;
+  /** Absent if `ok`. */
+  readonly error?: CrossBorderError;
+}
+
+/** The default limit of a check, unless the client's own is shorter. */
+const checkTimeoutMs = 5000;
+
+function serviceOf(error: unknown, { failure, received }: Partial<Call> = {}): HealthReport["service"] {
+  if (error === undefined || ownWords.includes(failure)) return "responding";
+  return received !== undefined ? "failing" : failure === undefined ? "not_asked" : "unreachable";
+}
+
+/** Failures that the service itself reported. */
+const ownWords: readonly unknown[] = ["unauthorized", "refused", "throttled"];
+
+function tokenOf(error: CrossBorderError | undefined, { failure }: Partial<Call> = {}): HealthReport["token"] {
+  // The service knows a client that it forbids to read this list.
+  if (error === undefined || (failure === "refused" && error.status === 403)) return "accepted";
+  if (failure === "unauthorized") return "refused";
+  const isOfToken = error instanceof TokenError || error.code === "timeout";
+  return failure === undefined && isOfToken ? "unavailable" : "unknown";
 }

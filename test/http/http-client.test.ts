@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ConfigError } from "../../src/core/errors.js";
-import { RetryBudget } from "../../src/http/context.js";
+import { RetryBudget } from "../../src/http/report.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { payments } from "../../src/resources/payments.js";

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { InvalidArgumentError, OutcomeUnknownError } from "../../src/core/errors.js";
-import type { RawRequest } from "../../src/http/raw.js";
+import type { RawRequest } from "../../src/http/prepare.js";
 import { broken, errorOf, json, ownError, scriptedClient, unsent } from "./scripted-transport.js";
 
 type Client = ReturnType<typeof scriptedClient>["client"];
