@@ -16,7 +16,12 @@ import { type CallContext, CallReport } from "./report.js";
 
 /** The caller's input, or a request that was signed earlier. */
 export type CallSource =
-  | { readonly ids: readonly string[]; readonly input: CallInput<unknown>; readonly presigned?: undefined }
+  | {
+      readonly ids: readonly string[];
+      readonly input: CallInput<unknown>;
+      readonly presigned?: undefined;
+      readonly sendBy?: undefined;
+    }
   | { readonly presigned: SignedRequest; readonly sendBy: Timestamp };
 
 type TextToSign = Pick<PreparedRequest, "signedPath" | "text">;
@@ -42,7 +47,7 @@ export class Call extends CallReport {
   ) {
     const { headers: own, query, maxRetries = client.maxRetries, timeoutMs = client.timeoutMs, signal } = options;
     const headers = own === undefined ? client.headers : { ...client.headers, ...checkHeaders(own) };
-    const { presigned } = source;
+    const { presigned, sendBy } = source;
     const request =
       source.presigned === undefined
         ? prepareRequest(client, operation, source.ids, query === undefined ? source.input : { query })
@@ -53,7 +58,7 @@ export class Call extends CallReport {
     this.#isPresigned = presigned !== undefined;
     this.#isSigned = isSigned;
     this.#maxRetries = maxRetries;
-    this.#deadline = new Deadline({ timeoutMs, signal, sendBy: "sendBy" in source ? source.sendBy : undefined });
+    this.#deadline = new Deadline({ timeoutMs, signal, sendBy });
   }
 
   /** The data of the response, or the error that says what was done. */
@@ -194,11 +199,8 @@ export class Call extends CallReport {
     const isList = verb === "list" || (verb === "request" && method === "GET");
     const encoding = isList ? transport.acceptEncoding : "identity";
     if (encoding !== undefined) headers["accept-encoding"] = encoding;
-    // A cached list is out of date. The most restrictive directive counts (RFC 9111, section 4.2.1).
-    if (verb === "list") {
-      const own = headers["cache-control"];
-      headers["cache-control"] = own ? `no-cache, ${own}` : "no-cache";
-    }
+    // A cached list is out of date.
+    if (verb === "list") headers["cache-control"] = "no-cache";
     if (body !== undefined) headers["content-type"] = "application/json";
     if (signature !== undefined) headers["x-service-signature-base64"] = signature;
     const repeatable = kind === "read" && this.#maxRetries > 0;

@@ -78,12 +78,11 @@ export class HttpClient implements ApiClient {
       if (!(thrown instanceof CrossBorderError) || isCallersOwn) throw traceFrom(thrown);
       error = thrown;
     }
-    const token = tokenOf(error, call);
-    const ok = token === "accepted";
+    const findings = findingsOf(error, call);
+    const ok = findings.token === "accepted";
     return {
       ok,
-      service: serviceOf(error, call),
-      token,
+      ...findings,
       ...(call?.received && { latencyMs: call.received.durationMs }),
       durationMs: clock.monotonicMs() - startMs,
       ...(!ok && error && { error }),
@@ -199,18 +198,16 @@ export interface HealthReport {
 /** The default limit of a check, unless the client's own is shorter. */
 const checkTimeoutMs = 5000;
 
-function serviceOf(error: unknown, { failure, received }: Partial<Call> = {}): HealthReport["service"] {
-  if (error === undefined || ownWords.includes(failure)) return "responding";
-  return received !== undefined ? "failing" : failure === undefined ? "not_asked" : "unreachable";
-}
-
-/** Failures that the service itself reported. */
-const ownWords: readonly unknown[] = ["unauthorized", "refused", "throttled"];
-
-function tokenOf(error: CrossBorderError | undefined, { failure }: Partial<Call> = {}): HealthReport["token"] {
+function findingsOf(
+  error: CrossBorderError | undefined,
+  { failure, received }: Partial<Call> = {},
+): Pick<HealthReport, "service" | "token"> {
   // The service knows a client that it forbids to read this list.
-  if (error === undefined || (failure === "refused" && error.status === 403)) return "accepted";
-  if (failure === "unauthorized") return "refused";
+  const isKnown = error === undefined || (failure === "refused" && error.status === 403);
+  if (isKnown) return { service: "responding", token: "accepted" };
+  if (failure === "unauthorized") return { service: "responding", token: "refused" };
+  if (failure === "refused" || failure === "throttled") return { service: "responding", token: "unknown" };
+  if (failure !== undefined) return { service: received === undefined ? "unreachable" : "failing", token: "unknown" };
   const isOfToken = error instanceof TokenError || error.code === "timeout";
-  return failure === undefined && isOfToken ? "unavailable" : "unknown";
+  return { service: "not_asked", token: isOfToken ? "unavailable" : "unknown" };
 }

@@ -24,7 +24,7 @@ export function checkHeaders(
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
     if (ownHeaders.has(lower)) throw refuse(`headers: ${lower} is set by the client itself and can't be replaced`);
-    if (typeof value !== "string" || !isHeader(lower, value)) {
+    if (!isHeader(lower, value)) {
       const shown = looksLikeName(lower.replaceAll("-", "_")) ? lower : "a header";
       throw refuse(`headers: ${shown} must have a name and a text that HTTP allows`);
     }
@@ -123,7 +123,7 @@ export function presignedRequest({ signQuery }: RequestSettings, request: Signed
  */
 export function checkBody(
   { name, verb, record, identifiedBy, sendsBack }: Operation,
-  { fields, required, oneOf }: BodyFields,
+  { fields, required }: BodyFields,
   given: unknown,
   isFromService = false,
 ): Readonly<Record<string, unknown>> {
@@ -139,13 +139,13 @@ export function checkBody(
     }
     if (kind === undefined || kind === "any") {
       const shown = kind !== undefined || looksLikeName(field) ? field : "an unknown field";
-      return isJson(value, sendsBack === true) || `${shown} must be ${expectedJson}`;
+      return isJson(value) || `${shown} must be ${expectedJson}`;
     }
     if (isUpdate && value === null) return false;
-    const verdict = checkField(field, kind, value, oneOf?.[field]);
-    if (verdict === true || (field === identifiedBy && !isUpdate)) return verdict;
+    const verdict = checkField(field, kind, value);
+    if (verdict === true || field === identifiedBy) return verdict;
     const isId = field.endsWith("Id") && Number.isSafeInteger(value);
-    return isId || ((isUpdate || sendsBack === true) && canSendBack(kind, value)) || verdict;
+    return isId || ((isUpdate || sendsBack) && canSendBack(kind, value)) || verdict;
   });
   // An update with nothing in it could be taken for one that empties the record.
   if (isUpdate && Object.keys(checked).length === 0) {
@@ -170,9 +170,8 @@ export function checkQuery(
   const checked = checkFields(name, "query", fields, given, (field, value, kind) => {
     if (value === undefined) return false;
     if (kind === undefined && query !== "open") return unknownField(field, "query", Object.keys(fields));
-    if (kind === "integer") return checkField(field, kind, value);
     // A filter may be half a numeral, a pattern of the service's own, or a number from a record.
-    const isScalar = isExactNumber(value) || (kind === undefined && typeof value === "boolean");
+    const isScalar = isExactNumber(value) || (kind === undefined && isBoolean(value));
     const shown = looksLikeName(field) ? field : "a field";
     return isScalar || checkField(shown, kind === "publicKey" ? kind : "text", value);
   });
@@ -202,11 +201,9 @@ function checkFields(
     if (verdict === true) taken[field] = values[field];
     else if (verdict !== false) problems.push(verdict);
   }
-  if (problems.length > 0) throw new InvalidArgumentError(`${name}: ${problems.slice(0, maxProblems).join(". ")}`);
+  if (problems.length > 0) throw new InvalidArgumentError(`${name}: ${problems.join(". ")}`);
   return taken;
 }
-
-const maxProblems = 10;
 
 /** Whether a field of a record can be sent back, as a text that a service may write, null, or an exact number. */
 function canSendBack(kind: FieldKind, value: unknown): boolean {
@@ -215,21 +212,15 @@ function canSendBack(kind: FieldKind, value: unknown): boolean {
 }
 
 /** True, or what is wrong. A value is shown only if it looks like an amount, since any other text may be an account or a secret. */
-function checkField(field: string, kind: FieldKind, value: unknown, allowed?: readonly string[]): boolean | string {
+function checkField(field: string, kind: FieldKind, value: unknown): boolean | string {
   const isText = typeof value === "string" && value !== "";
   const fault = kind === "publicKey" && isText ? publicKeyFault(value) : undefined;
-  if (kind === "integer" ? Number.isSafeInteger(value) : isFit(kind, value, allowed) && fault === undefined)
-    return true;
+  const isFit = typeof value === "string" && (kind !== "decimal" || decimalNumeral.test(value));
+  if (isFit && fault === undefined) return true;
   let got = isText ? (fault ?? "another string") : describeValue(value);
   if (kind === "decimal" && isText && /^[\d.,']{1,12}$/.test(value)) got = JSON.stringify(value);
   if (value === undefined && field.endsWith("Id")) got += " (is an environment variable unset?)";
-  const expected = allowed?.map((choice) => JSON.stringify(choice)).join(" or ") ?? fieldKinds[kind].expected;
-  return `${field} must be ${expected}; got ${got}`;
-}
-
-function isFit(kind: FieldKind, value: unknown, allowed: readonly string[] | undefined): boolean {
-  if (typeof value !== "string") return false;
-  return allowed?.includes(value) ?? (kind !== "decimal" || decimalNumeral.test(value));
+  return `${field} must be ${fieldKinds[kind].expected}; got ${got}`;
 }
 
 function unknownField(field: string, part: string, names: readonly string[], near = nearest(field, names)): string {
@@ -239,15 +230,11 @@ function unknownField(field: string, part: string, names: readonly string[], nea
 
 const expectedJson = "a JSON value, without bigints, NaN, rounded numbers, functions, maps, or cycles";
 
-/**
- * Whether JSON carries a value without loss. Values with a `toJSON` make their own JSON.
- *
- * @param isExact refuses whole numbers that were rounded when they were read.
- */
-function isJson(value: unknown, isExact = false): boolean {
+/** Whether JSON carries a value without loss. Values with a `toJSON` make their own JSON. What is undefined is left out. */
+function isJson(value: unknown): boolean {
   try {
-    JSON.stringify(value, function (this: unknown, _, item: unknown) {
-      if (isLost(item, isExact, Array.isArray(this))) throw new TypeError("it would be lost");
+    JSON.stringify(value, (_, item: unknown) => {
+      if (isLost(item)) throw new TypeError("it would be lost");
       return item;
     });
     return true;
@@ -256,12 +243,11 @@ function isJson(value: unknown, isExact = false): boolean {
   }
 }
 
-function isLost(item: unknown, isExact: boolean, isInArray: boolean): boolean {
-  if (typeof item === "number") return !Number.isFinite(item) || (isExact && Math.abs(item) > Number.MAX_SAFE_INTEGER);
-  // JSON would fill holes of an array with null.
-  if (item === undefined) return isInArray;
-  if (typeof item !== "object") return typeof item !== "string" && typeof item !== "boolean";
-  return item !== null && !Array.isArray(item) && !isPlainObject(item);
+function isLost(item: unknown): boolean {
+  // A whole number above this was rounded when it was read.
+  if (typeof item === "number") return !(Math.abs(item) <= Number.MAX_SAFE_INTEGER);
+  if (typeof item === "object") return item !== null && !Array.isArray(item) && !isPlainObject(item);
+  return typeof item === "function" || typeof item === "symbol";
 }
 
 /**
@@ -308,9 +294,8 @@ export function parseRawRequest(given: RawRequest) {
   const parts = parseOptions(requestParts, given, "the request", refuse) as unknown as RawRequest;
   const { method, path, ids = [], query = {}, body, signed = false, idempotent = false } = parts;
   if (method === "GET" && body !== undefined) throw refuse("a GET has no body; give what it asks for as query");
-  const name = `${method} ${path}`;
   const operation: RawOperation = {
-    name,
+    name: `${method} ${path}`,
     verb: "request",
     method,
     path: parsePathTemplate(path),
@@ -318,7 +303,7 @@ export function parseRawRequest(given: RawRequest) {
     query: "open",
     idempotent,
   };
-  return { operation, ids: [...ids], input: { query, body }, signed };
+  return { operation, ids, input: { query, body }, signed };
 }
 
 const methods: readonly unknown[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];

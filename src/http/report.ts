@@ -42,7 +42,7 @@ export interface CallContext extends RequestSettings {
 export class InFlight {
   isClosed = false;
   #count = 0;
-  #onNone: (() => void) | undefined;
+  #onNone = () => {};
 
   begin(): void {
     this.#count += 1;
@@ -50,15 +50,15 @@ export class InFlight {
 
   end(): void {
     this.#count -= 1;
-    if (this.#count === 0) this.#onNone?.();
+    if (this.#count === 0) this.#onNone();
   }
 
   /** Lets no further call begin, and resolves when there are none. */
   close(): Promise<void> {
     this.isClosed = true;
     return new Promise((resolve) => {
+      this.#onNone = resolve;
       if (this.#count === 0) resolve();
-      else this.#onNone = resolve;
     });
   }
 }
@@ -168,7 +168,6 @@ export class CallReport {
 
   #emit<Name extends CallEvent>(name: Name, facts: Omit<Reported[Name], "operation" | "method" | "path">): void {
     const { reporter } = this.client;
-    if (!reporter.wants(name)) return;
     const { name: operation, method, path } = this.operation;
     reporter.emit(name, { operation, method, path: path.text, ...facts, ...this.requestId() } as Reported[Name]);
   }

@@ -47,17 +47,13 @@ export class Schemas {
     const described = Object.keys(record).length;
     const items: readonly Readonly<Record<string, unknown>>[] = Array.isArray(value) ? value : [value];
     const found = new Map<string, Mismatch>();
-    /** Most records of a list have the names of the one before them. */
-    let known: readonly string[] = [];
     for (const item of items) {
       const names = Object.keys(item);
       const isValid = zod.validate(schema, item);
       // If no described field is missing, each further one is unknown.
       if (isValid && names.length <= described) continue;
       const wrong = isValid ? [] : (zod.safeParse(schema, item).error?.issues.map(({ path }) => String(path[0])) ?? []);
-      const isKnown = names.every((name, index) => name === known[index]);
-      known = names;
-      const unknown = isKnown ? [] : names.filter((name) => !Object.hasOwn(record, name));
+      const unknown = names.filter((name) => !Object.hasOwn(record, name));
       for (const name of [...wrong, ...unknown]) {
         const kind = kindOfField(record, name);
         // Another name may be a secret.
