@@ -3,10 +3,10 @@ import type { AnyOperation } from "../api/operation.js";
 import type { ParsedOptions } from "../api/request-options.js";
 import { clock, type Timestamp } from "../core/clock.js";
 import { Deadline } from "../core/deadline.js";
-import { ConfigError, type CrossBorderError, traceFrom } from "../core/errors.js";
+import { type CrossBorderError, traceFrom } from "../core/errors.js";
 import { nextDelayMs } from "../core/retry.js";
 import { type Followed, type Part, serverAttributes } from "../events/reporter.js";
-import type { Signer } from "../signing/signer.js";
+import { encodeUtf8 } from "../platform/encodings.js";
 import type { WireRequest } from "../wire/transport.js";
 import { decisions, operationKind, worseEffect } from "./decision.js";
 import { toError } from "./errors.js";
@@ -52,7 +52,6 @@ export class Call extends CallReport {
       source.presigned === undefined
         ? prepareRequest(client, operation, source.ids, query === undefined ? source.input : { query })
         : presignedRequest(client, source.presigned);
-    if (isSigned && presigned === undefined) assertSigner(operation, client.signer);
     const kind = operationKind(operation, isSigned);
     super({ client, operation, kind, headers, request, signature: presigned?.signature });
     this.#isPresigned = presigned !== undefined;
@@ -103,7 +102,7 @@ export class Call extends CallReport {
   /** Signs once. A retry has the same bytes and the same signature. An attempt with a renewed token isn't a retry. */
   async #perform(): Promise<Outcome | Thrown> {
     const { reporter, schemas, tokens } = this.client;
-    if (!schemas.isLoaded) await schemas.load();
+    await schemas.load();
     this.#deadline.assertNotEnded();
     if (this.#isSigned) await this.#sign();
     let retries = 0;
@@ -189,7 +188,8 @@ export class Call extends CallReport {
     const { client, operation, headers: own, kind, request, signature } = this;
     const { origin, maxListBytes, maxRecordBytes, transport } = client;
     const { method, verb } = operation;
-    const { path, body } = request;
+    const { path, text } = request;
+    const body = text === "" ? undefined : encodeUtf8(text);
     const headers: Record<string, string> = {
       ...traceHeaders,
       ...own,
@@ -221,16 +221,10 @@ export class Call extends CallReport {
 
   async #toError(failure: Failure | Thrown): Promise<CrossBorderError> {
     const { client, request } = this;
-    const { signedPath, body = new Uint8Array() } = request;
-    const description = this.#isSigned ? client.signer?.describe(signedPath, body) : undefined;
+    const { signedPath, text } = request;
+    const description = this.#isSigned ? client.signer?.describe(signedPath, encodeUtf8(text)) : undefined;
     const error = toError(failure, this, await description?.catch(() => undefined));
     this.ended(error);
     return error;
   }
-}
-
-/** @throws {ConfigError} if a signed operation has no key. */
-export function assertSigner({ name: operation }: Pick<AnyOperation, "name">, signer: Signer | undefined): void {
-  if (signer !== undefined) return;
-  throw new ConfigError(`${operation} is signed, and the client was built without a signingKey`, { operation });
 }

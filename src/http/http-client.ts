@@ -7,16 +7,22 @@ import {
   type RequestOptions,
 } from "../api/request-options.js";
 import { clock } from "../core/clock.js";
-import { AbortedError, CrossBorderError, InvalidArgumentError, TokenError, traceFrom } from "../core/errors.js";
+import {
+  AbortedError,
+  ConfigError,
+  CrossBorderError,
+  InvalidArgumentError,
+  TokenError,
+  traceFrom,
+} from "../core/errors.js";
 import type { Reporter } from "../events/reporter.js";
-import { assertSigner, Call, type CallSource } from "./call.js";
+import { Call, type CallSource } from "./call.js";
 import { parseRawRequest, type RawRequest } from "./prepare.js";
 import { type CallContext, InFlight } from "./report.js";
 import { Schemas } from "./schema.js";
 
 /** What a client shares with those that are derived from it is its own by default. */
-export type HttpClientOptions = Omit<CallContext, "schemas" | "reported" | "inFlight"> &
-  Partial<Pick<CallContext, "schemas" | "inFlight">>;
+export type HttpClientOptions = Omit<CallContext, "schemas" | "reported" | "inFlight"> & Partial<CallContext>;
 
 /** Calls operations. Returns the record, or throws an error that says what was done. */
 export class HttpClient implements ApiClient {
@@ -71,6 +77,7 @@ export class HttpClient implements ApiClient {
     let call: Call | undefined;
     let error: CrossBorderError | undefined;
     try {
+      this.assertCallable(list);
       call = new Call(context, list, source, this.#parse(list, options), this.#isSigned(list));
       await call.run();
     } catch (thrown) {
@@ -89,8 +96,10 @@ export class HttpClient implements ApiClient {
     };
   }
 
-  assertCallable(operation: Operation): void {
-    if (this.#isSigned(operation)) assertSigner(operation, this.#context.signer);
+  assertCallable(operation: AnyOperation, isSigned = this.#isSigned(operation)): void {
+    if (!isSigned || this.#context.signer !== undefined) return;
+    const message = `${operation.name} is signed, and the client was built without a signingKey`;
+    throw new ConfigError(message, { operation: operation.name });
   }
 
   get reporter(): Reporter {
@@ -129,6 +138,7 @@ export class HttpClient implements ApiClient {
     options: RequestOptions | undefined,
     isSigned = this.#isSigned(operation),
   ): Call {
+    if (source.presigned === undefined) this.assertCallable(operation, isSigned);
     return new Call(this.#context, operation, source, this.#parse(operation, options), isSigned);
   }
 

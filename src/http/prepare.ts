@@ -7,7 +7,6 @@ import { describeName, describeValue, looksLikeName, nearest } from "../core/des
 import { InvalidArgumentError } from "../core/errors.js";
 import { type CheckTable, isBoolean, isPlainObject, parseOptions } from "../core/parse.js";
 import { amountOf, decimalNumeral, isExactNumber } from "../money.js";
-import { encodeUtf8 } from "../platform/encodings.js";
 import { publicKeyFault } from "../signing/keys.js";
 
 /**
@@ -72,9 +71,8 @@ export interface PreparedRequest {
   readonly path: string;
   /** The part of it that is signed. */
   readonly signedPath: string;
-  /** The raw body, as text and as the bytes that are signed and sent. */
+  /** The raw body that is signed and sent. Empty if there is none. */
   readonly text: string;
-  readonly body: Uint8Array | undefined;
   /** Body and query, by field. For a raw request, all that it was given. */
   readonly values: Readonly<Record<string, unknown>>;
 }
@@ -98,17 +96,14 @@ export function prepareRequest(
       ? input.body
       : operation.body && checkBody(operation, operation.body, input.body, input.isFromService);
   const values = operation.verb === "request" ? { ids, query, body } : { ...query, ...(body as object | undefined) };
-  // A body that is undefined, or whose `toJSON` returns that, has no JSON.
-  const text = (JSON.stringify(body) as string | undefined) ?? "";
-  const bytes = text === "" ? undefined : encodeUtf8(text);
-  return { path, signedPath: signQuery ? path : pathname, text, body: bytes, values };
+  return { path, signedPath: signQuery ? path : pathname, text: toJson(operation.name, body), values };
 }
 
 /** A request that was signed earlier, maybe in another process. It has the same bytes and the same signature. */
 export function presignedRequest({ signQuery }: RequestSettings, request: SignedRequest): PreparedRequest {
   const { path, body: text } = request;
   const signedPath = signQuery ? path : (path.split("?")[0] ?? path);
-  return { path, signedPath, text, body: encodeUtf8(text), values: JSON.parse(text) };
+  return { path, signedPath, text, values: JSON.parse(text) };
 }
 
 /**
@@ -121,7 +116,7 @@ export function presignedRequest({ signQuery }: RequestSettings, request: Signed
  * @param isFromService the service sent the unknown fields, so none is a misspelling.
  * @throws {InvalidArgumentError} that names the fields at fault, with no value that may be confidential.
  */
-export function checkBody(
+function checkBody(
   { name, verb, record, identifiedBy, sendsBack }: Operation,
   { fields, required }: BodyFields,
   given: unknown,
@@ -137,10 +132,7 @@ export function checkBody(
       if (meant !== undefined || !(isUpdate || sendsBack)) return unknownField(field, "body", names, meant);
       if (isUpdate) return false;
     }
-    if (kind === undefined || kind === "any") {
-      const shown = kind !== undefined || looksLikeName(field) ? field : "an unknown field";
-      return isJson(value) || `${shown} must be ${expectedJson}`;
-    }
+    if (kind === undefined || kind === "any") return true;
     if (isUpdate && value === null) return false;
     const verdict = checkField(field, kind, value);
     if (verdict === true || field === identifiedBy) return verdict;
@@ -154,20 +146,14 @@ export function checkBody(
   return checked;
 }
 
-/** The parameters of a query. */
-export type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>;
-
 /**
  * Checks the filters of a list or the query of a single read, and copies them.
  *
  * @throws {InvalidArgumentError} that names the fields at fault, with no value that may be confidential.
  */
-export function checkQuery(
-  { name, query = {}, record }: Pick<AnyOperation, "name" | "query" | "record">,
-  given: unknown,
-): QueryValues {
+function checkQuery({ name, query = {}, record }: AnyOperation, given: unknown): object {
   const fields = query === "open" ? record : query;
-  const checked = checkFields(name, "query", fields, given, (field, value, kind) => {
+  return checkFields(name, "query", fields, given, (field, value, kind) => {
     if (value === undefined) return false;
     if (kind === undefined && query !== "open") return unknownField(field, "query", Object.keys(fields));
     // A filter may be half a numeral, a pattern of the service's own, or a number from a record.
@@ -175,7 +161,6 @@ export function checkQuery(
     const shown = looksLikeName(field) ? field : "a field";
     return isScalar || checkField(shown, kind === "publicKey" ? kind : "text", value);
   });
-  return checked as QueryValues;
 }
 
 /**
@@ -217,7 +202,7 @@ function checkField(field: string, kind: FieldKind, value: unknown): boolean | s
   const fault = kind === "publicKey" && isText ? publicKeyFault(value) : undefined;
   const isFit = typeof value === "string" && (kind !== "decimal" || decimalNumeral.test(value));
   if (isFit && fault === undefined) return true;
-  let got = isText ? (fault ?? "another string") : describeValue(value);
+  let got = fault ?? describeValue(value);
   if (kind === "decimal" && isText && /^[\d.,']{1,12}$/.test(value)) got = JSON.stringify(value);
   if (value === undefined && field.endsWith("Id")) got += " (is an environment variable unset?)";
   return `${field} must be ${fieldKinds[kind].expected}; got ${got}`;
@@ -228,26 +213,27 @@ function unknownField(field: string, part: string, names: readonly string[], nea
   return `Unknown field ${describeName(field)} in the ${part}. ${hint}`;
 }
 
-const expectedJson = "a JSON value, without bigints, NaN, rounded numbers, functions, maps, or cycles";
-
-/** Whether JSON carries a value without loss. Values with a `toJSON` make their own JSON. What is undefined is left out. */
-function isJson(value: unknown): boolean {
+/**
+ * The body as JSON. Values with a `toJSON` make their own. A body that is undefined has none.
+ *
+ * @throws {InvalidArgumentError} if JSON can't carry it without loss.
+ */
+function toJson(operation: string, body: unknown): string {
   try {
-    JSON.stringify(value, (_, item: unknown) => {
-      if (isLost(item)) throw new TypeError("it would be lost");
-      return item;
-    });
-    return true;
+    return (JSON.stringify(body, refuseLost) as string | undefined) ?? "";
   } catch {
-    return false;
+    const expected = "a JSON value, without bigints, NaN, rounded numbers, maps, or cycles";
+    throw new InvalidArgumentError(`${operation}: the body must be ${expected}`);
   }
 }
 
-function isLost(item: unknown): boolean {
-  // A whole number above this was rounded when it was read.
-  if (typeof item === "number") return !(Math.abs(item) <= Number.MAX_SAFE_INTEGER);
-  if (typeof item === "object") return item !== null && !Array.isArray(item) && !isPlainObject(item);
-  return typeof item === "function" || typeof item === "symbol";
+/** A whole number above 2 ** 53 was rounded when it was read. */
+function refuseLost(_: string, item: unknown): unknown {
+  const isNumberLost = typeof item === "number" && !(Math.abs(item) <= Number.MAX_SAFE_INTEGER);
+  const isObject = typeof item === "object" && item !== null;
+  if (isNumberLost || (isObject && !Array.isArray(item) && !isPlainObject(item)))
+    throw new TypeError("it would be lost");
+  return item;
 }
 
 /**
@@ -290,8 +276,7 @@ export type RawRequest<Path extends string = `/${string}`> = {
  */
 export function parseRawRequest(given: RawRequest) {
   const refuse = (message: string) => new InvalidArgumentError(`request: ${message}`);
-  // The table has checked the types.
-  const parts = parseOptions(requestParts, given, "the request", refuse) as unknown as RawRequest;
+  const parts = parseOptions<RawRequest>(requestParts, given, "the request", refuse);
   const { method, path, ids = [], query = {}, body, signed = false, idempotent = false } = parts;
   if (method === "GET" && body !== undefined) throw refuse("a GET has no body; give what it asks for as query");
   const operation: RawOperation = {
@@ -321,7 +306,7 @@ const requestParts: CheckTable<RawRequest> = {
   },
   ids: { accepts: Array.isArray, expected: "an array of ids" },
   query: { accepts: isPlainObject, expected: "an object of query parameters" },
-  body: { accepts: (value) => isJson(value), expected: expectedJson },
+  body: { accepts: () => true, expected: "a JSON value" },
   signed: { accepts: isBoolean, expected: "true or false" },
   idempotent: { accepts: isBoolean, expected: "true or false" },
 };

@@ -68,28 +68,26 @@ export class InFlight {
  * returns a fifth, and each second returns one, so a single call always has its retries.
  */
 export class RetryBudget {
-  readonly #capacity: number;
-  #left: number;
-  #countedMs = clock.monotonicMs();
+  readonly #capacityMs: number;
+  /** When time will have returned all that were taken. */
+  #fullAtMs = 0;
 
   /** @param capacity enough for ten calls a second during an outage of some seconds. */
   constructor(capacity = 200) {
-    this.#capacity = capacity;
-    this.#left = capacity;
+    this.#capacityMs = capacity * 1000;
   }
 
   /** Takes one retry. Returns false if none is left. */
   take(): boolean {
     const nowMs = clock.monotonicMs();
-    this.giveBack((nowMs - this.#countedMs) / 1000);
-    this.#countedMs = nowMs;
-    if (this.#left < 1) return false;
-    this.#left -= 1;
+    const fullAtMs = Math.max(nowMs, this.#fullAtMs) + 1000;
+    if (fullAtMs > nowMs + this.#capacityMs) return false;
+    this.#fullAtMs = fullAtMs;
     return true;
   }
 
   giveBack(retries: number): void {
-    this.#left = Math.min(this.#capacity, this.#left + retries);
+    this.#fullAtMs -= retries * 1000;
   }
 }
 

@@ -25,11 +25,8 @@ export class Schemas {
     this.#compiles = compiles;
   }
 
-  get isLoaded(): boolean {
-    return this.#zod !== undefined;
-  }
-
   async load(): Promise<void> {
+    if (this.#zod !== undefined) return;
     this.#zod = await loadZod();
     // zod's first schema takes 2 ms, which a later call then doesn't wait for.
     this.mismatches({ record: { id: "text", amount: "decimal" } }, {});
@@ -59,7 +56,7 @@ export class Schemas {
         // Another name may be a secret.
         const field = kind !== undefined || looksLikeName(name) ? name : "(unprintable)";
         const expected = kind === undefined ? "a field of the description" : fieldKinds[kind].expected;
-        if (!found.has(field)) found.set(field, { field, expected, found: describeFound(item[name]) });
+        if (!found.has(field)) found.set(field, { field, expected, found: describeValue(item[name]) });
       }
       if (found.size >= maxMismatches) break;
     }
@@ -78,10 +75,6 @@ export class Schemas {
 }
 
 const maxMismatches = 20;
-
-function describeFound(value: unknown): string {
-  return typeof value === "string" && value !== "" ? "another string" : describeValue(value);
-}
 
 /** A text of any content, unless its kind says more. */
 function schemaOf(zod: Zod, kind: FieldKind): $ZodType {

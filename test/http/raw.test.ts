@@ -137,7 +137,7 @@ describe("what is refused before anything is sent", () => {
       "a field must be a string; got an object",
     ],
     ["a body of a read", { ...get, body: {} }, "a GET has no body"],
-    ["a body that JSON can't carry", { ...refund, body: { at: 1n } }, "request: body must be a JSON value"],
+    ["a body that JSON can't carry", { ...refund, body: { at: 1n } }, "the body must be a JSON value"],
     ["an option that does not exist", { ...get, sign: true }, "unknown option"],
   ])("is %s", async (_, given, message) => {
     const { client, transport } = scriptedClient([json({})]);
