@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { RequestOptions } from "../../src/api/request-options.js";
 import { ConfigError, SigningError, TokenError } from "../../src/core/errors.js";
 import type { HealthReport, HttpClientOptions } from "../../src/http/http-client.js";
-import { Schemas } from "../../src/http/schema.js";
+import { Schemas } from "../../src/http/read.js";
 import { paymentGateways } from "../../src/resources/payment-gateways.js";
 import { errorOf, json, ownError, type Step, scriptedClient, unsent } from "./scripted-transport.js";
 
@@ -92,7 +92,6 @@ describe("a check finds of service and token", () => {
       "signing_failed",
       { signedOperations, signer: { sign: noSignature, describe: noSignature } },
     ],
-    ["no key", {}, "not_asked", "unknown", "invalid_config", { signedOperations, signer: undefined }],
     ["no library", {}, "not_asked", "unknown", "invalid_config", { schemas: noSchemas }],
   ])("after %s", async (_, step, service, token, code, overrides) => {
     const { client, transport } = scriptedClient([step], overrides);
@@ -113,6 +112,11 @@ describe("a check finds of service and token", () => {
 });
 
 describe("a check throws", () => {
+  it("that it can't sign the list", async () => {
+    const { client } = scriptedClient([], { signedOperations, signer: undefined });
+    expect(await errorOf(client.checkHealth(list))).toMatchObject({ code: "invalid_config", effect: "none" });
+  });
+
   it.each([
     ["the caller's own signal", { signal: AbortSignal.abort() }, "AbortedError"],
     ["an option of a single read", { query: {} }, "InvalidArgumentError"],

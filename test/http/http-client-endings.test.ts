@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Deadline } from "../../src/core/deadline.js";
 import { TimeoutError } from "../../src/core/errors.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
-import { Schemas } from "../../src/http/schema.js";
+import { Schemas } from "../../src/http/read.js";
 import {
   broken,
   calls,
