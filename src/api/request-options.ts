@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../core/errors.js";
-import { type Check, type CheckTable, isPlainObject, isWholeFrom, parseOptions } from "../core/parse.js";
+import { type Check, type CheckTable, hasMethods, isPlainObject, isWholeFrom, parseOptions } from "../core/parse.js";
 import type { AnyOperation } from "./operation.js";
 
 /** The last argument of every method. */
@@ -44,16 +44,11 @@ export const maxRetriesOption: Check = {
   expected: "a whole number, 0 or more",
 };
 
-/** A call needs only these of a signal. */
-function isSignal(value: unknown): boolean {
-  const { aborted, addEventListener, removeEventListener } = (value ?? {}) as Partial<AbortSignal>;
-  return (
-    typeof aborted === "boolean" && typeof addEventListener === "function" && typeof removeEventListener === "function"
-  );
-}
-
 export const requestOptions: CheckTable<RequestOptions> = {
-  signal: { accepts: isSignal, expected: "an AbortSignal" },
+  signal: {
+    accepts: (value) => hasMethods(value, "addEventListener", "removeEventListener"),
+    expected: "an AbortSignal",
+  },
   timeoutMs: timeoutMsOption,
   maxRetries: maxRetriesOption,
   // `checkHeaders` checks names and values.

@@ -91,8 +91,9 @@ function toRow<Item, Create, Update>(
     signed: false,
   };
   const { filters } = description;
-  if (verb === "list") return { ...row, query: filters === "open" ? filters : queryFields(fields, filters) };
-  if (verb === "get") return { ...row, query: queryFields(fields, filters === "open" ? undefined : filters) };
+  if (verb === "list" && filters === "open") return { ...row, query: filters };
+  const except = filters === undefined || filters === "open" ? [] : filters.except;
+  if (verb === "list" || verb === "get") return { ...row, query: queryFields(fields, except) };
   const { body = [], required = [], oneOf, signed = false, ...rest } = description[verb] ?? {};
   const choices = oneOf === undefined ? undefined : { oneOf };
   return { ...row, ...rest, body: { fields: pick(fields, body), required, ...choices }, signed };
@@ -103,11 +104,7 @@ function itemIdOf(name: string): string {
   return `${name.slice(name.lastIndexOf(".") + 1).replace(/s$/, "")}Id`;
 }
 
-function queryFields<Item>(
-  fields: FieldTable,
-  filters: Exclude<ResourceDescription<Item, never, never>["filters"], "open">,
-): FieldTable {
-  const except: readonly string[] = filters?.except ?? [];
+function queryFields(fields: FieldTable, except: readonly string[]): FieldTable {
   const names = Object.keys(fields).filter((name) => !except.includes(name));
   // A query carries strings, so a field of any content is sent as text.
   return Object.fromEntries(names.map((name) => [name, fields[name] === "any" ? "text" : (fields[name] as FieldKind)]));

@@ -106,8 +106,7 @@ export class Call extends CallReport {
     let retries = 0;
     let renewed: string | undefined;
     for (;;) {
-      const current = renewed ?? tokens.current(this.#deadline, this.#maxRetries);
-      const token = typeof current === "string" ? current : await current;
+      const token = renewed ?? (await tokens.current(this.#deadline, this.#maxRetries));
       this.tokens.push(token);
       this.attempts += 1;
       const outcome = await reporter.follow(
@@ -209,11 +208,11 @@ export class Call extends CallReport {
 
   /** @returns whether another attempt follows, after the wait before it. */
   async #waitToRetry({ reason, retryAfterMs = 0 }: Failure, retries: number): Promise<boolean> {
-    const { budget, random } = this.client;
+    const { budget, random, reporter } = this.client;
     if (retries >= this.#maxRetries) return false;
     const delayMs = Math.max(nextDelayMs(retries, random), retryAfterMs);
     if (delayMs >= this.#deadline.remainingMs() || !budget.take()) return false;
-    this.willRetry(reason, delayMs);
+    reporter.emit("retry", { operation: this.operation.name, attempt: this.attempts, reason, delayMs });
     await this.#deadline.sleep(delayMs);
     return true;
   }

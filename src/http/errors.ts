@@ -62,14 +62,16 @@ export function toError(failure: Failure | Thrown, call: CallReport, signed?: Si
   const details = { ...detailsOf(call), ...said, response };
   if (problem !== undefined) return new UnexpectedResponseError(messageOf(call, `${status}`, problem), details);
   // Digits may be an account, and several words a name.
-  const phrase = /^[a-z][a-z_.-]{0,63}$/i.test(said.serviceCode ?? "") ? said.serviceCode : phrases[status];
+  const phrase = /^[a-z][a-z_.-]{0,63}$/i.test(said.serviceCode ?? "") ? said.serviceCode : undefined;
   const isOfSignature = /signature/i.test(phrase ?? "");
   const check = isOfSignature ? `See ${docsPage("invalid-signature.md")}.` : checks[kind];
+  // An id in the path, or a filter in a signed query, may be an account. You can read such a path, but it isn't printed.
+  if (signed !== undefined && !call.shows(signed.path)) hide(signed, "path", signed.path);
   return ApiError.of(messageOf(call, [status, phrase].filter(Boolean).join(" "), check), {
     ...details,
     code: `http_${status}`,
     retryAfterMs,
-    signed: signed && showableSigned(signed, call),
+    signed,
   });
 }
 
@@ -120,20 +122,11 @@ function unlessLost(error: CrossBorderError, call: CallReport, message = error.m
   return new OutcomeUnknownError(message, { ...details, request: sent });
 }
 
-/** An id in the path, or a filter in a signed query, may be an account. You can read such a path, but it isn't printed. */
-function showableSigned(signed: SignedText, call: CallReport): SignedText {
-  const copy = { ...signed };
-  if (!call.shows(signed.path)) hide(copy, "path", signed.path);
-  return copy;
-}
-
 /** `error` and `message`, or `code` and `message` of a single read, word for word. */
 function readErrorBody(text: string, call: CallReport): Pick<ErrorDetails, "serviceCode" | "serviceMessage"> {
   const { error, code } = parseJsonObject(text);
-  const serviceCode = [error, code].find((value): value is string => {
-    const isCode = typeof value === "string" && /^[^\p{Cc}]{1,256}$/u.test(value);
-    return isCode && !accountLike.test(value) && call.shows(value);
-  });
+  const isShown = (value: string) => /^[^\p{Cc}]{1,256}$/u.test(value) && !accountLike.test(value) && call.shows(value);
+  const serviceCode = [error, code].find((value): value is string => typeof value === "string" && isShown(value));
   return { serviceCode, serviceMessage: errorMessageOf(text)?.slice(0, 4096) };
 }
 
@@ -166,18 +159,4 @@ const consequences: Readonly<Record<string, readonly [subject: string, done: str
   repeatable: ["record", "created", "It moves no money, so it's safe to call again."],
   update: ["record", "updated", "It's safe to call again."],
   request: ["request", "carried out", "Check that before you send it again."],
-};
-
-const phrases: Readonly<Record<number, string>> = {
-  400: "Bad Request",
-  401: "Unauthorized",
-  403: "Forbidden",
-  404: "Not Found",
-  409: "Conflict",
-  422: "Unprocessable Content",
-  429: "Too Many Requests",
-  500: "Internal Server Error",
-  502: "Bad Gateway",
-  503: "Service Unavailable",
-  504: "Gateway Timeout",
 };

@@ -78,8 +78,9 @@ export function readResponse(
   const unusable = (problem: string, kind: FailureClass = "unreadable", reason: string = kind) => {
     return { class: kind, reason, isSent: true, response, problem };
   };
-  // The description gives this response no body, so the update is done, unless it's a proxy's page.
-  if (operation.verb === "update") return isPage(response) ? unusable("The response is a page of HTML.") : noData;
+  // The description gives this response no body, so the update is done, unless it's a proxy's page. Frameworks label an empty body as
+  // HTML, too.
+  if (operation.verb === "update") return /^\s*</.test(text) ? unusable("The response is a page of HTML.") : noData;
   if (broken !== undefined) return unusable(brokenTexts[broken], classifyBroken(broken), broken);
   if (operation.verb === "request" && text === "") return noData;
   let data: unknown;
@@ -132,12 +133,6 @@ const maxLevels = 100;
 function isDeep(value: unknown, left = maxLevels): boolean {
   if (typeof value !== "object" || value === null) return false;
   return left === 0 || Object.values(value).some((item) => typeof item === "object" && isDeep(item, left - 1));
-}
-
-/** Decided by the body, since frameworks label an empty body as HTML, too. */
-function isPage({ text, headers, broken }: WireResponse): boolean {
-  if (broken !== undefined && text === "") return /html/i.test(headers["content-type"] ?? "");
-  return /^\s*</.test(text);
 }
 
 /** A field that differs from the description, without its value. */

@@ -90,8 +90,6 @@ export class RetryBudget {
   }
 }
 
-type CallEvent = "response" | "success" | "failure";
-
 /** What is known of one call, for its events and its error. They show nothing that the request kept secret. */
 export class CallReport {
   declare readonly client: CallContext;
@@ -150,10 +148,6 @@ export class CallReport {
     }
   }
 
-  willRetry(reason: string, delayMs: number): void {
-    this.client.reporter.emit("retry", { operation: this.operation.name, attempt: this.attempts, reason, delayMs });
-  }
-
   ended(error?: CrossBorderError): void {
     const whole = { attempts: this.attempts, durationMs: clock.monotonicMs() - this.#startMs };
     if (error === undefined) this.#emit("success", { status: this.received?.status ?? 0, ...whole });
@@ -163,7 +157,7 @@ export class CallReport {
     }
   }
 
-  #emit<Name extends CallEvent>(name: Name, facts: Omit<Reported[Name], "operation" | "method" | "path">): void {
+  #emit<Name extends "response" | "success" | "failure">(name: Name, facts: Partial<Reported[Name]>): void {
     const { reporter } = this.client;
     const { name: operation, method, path } = this.operation;
     reporter.emit(name, { operation, method, path: path.text, ...facts, ...this.requestId() } as Reported[Name]);

@@ -30,12 +30,12 @@ const refund = (client: HttpClient) => client.request({ method: "POST", path: "/
 
 describe("the message of a failed call", () => {
   it.each<[string, (client: HttpClient) => PromiseLike<unknown>, readonly Step[], string]>([
-    ["a wrong path", listed, [page(404)], `payments.list failed: 404 Not Found for GET ${https}/payments. ${foreign}`],
+    ["a wrong path", listed, [page(404)], `payments.list failed: 404 for GET ${https}/payments. ${foreign}`],
     [
       "no such record",
       calls.read,
       [ownError(404)],
-      `paymentIntents.get failed: 404 Not Found for GET ${https}/payment-intents/{paymentIntentId}.`,
+      `paymentIntents.get failed: 404 for GET ${https}/payment-intents/{paymentIntentId}.`,
     ],
     [
       "the service's code",
@@ -53,13 +53,13 @@ describe("the message of a failed call", () => {
       "a proxy's page",
       calls.signed,
       [page(403)],
-      `payments.create failed: 403 Forbidden for POST ${https}/payments. ${foreign} ${madeOrNot}`,
+      `payments.create failed: 403 for POST ${https}/payments. ${foreign} ${madeOrNot}`,
     ],
     [
       "a refused token",
       calls.signed,
       [{ status: 401 }],
-      `payments.create failed: 401 Unauthorized for POST ${https}/payments after 2 attempts. Check that the token is meant for this service (audience), and that the clocks agree. The payment was not made.`,
+      `payments.create failed: 401 for POST ${https}/payments after 2 attempts. Check that the token is meant for this service (audience), and that the clocks agree. The payment was not made.`,
     ],
     [
       "a redirect",
@@ -71,19 +71,19 @@ describe("the message of a failed call", () => {
       "an id that may be an account",
       deposit,
       [ownError(400)],
-      `liquidityProviders.deposits.get failed: 400 Bad Request for GET ${https}/liquidity-providers/{liquidityProviderId}/deposits/{depositId}.`,
+      `liquidityProviders.deposits.get failed: 400 for GET ${https}/liquidity-providers/{liquidityProviderId}/deposits/{depositId}.`,
     ],
     [
       "a raw request",
       refund,
       [ownError(400)],
-      `POST /refunds/{id} failed: 400 Bad Request for POST ${https}/refunds/{id}. The request was not carried out.`,
+      `POST /refunds/{id} failed: 400 for POST ${https}/refunds/{id}. The request was not carried out.`,
     ],
     [
       "an intent that is refused",
       calls.repeatable,
       [ownError(400)],
-      `paymentIntents.create failed: 400 Bad Request for POST ${https}/payment-intents. The record was not created.`,
+      `paymentIntents.create failed: 400 for POST ${https}/payment-intents. The record was not created.`,
     ],
     [
       "an intent that is lost",

@@ -294,18 +294,16 @@ describe("a 2xx to an update", () => {
     },
   );
 
-  it.each<Step>([
-    { text: page },
-    { text: `\ufeff  ${page}` },
-    { text: "<html", broken: "cut-short" },
-    { text: "", broken: "cut-short", headers: html },
-  ])("may not be done where it is a page, and is asked for again: %j", async (step) => {
-    const { client, transport } = scriptedClient([step, { text: "" }]);
-    expect(await calls.update(client)).toBeUndefined();
-    expect(transport.sent).toHaveLength(2);
-    const error = { name: "UnexpectedResponseError", effect: "possible", attempts: 3 };
-    expect(await errorOf(calls.update(scriptedClient([step]).client))).toMatchObject(error);
-  });
+  it.each<Step>([{ text: page }, { text: `\ufeff  ${page}` }, { text: "<html", broken: "cut-short" }])(
+    "may not be done where it is a page, and is asked for again: %j",
+    async (step) => {
+      const { client, transport } = scriptedClient([step, { text: "" }]);
+      expect(await calls.update(client)).toBeUndefined();
+      expect(transport.sent).toHaveLength(2);
+      const error = { name: "UnexpectedResponseError", effect: "possible", attempts: 3 };
+      expect(await errorOf(calls.update(scriptedClient([step]).client))).toMatchObject(error);
+    },
+  );
 });
 
 describe("a 2xx to a list", () => {
