@@ -62,12 +62,13 @@ export function toError(failure: Failure | Thrown, call: CallReport, signed?: Si
   const details = { ...detailsOf(call), ...said, response };
   if (problem !== undefined) return new UnexpectedResponseError(messageOf(call, `${status}`, problem), details);
   // Digits may be an account, and several words a name.
-  const phrase = /^[a-z][a-z_.-]{0,63}$/i.test(said.serviceCode ?? "") ? said.serviceCode : undefined;
-  const isOfSignature = /signature/i.test(phrase ?? "");
+  const { serviceCode = "" } = said;
+  const phrase = /^[a-z][a-z_.-]{0,63}$/i.test(serviceCode) ? ` ${serviceCode}` : "";
+  const isOfSignature = /signature/i.test(phrase);
   const check = isOfSignature ? `See ${docsPage("invalid-signature.md")}.` : checks[kind];
   // An id in the path, or a filter in a signed query, may be an account. You can read such a path, but it isn't printed.
   if (signed !== undefined && !call.shows(signed.path)) hide(signed, "path", signed.path);
-  return ApiError.of(messageOf(call, [status, phrase].filter(Boolean).join(" "), check), {
+  return ApiError.of(messageOf(call, `${status}${phrase}`, check), {
     ...details,
     code: `http_${status}`,
     retryAfterMs,

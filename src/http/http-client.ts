@@ -15,7 +15,6 @@ import {
   TokenError,
   traceFrom,
 } from "../core/errors.js";
-import type { Reporter } from "../events/reporter.js";
 import { Call, type CallSource } from "./call.js";
 import { parseRawRequest, type RawRequest } from "./prepare.js";
 import { Schemas } from "./read.js";
@@ -97,7 +96,7 @@ export class HttpClient implements ApiClient {
     throw new ConfigError(message, { operation: operation.name });
   }
 
-  get reporter(): Reporter {
+  get reporter(): ApiClient["reporter"] {
     return this.#context.reporter;
   }
 
