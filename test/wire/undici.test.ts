@@ -123,6 +123,9 @@ describe("a connection that has fallen silent", () => {
     return { ...server, silence: () => open.forEach((socket) => void silent.add(socket)) };
   }
 
+  /** Longer than `firstByteMs`. */
+  const pause = () => new Promise((resolve) => setTimeout(resolve, 300));
+
   it("has its read sent on a new one, with all that follow", async () => {
     const server = await startSilentServer();
     const { send } = transport({}, 200);
@@ -130,6 +133,7 @@ describe("a connection that has fallen silent", () => {
     await Promise.all([send(read, within()), send(read, within())]);
     await turns();
     server.silence();
+    await pause();
     expect(await send(read, within())).toMatchObject({ text: "new" });
     await turns();
     expect(await send(read, within())).toMatchObject({ text: "new" });
@@ -144,7 +148,7 @@ describe("a connection that has fallen silent", () => {
     const { send } = transport({}, 200);
     for (let index = 0; index < 3; index++) {
       await send({ ...get(server.origin), repeatable: true }, within());
-      await turns();
+      await pause();
       // undici's timer may be late by a second.
       delayMs = 1500;
     }
