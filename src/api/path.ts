@@ -57,7 +57,7 @@ function problemOf(id: unknown): string | undefined {
 const noIds: ReadonlySet<string> = new Set([".", "..", "undefined", "null", "[object Object]"]);
 
 /** `?a=1&b=2` in the order of the values, or an empty string. Leaves out what is undefined, and sends empty values. */
-export function encodeQuery(operation: string, query: Readonly<Record<string, string | number | undefined>>): string {
+export function encodeQuery(operation: string, query: Readonly<Record<string, unknown>>): string {
   let text = "";
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined) continue;

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { RequestOptions } from "../../src/api/request-options.js";
 import { ConfigError, SigningError, TokenError } from "../../src/core/errors.js";
-import type { HealthReport } from "../../src/http/health.js";
-import type { HttpClientOptions } from "../../src/http/http-client.js";
+import type { HealthReport, HttpClientOptions } from "../../src/http/http-client.js";
 import { Schemas } from "../../src/http/schema.js";
 import { paymentGateways } from "../../src/resources/payment-gateways.js";
 import { errorOf, json, ownError, type Step, scriptedClient, unsent } from "./scripted-transport.js";

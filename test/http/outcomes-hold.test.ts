@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { Ended } from "../../src/core/deadline.js";
 import { CrossBorderError, type Effect } from "../../src/core/errors.js";
-import { RetryBudget } from "../../src/http/context.js";
+import { RetryBudget } from "../../src/http/report.js";
 import { WireFailure } from "../../src/wire/transport.js";
 import { runs } from "../support/thorough.js";
 import { calls, json, ownError, payment, paymentRecord, type Step, scriptedClient } from "./scripted-transport.js";

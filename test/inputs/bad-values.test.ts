@@ -30,7 +30,7 @@ async function expectRefusal(call: () => unknown, ...messages: readonly string[]
   if (!(error instanceof InvalidArgumentError)) throw new Error(`not refused: ${messages}`);
   for (const message of messages) expect(error.message).toContain(message);
   expect(error.message).not.toContain(secret);
-  expect(error.message.length).toBeLessThan(3000);
+  expect(error.message.length).toBeLessThan(4096);
   expect(error.effect).toBe("none");
   expect(harness.sandbox.requests).toEqual([]);
   return error;
