@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { AuthenticationError, BadRequestError, type CrossBorderClient, operationNames } from "cross-border-payments";
+import { BadRequestError, type CrossBorderClient, operationNames } from "cross-border-payments";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { intentRequest } from "../support/corridor.js";
 import { errorOf } from "../support/error-of.js";
@@ -52,13 +52,6 @@ describe.each(harnesses)("$name", ({ open }) => {
     const grants = grantsIn(harness).length;
     await call(name, {}, client);
     expect(grantsIn(harness).slice(grants)).toEqual(["password", "refresh_token"]);
-  });
-
-  it("gives up if a new token is refused, too", async () => {
-    respond = ({ name }) => (name === "payments.create" ? new Response(null, { status: 401 }) : undefined);
-    const thrown = await errorOf(call("payments.create", {}, client));
-    expect(thrown).toBeInstanceOf(AuthenticationError);
-    expect(thrown).toMatchObject({ operation: "payments.create", status: 401, effect: "none", attempts: 2 });
   });
 
   it.each(["paymentGateways", "liquidityProviders", "paymentIntents"] as const)(

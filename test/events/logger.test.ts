@@ -2,27 +2,22 @@ import { Console } from "node:console";
 import { Writable } from "node:stream";
 import { inspect } from "node:util";
 import { CrossBorderClient } from "cross-border-payments";
-import fc from "fast-check";
 import pino, { type Level } from "pino";
 import { describe, expect, it, vi } from "vitest";
 import type { FlowEvent } from "../../src/events/events.js";
 import { isLogger, type Logger, logListener } from "../../src/events/log-lines.js";
 import { createReporter } from "../../src/events/reporter.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
-import { payments } from "../../src/resources/payments.js";
-import { WireFailure } from "../../src/wire/transport.js";
 import {
   broken,
   calls,
   json,
   ownError,
-  payment,
   paymentRecord,
   recordOf,
   type Step,
   scriptedClient,
 } from "../http/scripted-transport.js";
-import { runs } from "../support/thorough.js";
 
 interface Line {
   readonly level: string;
@@ -209,69 +204,4 @@ describe("loggers", () => {
     const build = () => new CrossBorderClient({ baseUrl: "https://service.test", auth, logger: {} as Logger });
     expect(build).toThrow("logger must be a logger: an object with the methods debug, warn and error");
   });
-});
-
-/** Values that may stand in no line, in a form that could stand in no line by chance. */
-const account = fc
-  .tuple(fc.stringMatching(/^[A-HJ-NP-Z]{2,4}$/), fc.integer({ min: 10_000_000, max: 99_999_999 }))
-  .map(([prefix, digits]) => prefix + digits);
-const name = fc.tuple(account, account).map((parts) => parts.join(" "));
-const secrets = fc.record({ token: account, account, other: account, name, id: account, credential: account });
-type Secrets = typeof secrets extends fc.Arbitrary<infer Values> ? Values : never;
-
-/** Responses and failures of a service that repeats whatever it was sent, wherever it can. */
-const echoes: readonly ((all: string) => Step)[] = [
-  (all) => json({ error: all, code: all, message: all }, 400, { "x-request-id": all }),
-  (all) => json({ error: all, message: all }, 503, { "x-request-id": all, "retry-after": "0" }),
-  (all) => json({ error: "E", message: all }, 401, { "x-request-id": all }),
-  (all) => json({ id: all, [all]: all, memo: 5, status: all }, 200, { "x-request-id": all }),
-  (all) => json([{ id: all, [all]: all }], 200, { "x-request-id": all }),
-  (all) => ({ status: 200, text: `<html>${all}`, headers: { "x-request-id": all } }),
-  (all) => ({ status: 200, text: `{"id":"${all}`, broken: "cut-short" }),
-  (all) => new WireFailure({ sent: true, reason: all }),
-  (all) => new WireFailure({ sent: false, reason: all }),
-];
-
-/** Calls, each with what it holds that the service may repeat. */
-function callsWith({ token, account, other, name, id, credential }: Secrets) {
-  const options = { headers: { "x-api-key": credential } };
-  const always = [token, account, name, credential];
-  type Client = ReturnType<typeof scriptedClient>["client"];
-  const body = { ...payment, senderAccount: account, receiverAccount: other, senderName: name, receiverName: other };
-  const query = { senderAccount: account, receiverName: name };
-  const refund = { ids: [id], query: { account }, body: { [other]: [name, { account }] }, signed: true };
-  return [
-    { holds: [...always, other], call: (client: Client) => client.call(payments.create, [], { body }, options) },
-    { holds: always, call: (client: Client) => client.call(payments.list, [], { query }, options) },
-    {
-      holds: [...always, other, id],
-      call: (client: Client) => client.request({ method: "POST", path: "/refunds/{id}", ...refund }, options),
-    },
-  ];
-}
-
-it("never writes a secret, a token, a body or an account, whatever the service repeats", async () => {
-  const script = fc.array(fc.constantFrom(...echoes), { minLength: 1, maxLength: 4 });
-  await fc.assert(
-    fc.asyncProperty(secrets, fc.nat(2), script, fc.nat(5), async (values, which, script, repeated) => {
-      const { stream, text } = sink();
-      const { holds, call } = callsWith(values)[which] ?? expect.unreachable();
-      const told = holds[repeated % holds.length] ?? "";
-      const heard: unknown[] = [];
-      const hear = (event: unknown) => heard.push(event);
-      const hooks = { response: hear, success: hear, failure: hear, retry: hear, mismatch: hear, token: hear };
-      const { client } = scriptedClient(
-        script.map((echo) => echo(told)),
-        {
-          reporter: createReporter([logListener(pino({ level: "trace" }, stream)), hooks]),
-          tokens: { current: () => values.token, renew: async () => `${values.token}-renewed` },
-        },
-      );
-      await settled(call(client));
-      expect(text().length).toBeGreaterThan(0);
-      const written = text() + inspect(heard, { depth: 9 });
-      for (const [what, value] of Object.entries(values)) expect(written, what).not.toContain(value);
-    }),
-    { numRuns: runs(500) },
-  );
 });

@@ -22,7 +22,6 @@ const passphrase = "the-passphrase";
 interface Seen {
   readonly target: string;
   readonly clientCertificate: string | undefined;
-  readonly alpn: string | false | null;
   readonly servername: string | false | null | undefined;
 }
 
@@ -36,7 +35,6 @@ async function startServer(
     seen.push({
       target: request.url ?? "",
       clientCertificate: socket.getPeerCertificate()?.subject?.CN as string | undefined,
-      alpn: socket.alpnProtocol,
       servername: socket.servername,
     });
     const isLogin = request.url?.endsWith("/token");
