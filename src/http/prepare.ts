@@ -34,7 +34,8 @@ export function checkHeaders(
 
 function isHeader(name: string, value: string): boolean {
   try {
-    return new Headers({ [name]: value }).has(name);
+    // A value with white space around it would be sent without.
+    return new Headers({ [name]: value }).get(name) === value;
   } catch {
     return false;
   }
@@ -89,7 +90,7 @@ export function prepareRequest(
   input: CallInput<unknown>,
 ): PreparedRequest {
   const pathname = basePath + fillPath(operation.path, operation.name, ids);
-  const query = input.query && checkQuery(operation, input.query);
+  const query = input.query === undefined ? undefined : checkQuery(operation, input.query);
   const path = pathname + encodeQuery(operation.name, { ...input.paging, ...query });
   const body =
     operation.verb === "request"
@@ -131,7 +132,7 @@ export function checkBody(
     if (value === undefined && !required.includes(field)) return false;
     if (kind === undefined) {
       if (isUpdate && Object.hasOwn(record, field)) return false;
-      const meant = isFromService ? undefined : nearest(field, names, Math.min(2, Math.floor(field.length / 4)));
+      const meant = isFromService ? undefined : nearest(field, names);
       if (meant !== undefined || !(isUpdate || sendsBack)) return unknownField(field, "body", names, meant);
       if (isUpdate) return false;
     }
@@ -170,8 +171,9 @@ export function checkQuery(
     if (kind === undefined && query !== "open") return unknownField(field, "query", Object.keys(fields));
     if (kind === "integer") return checkField(field, kind, value);
     // A filter may be half a numeral, a pattern of the service's own, or a number from a record.
-    const isScalar = typeof value === "boolean" || isExactNumber(value);
-    return isScalar || checkField(looksLikeName(field) ? field : "a field", "text", value);
+    const isScalar = isExactNumber(value) || (kind === undefined && typeof value === "boolean");
+    const shown = looksLikeName(field) ? field : "a field";
+    return isScalar || checkField(shown, kind === "publicKey" ? kind : "text", value);
   });
   return checked as QueryValues;
 }

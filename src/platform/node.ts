@@ -3,7 +3,7 @@ import type { Channel, DecompressionProblem, KeyObjectLike, Platform, PrivateKey
 
 export { readTlsMaterial } from "./tls-material.js";
 export { openAgent } from "./undici-agent.js";
-export { generateKeyPair, isKeyObject, sha256 } from "./web.js";
+export { generateKeyPair, isKeyObject } from "./web.js";
 
 export const isBrowser: boolean = false;
 
@@ -58,6 +58,10 @@ export function importPublicKey(given: KeyObjectLike): PublicKey {
     verify: async (text, signature) => nodeCrypto().verify("sha256", text, key, signature),
     spki: () => spkiOf(key),
   };
+}
+
+export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
+  return nodeCrypto().createHash("sha256").update(bytes).digest();
 }
 
 export function openChannel(name: string): Channel {

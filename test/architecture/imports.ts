@@ -104,7 +104,7 @@ export const importTable: ImportTable = {
     "node:stream": ["cli"],
     "node:tls": ["platform/tls-material.ts", "settings/connection.ts", "cli/doctor"],
     "node:url": ["journals/sqlite-store.ts", "cli"],
-    "node:util": ["sandbox/identity-provider.ts", "cli"],
+    "node:util": ["platform/node.ts", "sandbox/identity-provider.ts", "cli"],
     "node:zlib": ["platform/node.ts"],
     "node:timers": ["journals", "testing/verify-journal.ts", "testing/verify-token-store.ts"],
   },

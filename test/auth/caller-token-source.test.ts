@@ -32,7 +32,6 @@ it("passes the refused token after a 401", async () => {
 it.each([
   ["", "an empty string"],
   ["Bearer canary", "text that can't stand in a header"],
-  ["canary\r\nx: y", "text that can't stand in a header"],
   ["cänary", "text that can't stand in a header"],
   [undefined, "undefined"],
   [{ accessToken: "canary" }, "an object"],

@@ -65,14 +65,6 @@ it("exchanges the code of a callback for the tokens and the claims of its user",
   ]);
 });
 
-it.each(["RS256", "PS512", "ES384", "EdDSA", "Ed25519"])(
-  "takes an ID token of a realm that signs with %s",
-  async (alg) => {
-    const { result } = await redeem(granted("t", { id_token: idToken({}, { alg }) }));
-    expect(result).toMatchObject({ granted: { claims: { sub: "user-7" } } });
-  },
-);
-
 it.each([
   ["of another login", idToken({ nonce: "another" }), "nonce"],
   ["of another client", idToken({ aud: "another" }), "aud"],

@@ -75,18 +75,6 @@ describe("a fleet", () => {
     expect(events).toEqual([{ grant: "password", expiresInMs: lifetimeMs, shared: true }]);
   });
 
-  it.each([
-    ["a token that need not be renewed yet", 293_000, "access-1-2", ["read"]],
-    ["a token that is due", 295_000, "access-1-4", ["read", "lock", "read", "mark", "read", "write", "unlock"]],
-  ])("asks the store for no more than it needs: %s", async (_, atMs, token, asked) => {
-    const fleet = fleetOf(1);
-    await callAll(fleet.members, 0);
-    await pass(atMs);
-    fleet.store.log.length = 0;
-    expect(await callAll([fleet.join()], 0)).toEqual([token]);
-    expect(fleet.store.log).toEqual(asked);
-  });
-
   it("marks the refresh token in the store before it is sent, and doesn't send it if that fails", async () => {
     const fleet = await expiredFleet(1);
     fleet.store.log.length = 0;
@@ -210,6 +198,9 @@ describe("a password that is refused to a fleet", () => {
 
   it("is tried by one process of those that start with it, and by one a minute later", async () => {
     const fleet = await refusedFleet(20);
+    const [stored = "{}"] = fleet.store.values.values();
+    expect(Object.keys(JSON.parse(stored))).toEqual(["v", "retryNotBefore"]);
+    expect(JSON.parse(stored).retryNotBefore.mark).toMatch(/^[\da-f]{2}$/);
     await refusedTo([fleet.join(), fleet.join()]);
     expect(fleet.identity.logins).toBe(1);
     await pass(60_000);
@@ -227,15 +218,6 @@ describe("a password that is refused to a fleet", () => {
     const token = await callNow(other);
     expect(await callAll(fleet.members)).toEqual([token, token, token]);
     expect(fleet.identity.logins).toBe(2);
-  });
-
-  it("is told by eight bits of what it is, and by nothing else", async () => {
-    const fleet = await refusedFleet(1);
-    const [stored = "{}"] = fleet.store.values.values();
-    expect(JSON.parse(stored)).toEqual({
-      v: 1,
-      retryNotBefore: { atMs: Date.now() - 5000 + 60_000, mark: expect.stringMatching(/^[\da-f]{2}$/), status: 400 },
-    });
   });
 });
 
@@ -424,14 +406,6 @@ describe("the end of a session of one client", () => {
     },
   );
 
-  it("is asked for again if that failed, and does nothing without a session", async () => {
-    const { manager, fake } = managerFixture([notSent(), responded(204, "")], { auth: session });
-    expect(await manager.endSession()).toMatchObject({ class: "unsent" });
-    expect(await manager.endSession()).toBeUndefined();
-    expect(fake.forms.map(({ refresh_token }) => refresh_token)).toEqual(["given", "given"]);
-    expect(await managerFixture([]).manager.endSession()).toBeUndefined();
-  });
-
   it("waits for a renewal that is under way", async () => {
     const { call, manager, fake } = managerFixture([], { auth: session });
     const called = handled(call());
@@ -484,16 +458,6 @@ describe("the end of a session of many processes", () => {
     expect(await end(fleet.members[0], ms)).toEqual(unconfirmed);
     expect(fleet.identity.loggedOut).toEqual([fleet.given]);
   });
-
-  it.each<StoreFault | undefined>([undefined, "refuses"])(
-    "does nothing if nobody has logged in (store: %s)",
-    async (fault) => {
-      const fleet = fleetOf(1);
-      fleet.store.fault = fault;
-      expect(await end(fleet.members[0])).toBeUndefined();
-      expect([fleet.identity.loggedOut, fleet.store.written]).toEqual([[], []]);
-    },
-  );
 
   it("waits for the refresh token that another process is requesting", async () => {
     const fleet = givenFleet(2);

@@ -23,16 +23,6 @@ async function newWork<T>(outlived?: Promise<unknown>[]) {
 /** Work that a runtime has dropped: it never settles. */
 const dropped = () => new Promise<never>(() => {});
 
-it("is one piece of work for all that ask meanwhile, and another one for those after it", async () => {
-  const flight = await newWork<number>();
-  let started = 0;
-  const work = async () => ++started;
-  const both = [flight.join(work), flight.join(work)];
-  expect(await Promise.all(both)).toEqual([1, 1]);
-  expect(flight.current).toBeUndefined();
-  expect(await flight.join(work)).toBe(2);
-});
-
 it("asks a runtime that ends work with its request to let this go on", async () => {
   const outlived: Promise<unknown>[] = [];
   const flight = await newWork<string>(outlived);

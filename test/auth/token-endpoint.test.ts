@@ -269,7 +269,6 @@ it("redacts what a refused logout held, and needs its secret", async () => {
 it.each<[Reply, Options, object]>([
   [granted("t"), {}, { "http.response.status_code": 200 }],
   [responded(401, ""), {}, { "http.response.status_code": 401, "error.type": "401" }],
-  [responded(302, ""), {}, { "http.response.status_code": 302, "error.type": "redirect" }],
   [maybeSent(), {}, { "error.type": "ECONNRESET" }],
   [granted("t"), { password: vaultIsAway }, { "error.type": "no-secret" }],
 ])("is followed as one request to the identity provider (case %#)", async (reply, options, notes) => {

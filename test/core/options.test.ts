@@ -61,7 +61,8 @@ describe("options against their table", () => {
 
   it.each([
     ["timeout", "timeoutMs"],
-    ["retries", undefined],
+    ["timeoutsM", "timeoutMs"],
+    ["maxRetry", undefined],
   ])("that do not exist are told with the one that was probably meant: %s", (name, meant) => {
     const any = { accepts: () => true, expected: "" };
     const suggested = () =>

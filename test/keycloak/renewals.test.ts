@@ -1,14 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { until } from "../support/eventually.js";
-import {
-  callMany,
-  callOnce,
-  callSteadily,
-  type GatewayFixture,
-  livesByItsClaims,
-  openGateway,
-} from "./gateway-fixture.js";
+import { callOnce, callSteadily, type GatewayFixture, livesByItsClaims, openGateway } from "./gateway-fixture.js";
 import { isKeycloakRunning, logIn } from "./keycloak.js";
 
 // Side by side, since most of them wait.
@@ -42,16 +35,6 @@ describe.runIf(isKeycloakRunning).concurrent("renewals", () => {
     expect(later.filter(({ form }) => form.grant_type === "password")).toHaveLength(1);
     // The one that may have been used up is never sent again.
     expect(later.map(({ form }) => form.refresh_token)).not.toContain(refresh?.form.refresh_token);
-  });
-
-  it("happen once for 50 calls after sessions were revoked", async () => {
-    await using fixture = await openGateway();
-    const client = fixture.client();
-    await callMany(client, 50);
-    await fixture.realm.admin("POST", "/logout-all");
-    for (let turn = 0; turn < 2; turn++) await callMany(client, 50);
-    expect(grants(fixture)).toEqual(["password", "refresh_token", "password"]);
-    expect(fixture.service.served).toBe(150);
   });
 
   it("do not send a refresh token that has expired by refresh_expires_in", async () => {

@@ -77,17 +77,6 @@ describe.runIf(isKeycloakRunning).concurrent("users", () => {
     expect(await codeOf(callOnce(client))).toBe("login_required");
   });
 
-  it("says that the administrator ended the session, and a new login works", async () => {
-    await using users = await openUsers();
-    const { fixture } = users;
-    const client = fixture.client({ auth: await logIn(users) });
-    await callOnce(client);
-    await fixture.realm.admin("POST", `/users/${fixture.realm.userId}/logout`);
-    expect(await codeOf(callOnce(client))).toBe("session_ended");
-    expect(await codeOf(callOnce(client))).toBe("session_ended");
-    await callOnce(fixture.client({ auth: await logIn(users) }));
-  });
-
   it("continues a saved session elsewhere, under rotation with reuse detection", async () => {
     await using users = await openUsers({ tokenStore: new MemoryTokenStore() });
     const { fixture, login, options } = users;

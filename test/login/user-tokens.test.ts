@@ -51,17 +51,3 @@ it("does not take the end of an earlier session for that of the one after it", a
   await expect(renewed).rejects.toMatchObject({ code: "session_ended" });
   expect(tokens.isOpen).toBe(true);
 });
-
-it("tells its clients of tokens until they close", async () => {
-  const tokens = new UserTokens();
-  const heard: string[] = [];
-  const one = source(tokens, () => heard.push("one"));
-  source(tokens, () => heard.push("two"));
-  const given = { access_token: "a", token_type: "Bearer", expires_in: 60, refresh_token: "r" };
-  const fetch = async () => Response.json(given);
-  const login = () => tokens.open({ ...options, transport: fetchTransport(fetch) });
-  await login().current(new Deadline({ timeoutMs: 10_000 }), 0);
-  await one.close?.();
-  await login().current(new Deadline({ timeoutMs: 10_000 }), 0);
-  expect(heard).toEqual(["one", "two", "two"]);
-});
