@@ -14,6 +14,7 @@ import {
 import { Agent } from "undici";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { certificates } from "../faults/certificates.js";
+import { thrownBy } from "../signing/test-keys.js";
 import { originInTest } from "../support/origin-of.js";
 
 const { authority, good, wrongHost, selfSigned } = certificates();
@@ -134,15 +135,8 @@ describe("mutual TLS", () => {
 });
 
 describe("tls that can't be used", () => {
-  function refusal(tls: unknown, options: Partial<ClientOptions> = {}): ConfigError {
-    try {
-      clientOf("https://service.test", tls as TlsOptions, options);
-    } catch (error) {
-      if (error instanceof ConfigError) return error;
-      throw error;
-    }
-    throw new Error("it was taken");
-  }
+  const refusal = (tls: unknown, options: Partial<ClientOptions> = {}) =>
+    thrownBy(() => clientOf("https://service.test", tls as TlsOptions, options)) as ConfigError;
 
   const broken = authority.replace(/[A-Za-z]{20}/, "A".repeat(20));
   const badAuthority = "tls.ca must hold certificates in PEM (BEGIN CERTIFICATE) only, all complete.";
@@ -173,6 +167,7 @@ describe("tls that can't be used", () => {
     ["a wrong passphrase", { cert: good.cert, key: encrypted, passphrase: "x" }, badIdentity],
   ])("is refused as the client is built, without a word of it: %s", (_, tls, message) => {
     const error = refusal(tls);
+    expect(error).toBeInstanceOf(ConfigError);
     expect(error.message).toContain(message);
     const shown = inspect(error, { showHidden: true, depth: 10 });
     for (const secret of linesOf(good.key, encrypted, wrongHost.key)) expect(shown).not.toContain(secret);
