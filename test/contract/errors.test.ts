@@ -54,15 +54,6 @@ describe.each(harnesses)("$name", ({ open }) => {
     expect(grantsIn(harness).slice(grants)).toEqual(["password", "refresh_token"]);
   });
 
-  it.each(["paymentGateways", "liquidityProviders", "paymentIntents"] as const)(
-    "reads the service's own refusal of an unknown record of %s",
-    async (resource) => {
-      const thrown = await errorOf(client[resource].get("unknown"));
-      expect(thrown).toBeInstanceOf(BadRequestError);
-      expect(thrown).toMatchObject({ serviceCode: expect.stringMatching(/./), serviceMessage: expect.any(String) });
-    },
-  );
-
   it("keeps account numbers that the service repeats out of its errors", async () => {
     respond = ({ name, body }) =>
       name === "paymentIntents.create"

@@ -2,6 +2,7 @@ import { type ClientEvents, type ClientOptions, CrossBorderClient, CrossBorderEr
 import { startSandbox } from "cross-border-payments/sandbox";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { payment as paymentBody } from "../faults/calls.js";
+import { errorOf } from "../support/error-of.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 import { hostileThrows } from "./hostile-throws.js";
 import { shownTexts } from "./shown-texts.js";
@@ -35,8 +36,8 @@ async function failedPayment(options: Partial<ClientOptions>): Promise<CrossBord
     maxRetries: 0,
     ...options,
   });
-  const error: unknown = await client.payments.create(payment).catch((thrown: unknown) => thrown);
-  if (!(error instanceof CrossBorderError)) throw new Error("the call rejected with a raw value");
+  const error = await errorOf(client.payments.create(payment));
+  expect(error).toBeInstanceOf(CrossBorderError);
   return error;
 }
 
@@ -129,7 +130,7 @@ describe.each<[string, "fetch" | "dispatcher", unknown]>([
     expect(error.message).toContain(`the ${option} option must`);
     const auth = { accessToken: () => token };
     await using client = new CrossBorderClient({ baseUrl: server.clientOptions.baseUrl, auth, ...(given as object) });
-    const read = await client.paymentIntents.get("1").catch((thrown: unknown) => thrown);
+    const read = await errorOf(client.paymentIntents.get("1"));
     expect(read).toMatchObject({ name: "ConfigError", effect: "none", attempts: 1 });
   });
 });
@@ -147,7 +148,7 @@ it("shows no header of the caller's own that a proxy repeats", async () => {
   const { baseUrl } = server.clientOptions;
   await using client = new CrossBorderClient({ baseUrl, auth: { accessToken: () => token }, fetch: echo });
   const options = { headers: { "x-api-key": "api-key-77112233", "x-trace": "t-1" } };
-  const error = await client.paymentIntents.get("1", options).catch((thrown: unknown) => thrown);
+  const error = await errorOf(client.paymentIntents.get("1", options));
   expect(error).toMatchObject({ code: "http_400" });
   expect(shownTexts(error)).not.toContain("77112233");
   expect(error).not.toHaveProperty("requestId");

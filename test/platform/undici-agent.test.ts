@@ -98,15 +98,6 @@ describe.each(every)("$version over $scheme", ({ scheme, load }) => {
     expect(connections[3]).toBeGreaterThan(connections[2] ?? 0);
   });
 
-  it("opens no connection more for requests back to back", async () => {
-    const { origin, seen } = await startServer(scheme);
-    const agent = await open(load, 10);
-    for (let round = 0; round < 3; round++) {
-      await Promise.all(Array.from({ length: 10 }, () => send(agent, "GET", origin)));
-    }
-    expect(seen.connections).toBe(10);
-  });
-
   it("opens one connection for all that follow, if the server closed another while a request waited", async () => {
     const { origin, held, seen } = await startServer(scheme);
     const agent = await open(load, 1);
