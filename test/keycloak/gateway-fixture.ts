@@ -69,39 +69,23 @@ export function livesByItsClaims(token: string): boolean {
 }
 
 /** One call that needs a token. */
-export function callOnce(client: CrossBorderClient, timeoutMs?: number): Promise<unknown> {
-  return client.paymentIntents.get("intent-1", timeoutMs === undefined ? {} : { timeoutMs });
-}
-
-export function callMany(client: CrossBorderClient, count: number): Promise<unknown[]> {
-  return Promise.all(Array.from({ length: count }, () => callOnce(client)));
+export function callOnce(client: CrossBorderClient): Promise<unknown> {
+  return client.paymentIntents.get("intent-1");
 }
 
 /** The outcome of calls at a steady pace. */
 export interface Pace {
   readonly calls: number;
   readonly failures: readonly unknown[];
-  /** The longest that the machine was too busy to begin one. */
-  readonly lagMs: number;
 }
 
 /** Begins a call every `everyMs` until `until` resolves, and waits for all of them. */
-export async function callSteadily(
-  client: CrossBorderClient,
-  everyMs: number,
-  until: Promise<unknown>,
-  timeoutMs?: number,
-): Promise<Pace> {
+export async function callSteadily(client: CrossBorderClient, everyMs: number, until: Promise<unknown>): Promise<Pace> {
   const failures: unknown[] = [];
   const calls: Promise<unknown>[] = [];
-  let [lagMs, dueMs] = [0, performance.now() + everyMs];
-  const begin = () => {
-    lagMs = Math.max(lagMs, performance.now() - dueMs);
-    dueMs = performance.now() + everyMs;
-    calls.push(callOnce(client, timeoutMs).catch((error: unknown) => failures.push(error)));
-  };
+  const begin = () => calls.push(callOnce(client).catch((error: unknown) => failures.push(error)));
   const timer = setInterval(begin, everyMs);
   await until.finally(() => clearInterval(timer));
   await Promise.all(calls);
-  return { calls: calls.length, failures, lagMs };
+  return { calls: calls.length, failures };
 }
