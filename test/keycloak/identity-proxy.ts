@@ -15,15 +15,7 @@ export interface SeenTokenRequest {
 }
 
 /** A proxy before Keycloak that sees what the client really sends, and loses responses on demand. */
-export interface IdentityProxy extends AsyncDisposable {
-  readonly origin: string;
-  readonly seen: SeenTokenRequest[];
-  /** Token requests, without logouts. */
-  readonly tokenRequests: readonly SeenTokenRequest[];
-  losesResponses: boolean;
-}
-
-export async function startProxy(): Promise<IdentityProxy> {
+export async function startProxy() {
   const seen: SeenTokenRequest[] = [];
   const server = createServer(async (incoming, outgoing) => {
     const { url = "", headers } = incoming;
@@ -44,11 +36,13 @@ export async function startProxy(): Promise<IdentityProxy> {
     if (losesResponses) incoming.socket.resetAndDestroy();
     else outgoing.writeHead(entry.status, { "content-type": "application/json" }).end(entry.body);
   });
+  const origin = await originOf(server);
   const proxy = {
     seen,
     losesResponses: false,
-    origin: await originOf(server),
-    get tokenRequests() {
+    origin,
+    /** Without logouts. */
+    get tokenRequests(): readonly SeenTokenRequest[] {
       return seen.filter(({ endpoint }) => endpoint === "token");
     },
     async [Symbol.asyncDispose]() {

@@ -2,7 +2,6 @@ import { afterEach, expect, it, vi } from "vitest";
 import { TokenManager } from "../../src/auth/token-manager.js";
 import { Deadline } from "../../src/core/deadline.js";
 import { TokenError } from "../../src/core/errors.js";
-import type { TokenEvent } from "../../src/events/events.js";
 import { UserTokens } from "../../src/login/user-tokens.js";
 import { fetchTransport } from "../../src/wire/fetch.js";
 
@@ -14,7 +13,7 @@ const options = {
   transport: fetchTransport(async () => Response.error()),
 };
 const manager = TokenManager.prototype;
-const source = (tokens: UserTokens, onToken: (event: TokenEvent) => void = () => {}) => tokens.source(onToken);
+const source = (tokens: UserTokens) => tokens.source(() => {});
 
 it("takes a session for ended only where its refresh token was refused", async () => {
   const tokens = new UserTokens();
@@ -50,18 +49,4 @@ it("does not take the end of an earlier session for that of the one after it", a
   refuse(new TokenError("no", { code: "login_refused" }));
   await expect(renewed).rejects.toMatchObject({ code: "session_ended" });
   expect(tokens.isOpen).toBe(true);
-});
-
-it("tells its clients of tokens until they close", async () => {
-  const tokens = new UserTokens();
-  const heard: string[] = [];
-  const one = source(tokens, () => heard.push("one"));
-  source(tokens, () => heard.push("two"));
-  const given = { access_token: "a", token_type: "Bearer", expires_in: 60, refresh_token: "r" };
-  const fetch = async () => Response.json(given);
-  const login = () => tokens.open({ ...options, transport: fetchTransport(fetch) });
-  await login().current(new Deadline({ timeoutMs: 10_000 }), 0);
-  await one.close?.();
-  await login().current(new Deadline({ timeoutMs: 10_000 }), 0);
-  expect(heard).toEqual(["one", "two", "two"]);
 });
