@@ -257,8 +257,9 @@ export class Mechanics {
       const { phase } = result.outcome;
       return phase === "held" ? ended : { ...ended, told: w.told | told[phase] };
     }
-    if (!("thrown" in result) || result.thrown.effect !== "none") return ended;
+    if (!("thrown" in result)) return ended;
     if (operator > 0) return this.operator(ended, operator - 1, { toldNo: true });
+    if (result.thrown.effect !== "none") return ended;
     // An error says nothing of calls beside it, nor of what a call that crashed has handed over.
     const isAlone = ended.processes.every((process) => process === undefined);
     const isLate = !this.options.strictNone && w.late.some((message) => message.nonce !== nonce);

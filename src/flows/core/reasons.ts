@@ -37,7 +37,7 @@ const counts: Readonly<Record<number, string>> = { 1: "once", 2: "twice" };
 
 const results: Readonly<Record<Searches["last"], string>> = {
   absent: "the payment isn't listed",
-  incomplete: "the payment wasn't found, and the list's order doesn't prove that it isn't there",
+  incomplete: "the payment wasn't found, and the list doesn't prove that it isn't there",
   unreadable: "the list couldn't be read",
   forbidden: "the service refuses to list payments",
 };
