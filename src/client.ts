@@ -106,6 +106,7 @@ export class CrossBorderClient {
    *
    * @returns what was found. It doesn't throw if the service is down.
    * @throws {InvalidArgumentError} if an option can't be used, or the client is closed (`client_closed`).
+   * @throws {ConfigError} if `signedOperations` names this list, and the client has no signingKey.
    * @throws {AbortedError} if `options.signal` ended it.
    */
   check(options?: RequestOptions): Promise<HealthReport> {

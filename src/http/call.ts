@@ -24,8 +24,6 @@ export type CallSource =
     }
   | { readonly presigned: SignedRequest; readonly sendBy: Timestamp };
 
-type TextToSign = Pick<PreparedRequest, "signedPath" | "text">;
-
 /** One call. Read it from top to bottom, since it prepares, signs, attempts, and reads. One place turns a failure into an error. */
 export class Call extends CallReport {
   readonly #isPresigned: boolean;
@@ -73,7 +71,7 @@ export class Call extends CallReport {
    *
    * @param trial is signed instead, to try out the key.
    */
-  async sign(trial?: TextToSign): Promise<SignedRequest> {
+  async sign(trial?: Partial<PreparedRequest>): Promise<SignedRequest> {
     const { path, text: body } = this.request;
     try {
       if (this.#isSigned) await this.#sign(trial);
@@ -142,8 +140,9 @@ export class Call extends CallReport {
   }
 
   /** If the call has ended, the signer isn't asked. */
-  async #sign({ signedPath, text }: TextToSign = this.request): Promise<void> {
+  async #sign(trial?: Partial<PreparedRequest>): Promise<void> {
     const { reporter, signer } = this.client;
+    const { signedPath, text } = { ...this.request, ...trial };
     this.#deadline.assertNotEnded();
     if (this.signature !== undefined || signer === undefined) return;
     this.signature = await reporter.follow(

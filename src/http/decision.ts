@@ -70,6 +70,8 @@ const open: Row = { ...same(fail("possible")), read: fail("none"), login: fail("
 const passing: Row = { ...open, read: retry("none"), update: retry("possible"), repeatable: retry("possible") };
 /** A token request has a timeout of its own. If that ends, the next one may go well. */
 const retryGrant = (refresh: Effect) => ({ login: retry("none"), refresh: retry(refresh) });
+const lost: Row = { ...passing, ...retryGrant("possible") };
+const ended: Row = { ...open, ...retryGrant("possible") };
 
 /**
  * The decision table. A create is never sent again once it may have been done, and an attempt that may have had an effect is never
@@ -80,18 +82,18 @@ export const decisions: Readonly<Record<FailureClass, Row>> = {
   unsent: same(retry("none")),
   "unknown-host": same(fail("none")),
   "unsent-for-good": same(fail("none")),
-  "maybe-sent": { ...passing, ...retryGrant("possible") },
-  ended: { ...open, ...retryGrant("possible") },
+  "maybe-sent": lost,
+  ended,
   "ended-unsent": { ...same(fail("none")), ...retryGrant("none") },
   unauthorized: { ...same(renewToken), login: fail("none") },
   refused: { ...same(fail("none")), refresh: renewToken },
   "refused-by-another": { ...open, refresh: renewToken },
-  "server-error": { ...passing, ...retryGrant("possible") },
+  "server-error": lost,
   throttled: same(retry("none")),
   "throttled-by-another": { ...passing, create: retry("possible"), ...retryGrant("none") },
   redirect: { ...open, refresh: fail("none") },
-  "broken-off": { ...passing, ...retryGrant("possible") },
-  "ended-reading": { ...open, ...retryGrant("possible") },
+  "broken-off": lost,
+  "ended-reading": ended,
   oversized: open,
   unreadable: passing,
   made: { ...same(fail("done")), read: retry("none"), repeatable: retry("done") },

@@ -21,8 +21,8 @@ const unconnected = "could not connect ({reason})";
 
 /** Failures without a response, by reason or by class: the code, what happened, and what to check. */
 const unanswered: Readonly<Record<string, readonly [code: ErrorCode, what: string, check?: string]>> = {
-  DEADLINE: ["timeout", "the deadline (timeoutMs) passed"],
-  ABORTED: ["aborted", "your signal ended the call"],
+  timeout: ["timeout", "the deadline (timeoutMs) passed"],
+  abort: ["aborted", "your signal ended the call"],
   PROXY_REFUSED: [
     "proxy_refused",
     "the proxy made no connection",
@@ -57,9 +57,9 @@ export function toError(failure: Failure | Thrown, call: CallReport, signed?: Si
   const { class: kind, response, problem, retryAfterMs } = failure;
   if (response === undefined || (kind === "ended-reading" && call.effect === "none"))
     return unansweredError(failure, call);
-  const { status, headers, text } = response;
-  const said = readErrorBody(text, call);
-  const details = { ...detailsOf(call), ...said, response: { status, headers, text } };
+  const { status } = response;
+  const said = readErrorBody(response.text, call);
+  const details = { ...detailsOf(call), ...said, response };
   if (problem !== undefined) return new UnexpectedResponseError(messageOf(call, `${status}`, problem), details);
   // Digits may be an account, and several words a name.
   const phrase = /^[a-z][a-z_.-]{0,63}$/i.test(said.serviceCode ?? "") ? said.serviceCode : phrases[status];

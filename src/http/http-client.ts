@@ -10,7 +10,7 @@ import { clock } from "../core/clock.js";
 import {
   AbortedError,
   ConfigError,
-  CrossBorderError,
+  type CrossBorderError,
   InvalidArgumentError,
   TokenError,
   traceFrom,
@@ -18,8 +18,8 @@ import {
 import type { Reporter } from "../events/reporter.js";
 import { Call, type CallSource } from "./call.js";
 import { parseRawRequest, type RawRequest } from "./prepare.js";
+import { Schemas } from "./read.js";
 import { type CallContext, InFlight } from "./report.js";
-import { Schemas } from "./schema.js";
 
 /** What a client shares with those that are derived from it is its own by default. */
 export type HttpClientOptions = Omit<CallContext, "schemas" | "reported" | "inFlight"> & Partial<CallContext>;
@@ -70,27 +70,22 @@ export class HttpClient implements ApiClient {
    */
   async checkHealth(list: Operation, options?: RequestOptions): Promise<HealthReport> {
     const startMs = clock.monotonicMs();
-    const timeoutMs = Math.min(checkTimeoutMs, this.#context.timeoutMs);
+    const timeoutMs = Math.min(5000, this.#context.timeoutMs);
     // A record that differs from the description shows that the service responds, too.
     const context: CallContext = { ...this.#context, maxRetries: 0, timeoutMs, validation: "off" };
     const source = { ids: [], input: { paging: { _size: 1 } } };
-    let call: Call | undefined;
-    let error: CrossBorderError | undefined;
-    try {
-      this.assertCallable(list);
-      call = new Call(context, list, source, this.#parse(list, options), this.#isSigned(list));
-      await call.run();
-    } catch (thrown) {
-      const isCallersOwn = thrown instanceof AbortedError || thrown instanceof InvalidArgumentError;
-      if (!(thrown instanceof CrossBorderError) || isCallersOwn) throw traceFrom(thrown);
-      error = thrown;
-    }
+    const call = this.#open(list, source, options, this.#isSigned(list), context);
+    const error = await call.run().then(
+      () => undefined,
+      (thrown: CrossBorderError) => thrown,
+    );
+    if (error instanceof AbortedError) throw traceFrom(error);
     const findings = findingsOf(error, call);
     const ok = findings.token === "accepted";
     return {
       ok,
       ...findings,
-      ...(call?.received && { latencyMs: call.received.durationMs }),
+      ...(call.received && { latencyMs: call.received.durationMs }),
       durationMs: clock.monotonicMs() - startMs,
       ...(!ok && error && { error }),
     };
@@ -137,9 +132,10 @@ export class HttpClient implements ApiClient {
     source: CallSource,
     options: RequestOptions | undefined,
     isSigned = this.#isSigned(operation),
+    context = this.#context,
   ): Call {
     if (source.presigned === undefined) this.assertCallable(operation, isSigned);
-    return new Call(this.#context, operation, source, this.#parse(operation, options), isSigned);
+    return new Call(context, operation, source, this.#parse(operation, options), isSigned);
   }
 
   #parse(operation: AnyOperation, options: RequestOptions | undefined): ParsedOptions {
@@ -176,7 +172,9 @@ export function toApiPromise<T>(
   data: Promise<T>,
   told: Pick<Call, "response"> = { response: { status: 0, headers: {} } },
 ): ApiPromise<T> {
-  return Object.assign(data, { withResponse: async () => ({ data: await data, response: told.response }) });
+  return Object.assign(data, {
+    withResponse: () => data.then((value) => ({ data: value, response: told.response })),
+  });
 }
 
 /** The result of `client.check()`. It contains no secrets and no records, so you can return it from a health endpoint. */
@@ -205,12 +203,9 @@ export interface HealthReport {
   readonly error?: CrossBorderError;
 }
 
-/** The default limit of a check, unless the client's own is shorter. */
-const checkTimeoutMs = 5000;
-
 function findingsOf(
   error: CrossBorderError | undefined,
-  { failure, received }: Partial<Call> = {},
+  { failure, received }: Call,
 ): Pick<HealthReport, "service" | "token"> {
   // The service knows a client that it forbids to read this list.
   const isKnown = error === undefined || (failure === "refused" && error.status === 403);

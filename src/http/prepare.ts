@@ -137,7 +137,9 @@ function checkBody(
     const verdict = checkField(field, kind, value);
     if (verdict === true || field === identifiedBy) return verdict;
     const isId = field.endsWith("Id") && Number.isSafeInteger(value);
-    return isId || ((isUpdate || sendsBack) && canSendBack(kind, value)) || verdict;
+    // As a service may write it.
+    const isAsRead = kind === "decimal" ? amountOf(value) !== undefined : value === null || isExactNumber(value);
+    return isId || ((isUpdate || sendsBack) && isAsRead) || verdict;
   });
   // An update with nothing in it could be taken for one that empties the record.
   if (isUpdate && Object.keys(checked).length === 0) {
@@ -190,20 +192,14 @@ function checkFields(
   return taken;
 }
 
-/** Whether a field of a record can be sent back, as a text that a service may write, null, or an exact number. */
-function canSendBack(kind: FieldKind, value: unknown): boolean {
-  if (kind === "publicKey") return false;
-  return kind === "decimal" ? amountOf(value) !== undefined : value === null || isExactNumber(value);
-}
-
 /** True, or what is wrong. A value is shown only if it looks like an amount, since any other text may be an account or a secret. */
 function checkField(field: string, kind: FieldKind, value: unknown): boolean | string {
-  const isText = typeof value === "string" && value !== "";
-  const fault = kind === "publicKey" && isText ? publicKeyFault(value) : undefined;
-  const isFit = typeof value === "string" && (kind !== "decimal" || decimalNumeral.test(value));
+  const text = typeof value === "string" ? value : undefined;
+  const fault = kind === "publicKey" && text ? publicKeyFault(text) : undefined;
+  const isFit = text !== undefined && (kind !== "decimal" || decimalNumeral.test(text));
   if (isFit && fault === undefined) return true;
   let got = fault ?? describeValue(value);
-  if (kind === "decimal" && isText && /^[\d.,']{1,12}$/.test(value)) got = JSON.stringify(value);
+  if (kind === "decimal" && text !== undefined && /^[\d.,']{1,12}$/.test(text)) got = JSON.stringify(text);
   if (value === undefined && field.endsWith("Id")) got += " (is an environment variable unset?)";
   return `${field} must be ${fieldKinds[kind].expected}; got ${got}`;
 }

@@ -9,8 +9,7 @@ import type { Signer } from "../signing/signer.js";
 import type { Transport, WireResponse } from "../wire/transport.js";
 import type { FailureClass, OperationKind } from "./decision.js";
 import type { PreparedRequest, RequestSettings } from "./prepare.js";
-import type { ValidationMode } from "./read.js";
-import type { Mismatch, Schemas } from "./schema.js";
+import type { Mismatch, Schemas, ValidationMode } from "./read.js";
 import type { TokenSource } from "./token-source.js";
 
 /** Shared by the calls of a client. */

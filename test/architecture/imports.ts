@@ -87,7 +87,7 @@ export const importTable: ImportTable = {
     "openid-client": ["core/libraries.ts", "auth/openid-grant.ts"],
     pg: ["journals/postgres-journal.ts"],
     undici: ["platform/undici-agent.ts"],
-    zod: ["core/zod.ts", "http/schema.ts"],
+    zod: ["core/zod.ts", "http/read.ts"],
     "node:assert": ["testing"],
     "node:crypto": ["platform", "verification", "sandbox", "testing", "cli/lists", "cli/flows"],
     "node:fs": ["journals/sqlite-store.ts", "settings", "cli"],

@@ -3,7 +3,7 @@ import { Ended } from "../../src/core/deadline.js";
 import type { FailureEvent } from "../../src/events/events.js";
 import { createReporter } from "../../src/events/reporter.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
-import { Schemas } from "../../src/http/schema.js";
+import { Schemas } from "../../src/http/read.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
 import { RecordedTracing } from "../events/recorded-tracing.js";
 import {
@@ -182,7 +182,7 @@ it.each<[string, Step, string | undefined]>([
   ["a page", { status: 200, text: "<html>" }, "unreadable"],
   ["a failure", ownError(503), "503"],
   ["a reset", broken, "ECONNRESET"],
-  ["a deadline", new Ended("timeout", true), "DEADLINE"],
+  ["a deadline", new Ended("timeout", true), "timeout"],
 ])("says if an attempt ended with an error: %s", async (_, step, type) => {
   const { client, parts } = followedClient([step]);
   await Promise.allSettled([calls.create(client)]);

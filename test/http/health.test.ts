@@ -82,7 +82,6 @@ describe("a check finds of service and token", () => {
     ["a refused login", {}, "not_asked", "unavailable", "login_refused", tokensOf(refused)],
     ["no token", {}, "not_asked", "unavailable", "timeout", tokensOf((deadline) => deadline.race(never))],
     ["no signature", {}, "not_asked", "unknown", "signing_failed", { signedOperations, signer: failing.signer }],
-    ["no key", {}, "not_asked", "unknown", "invalid_config", { signedOperations, signer: undefined }],
     ["no library", {}, "not_asked", "unknown", "invalid_config", { schemas: failing.schemas }],
   ])("after %s", async (_, step, service, token, code, overrides) => {
     const { client, transport } = scriptedClient([step], overrides);
@@ -103,6 +102,11 @@ describe("a check finds of service and token", () => {
 });
 
 describe("a check throws", () => {
+  it("that it can't sign the list", async () => {
+    const { client } = scriptedClient([], { signedOperations, signer: undefined });
+    expect(await errorOf(client.checkHealth(list))).toMatchObject({ code: "invalid_config", effect: "none" });
+  });
+
   it.each([
     ["the caller's own signal", { signal: AbortSignal.abort() }, "AbortedError"],
     ["an option of a single read", { query: {} }, "InvalidArgumentError"],

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { Schemas } from "../../src/http/schema.js";
+import { Schemas } from "../../src/http/read.js";
 import { operations } from "../../src/resources/catalogue.js";
 import { payments } from "../../src/resources/payments.js";
 import { transfers } from "../../src/resources/transfers.js";
@@ -18,7 +18,7 @@ vi.mock(import("../../src/core/zod.js"), async (original) => {
 });
 
 async function loaded(compiles: boolean): Promise<Schemas> {
-  const schemas = new Schemas(compiles);
+  const schemas = Object.assign(new Schemas(), { compiles });
   await schemas.load();
   return schemas;
 }
