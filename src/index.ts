@@ -61,8 +61,8 @@ export type {
 export type { Logger } from "./events/log-lines.js";
 export type { Telemetry } from "./events/reporter.js";
 export { type PayOutcome, paymentFromIntent, type TakeFunds } from "./flows/funds.js";
-export type { HealthReport } from "./http/health.js";
-export type { RawRequest } from "./http/raw.js";
+export type { HealthReport } from "./http/http-client.js";
+export type { RawRequest } from "./http/prepare.js";
 export type { ValidationMode } from "./http/read.js";
 export type { LoginOptions } from "./login/authorization.js";
 export { BrowserLogin } from "./login/browser-login.js";

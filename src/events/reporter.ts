@@ -89,8 +89,6 @@ export interface Part {
 
 /** A part that is under way. */
 export interface Followed {
-  /** If it is false, this part is not recorded, and those within it need not be followed. */
-  readonly isSeen: boolean;
   /** Headers that tell the receiver of a request what it is a part of. */
   readonly headers: Readonly<Record<string, string>>;
   /** Adds facts to the part. An `error.type` says that it failed. */
@@ -115,7 +113,7 @@ export function follow<T>(
   return tracing === undefined ? work(unfollowed) : tracing.follow(part(), work);
 }
 
-const unfollowed: Followed = { isSeen: false, headers: {}, note: () => {} };
+const unfollowed: Followed = { headers: {}, note: () => {} };
 
 /** The server of requests, as OpenTelemetry names it. */
 export function serverAttributes(origin: string): Attributes {

@@ -1,36 +1,37 @@
 import type { CallInput, SignedRequest } from "../api/api-client.js";
 import type { AnyOperation } from "../api/operation.js";
-import type { RequestOptions } from "../api/request-options.js";
+import type { ParsedOptions } from "../api/request-options.js";
 import { clock, type Timestamp } from "../core/clock.js";
 import { Deadline } from "../core/deadline.js";
-import { ConfigError, type CrossBorderError, traceFrom } from "../core/errors.js";
+import { type CrossBorderError, traceFrom } from "../core/errors.js";
 import { nextDelayMs } from "../core/retry.js";
-import { type Followed, follow, type Part, serverAttributes, type Tracing } from "../events/reporter.js";
-import type { Signer } from "../signing/signer.js";
+import { type Followed, type Part, serverAttributes } from "../events/reporter.js";
+import { encodeUtf8 } from "../platform/encodings.js";
 import type { WireRequest } from "../wire/transport.js";
-import type { CallContext } from "./context.js";
 import { decisions, operationKind, worseEffect } from "./decision.js";
 import { toError } from "./errors.js";
 import { checkHeaders, type PreparedRequest, prepareRequest, presignedRequest } from "./prepare.js";
 import { type Failure, failureOfThrown, type Outcome, readResponse, type Thrown } from "./read.js";
-import { CallReport } from "./report.js";
+import { type CallContext, CallReport } from "./report.js";
 
 /** The caller's input, or a request that was signed earlier. */
 export type CallSource =
-  | { readonly ids: readonly string[]; readonly input: CallInput<unknown> }
-  | { readonly presigned: SignedRequest; readonly sendBy?: Timestamp };
+  | {
+      readonly ids: readonly string[];
+      readonly input: CallInput<unknown>;
+      readonly presigned?: undefined;
+      readonly sendBy?: undefined;
+    }
+  | { readonly presigned: SignedRequest; readonly sendBy: Timestamp };
 
 type TextToSign = Pick<PreparedRequest, "signedPath" | "text">;
 
 /** One call. Read it from top to bottom, since it prepares, signs, attempts, and reads. One place turns a failure into an error. */
-export class Call {
-  readonly report: CallReport;
+export class Call extends CallReport {
   readonly #isPresigned: boolean;
   readonly #isSigned: boolean;
   readonly #deadline: Deadline;
   readonly #maxRetries: number;
-  /** Absent if this call isn't recorded. */
-  #tracing: Tracing | undefined;
 
   /**
    * Reads all of the input, so later changes to it don't reach the request.
@@ -41,19 +42,18 @@ export class Call {
     client: CallContext,
     operation: AnyOperation,
     source: CallSource,
-    options: RequestOptions,
+    options: ParsedOptions,
     isSigned: boolean,
   ) {
-    const { headers: own, maxRetries = client.maxRetries, timeoutMs = client.timeoutMs, signal } = options;
+    const { headers: own, query, maxRetries = client.maxRetries, timeoutMs = client.timeoutMs, signal } = options;
     const headers = own === undefined ? client.headers : { ...client.headers, ...checkHeaders(own) };
-    const { presigned, sendBy } = "presigned" in source ? source : {};
+    const { presigned, sendBy } = source;
     const request =
-      "presigned" in source
-        ? presignedRequest(client, source.presigned)
-        : prepareRequest(client, operation, source.ids, source.input);
-    if (isSigned && presigned === undefined) assertSigner(operation, client.signer);
+      source.presigned === undefined
+        ? prepareRequest(client, operation, source.ids, query === undefined ? source.input : { query })
+        : presignedRequest(client, source.presigned);
     const kind = operationKind(operation, isSigned);
-    this.report = new CallReport({ client, operation, kind, headers, request, signature: presigned?.signature });
+    super({ client, operation, kind, headers, request, signature: presigned?.signature });
     this.#isPresigned = presigned !== undefined;
     this.#isSigned = isSigned;
     this.#maxRetries = maxRetries;
@@ -62,14 +62,9 @@ export class Call {
 
   /** The data of the response, or the error that says what was done. */
   run(): Promise<unknown> {
-    const { tracing } = this.report.client.reporter;
-    return follow(
-      tracing,
+    return this.client.reporter.follow(
       () => this.#part(),
-      ({ isSeen }) => {
-        if (isSeen) this.#tracing = tracing;
-        return this.#run();
-      },
+      () => this.#run(),
     );
   }
 
@@ -79,12 +74,10 @@ export class Call {
    * @param trial is signed instead, to try out the key.
    */
   async sign(trial?: TextToSign): Promise<SignedRequest> {
-    const { client, request } = this.report;
-    const { path, text: body } = request;
-    this.#tracing = client.reporter.tracing;
+    const { path, text: body } = this.request;
     try {
       if (this.#isSigned) await this.#sign(trial);
-      return { path, body, signature: this.report.signature ?? "" };
+      return { path, body, signature: this.signature ?? "" };
     } catch (error) {
       throw await this.#toError(failureOfThrown(error));
     } finally {
@@ -93,12 +86,12 @@ export class Call {
   }
 
   async #run(): Promise<unknown> {
-    const { inFlight } = this.report.client;
+    const { inFlight } = this.client;
     inFlight.begin();
     try {
       const outcome = await this.#perform().catch(failureOfThrown);
       if (!("data" in outcome)) throw traceFrom(await this.#toError(outcome), this.#run);
-      this.report.ended();
+      this.ended();
       return outcome.data;
     } finally {
       inFlight.end();
@@ -108,9 +101,8 @@ export class Call {
 
   /** Signs once. A retry has the same bytes and the same signature. An attempt with a renewed token isn't a retry. */
   async #perform(): Promise<Outcome | Thrown> {
-    const { report } = this;
-    const { schemas, tokens } = report.client;
-    if (!schemas.isLoaded) await schemas.load();
+    const { reporter, schemas, tokens } = this.client;
+    await schemas.load();
     this.#deadline.assertNotEnded();
     if (this.#isSigned) await this.#sign();
     let retries = 0;
@@ -118,10 +110,9 @@ export class Call {
     for (;;) {
       const current = renewed ?? tokens.current(this.#deadline, this.#maxRetries);
       const token = typeof current === "string" ? current : await current;
-      report.tokens.push(token);
-      report.attempts += 1;
-      const outcome = await follow(
-        this.#tracing,
+      this.tokens.push(token);
+      this.attempts += 1;
+      const outcome = await reporter.follow(
         () => this.#attemptPart(),
         (followed) => this.#attempt(token, followed),
       );
@@ -130,10 +121,10 @@ export class Call {
         tokens.accepted?.(token);
         return outcome;
       }
-      report.failure = outcome.class;
-      report.isSent ||= outcome.isSent;
-      const { reaction, effect } = decisions[outcome.class][report.kind];
-      report.effect = worseEffect(report.effect, effect);
+      this.failure = outcome.class;
+      this.isSent ||= outcome.isSent;
+      const { reaction, effect } = decisions[outcome.class][this.kind];
+      this.effect = worseEffect(this.effect, effect);
       // A proxy may have forwarded a request and still respond itself, so the signer searches before it sends again.
       if (this.#maxRetries === 0 || (this.#isPresigned && outcome.response !== undefined)) {
         if (reaction === "renew-token") tokens.refused?.(token);
@@ -151,56 +142,54 @@ export class Call {
   }
 
   /** If the call has ended, the signer isn't asked. */
-  async #sign({ signedPath, text }: TextToSign = this.report.request): Promise<void> {
-    const { signer } = this.report.client;
+  async #sign({ signedPath, text }: TextToSign = this.request): Promise<void> {
+    const { reporter, signer } = this.client;
     this.#deadline.assertNotEnded();
-    if (this.report.signature !== undefined || signer === undefined) return;
-    this.report.signature = await follow(
-      this.#tracing,
+    if (this.signature !== undefined || signer === undefined) return;
+    this.signature = await reporter.follow(
       () => ({ name: "signature", kind: "internal", attributes: {} }),
       () => this.#deadline.race(signer.sign(signedPath, text, this.#deadline)),
     );
   }
 
   async #attempt(token: string, { headers, note }: Followed): Promise<Outcome | Thrown> {
-    const { report } = this;
-    const { budget, schemas, transport, validation } = report.client;
+    const { budget, schemas, transport, validation } = this.client;
     const startMs = clock.monotonicMs();
     let outcome: Outcome | Thrown;
     try {
       const response = await transport.send(this.#toWire(token, headers), this.#deadline);
       note({ "http.response.status_code": response.status });
-      report.responded(response, clock.monotonicMs() - startMs);
-      outcome = readResponse(report.operation, report.request.values, response, validation, schemas);
+      this.responded(response, clock.monotonicMs() - startMs);
+      outcome = readResponse(this.operation, this.request.values, response, validation, schemas);
     } catch (error) {
       outcome = failureOfThrown(error);
     }
     if ("data" in outcome) {
       budget.giveBack(0.2);
-      report.created(outcome.data);
-      report.differs(outcome.mismatches);
+      this.differs(outcome.data, outcome.mismatches);
     } else note({ "error.type": "error" in outcome ? "_OTHER" : outcome.reason });
     return outcome;
   }
 
   #part(): Part {
-    const { name, method, path } = this.report.operation;
+    const { name, method, path } = this.operation;
     return { name, kind: "internal", attributes: { "http.request.method": method, "url.template": path.text } };
   }
 
   #attemptPart(): Part {
-    const { client, operation, attempts } = this.report;
-    const resent = { "http.request.resend_count": attempts > 1 ? attempts - 1 : undefined };
+    const { client, operation, attempts } = this;
+    const resent = { "http.request.resend_count": attempts - 1 || undefined };
     const attributes = { ...this.#part().attributes, ...serverAttributes(client.origin), ...resent };
     return { name: `${operation.method} ${operation.path.text}`, kind: "client", attributes };
   }
 
   /** The caller's own trace headers replace those of the tracing. */
   #toWire(token: string, traceHeaders: Followed["headers"]): WireRequest {
-    const { client, operation, headers: own, kind, request, signature } = this.report;
+    const { client, operation, headers: own, kind, request, signature } = this;
     const { origin, maxListBytes, maxRecordBytes, transport } = client;
     const { method, verb } = operation;
-    const { path, body } = request;
+    const { path, text } = request;
+    const body = text === "" ? undefined : encodeUtf8(text);
     const headers: Record<string, string> = {
       ...traceHeaders,
       ...own,
@@ -210,11 +199,8 @@ export class Call {
     const isList = verb === "list" || (verb === "request" && method === "GET");
     const encoding = isList ? transport.acceptEncoding : "identity";
     if (encoding !== undefined) headers["accept-encoding"] = encoding;
-    // A cached list is out of date. The most restrictive directive counts (RFC 9111, section 4.2.1).
-    if (verb === "list") {
-      const own = headers["cache-control"];
-      headers["cache-control"] = own ? `no-cache, ${own}` : "no-cache";
-    }
+    // A cached list is out of date.
+    if (verb === "list") headers["cache-control"] = "no-cache";
     if (body !== undefined) headers["content-type"] = "application/json";
     if (signature !== undefined) headers["x-service-signature-base64"] = signature;
     const repeatable = kind === "read" && this.#maxRetries > 0;
@@ -224,27 +210,21 @@ export class Call {
 
   /** @returns whether another attempt follows, after the wait before it. */
   async #waitToRetry({ reason, retryAfterMs = 0 }: Failure, retries: number): Promise<boolean> {
-    const { budget, random } = this.report.client;
+    const { budget, random } = this.client;
     if (retries >= this.#maxRetries) return false;
     const delayMs = Math.max(nextDelayMs(retries, random), retryAfterMs);
     if (delayMs >= this.#deadline.remainingMs() || !budget.take()) return false;
-    this.report.willRetry(reason, delayMs);
+    this.willRetry(reason, delayMs);
     await this.#deadline.sleep(delayMs);
     return true;
   }
 
   async #toError(failure: Failure | Thrown): Promise<CrossBorderError> {
-    const { client, request } = this.report;
-    const { signedPath, body = new Uint8Array() } = request;
-    const description = this.#isSigned ? client.signer?.describe(signedPath, body) : undefined;
-    const error = toError(failure, this.report, await description?.catch(() => undefined));
-    this.report.ended(error);
+    const { client, request } = this;
+    const { signedPath, text } = request;
+    const description = this.#isSigned ? client.signer?.describe(signedPath, encodeUtf8(text)) : undefined;
+    const error = toError(failure, this, await description?.catch(() => undefined));
+    this.ended(error);
     return error;
   }
-}
-
-/** @throws {ConfigError} if a signed operation has no key. */
-export function assertSigner({ name: operation }: Pick<AnyOperation, "name">, signer: Signer | undefined): void {
-  if (signer !== undefined) return;
-  throw new ConfigError(`${operation} is signed, and the client was built without a signingKey`, { operation });
 }

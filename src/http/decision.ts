@@ -169,7 +169,5 @@ function toMessage(message: unknown): string | undefined {
 
 /** A later refusal doesn't undo an earlier attempt. */
 export function worseEffect(one: Effect, other: Effect): Effect {
-  return severities.indexOf(one) >= severities.indexOf(other) ? one : other;
+  return one === "none" || other === "done" ? other : one;
 }
-
-const severities: readonly Effect[] = ["none", "possible", "done"];

@@ -28,7 +28,6 @@ const unanswered: Readonly<Record<string, readonly [code: ErrorCode, what: strin
     "the proxy made no connection",
     "Check the proxy's address, user, and password, and which addresses it lets through.",
   ],
-  unsent: ["connection_failed", unconnected],
   "unknown-host": [
     "connection_failed",
     unconnected,
@@ -95,7 +94,7 @@ function unansweredError({ class: kind, reason, response, cause }: Failure, call
 /** An error from outside of the exchange, together with what earlier attempts may have done. */
 function errorOfThrown(thrown: unknown, call: CallReport): CrossBorderError {
   if (!(thrown instanceof CrossBorderError)) {
-    if (call.attempts > 0) call.isSent = true;
+    call.isSent = call.attempts > 0;
     if (call.isSent && call.kind !== "read") call.effect = worseEffect(call.effect, "possible");
     const message = messageOf(call, "an unexpected error inside the client");
     const cause = describeThrown(thrown, call.secrets());
@@ -144,18 +143,11 @@ const accountLike = /\d(?:[ .-]?\d){7}/;
 /** What failed, what to check, and what was done, each as a sentence. */
 function messageOf(call: CallReport, what: string, check?: string): string {
   const { client, operation, attempts } = call;
-  const url = client.origin + showablePath(call);
+  // Its template, since an id in the path may be confidential.
+  const url = client.origin + client.basePath + operation.path.text;
   const after = attempts > 1 ? ` after ${attempts} attempts` : "";
   const failure = `${operation.name} failed: ${what} for ${operation.method} ${url}${after}.`;
   return [failure, check, consequenceOf(call)].filter(Boolean).join(" ");
-}
-
-/** The path as it was sent, or its template if an id in it may be confidential, as any of a raw request may be. */
-function showablePath(call: CallReport): string {
-  const { operation, client, request } = call;
-  const [sent = ""] = request.path.split("?");
-  const isSafe = operation.verb !== "request" && !accountLike.test(sent) && call.shows(sent);
-  return isSafe ? sent : client.basePath + operation.path.text;
 }
 
 /** The effect as a sentence. A read never has one. */

@@ -1,17 +1,28 @@
 import type { ApiClient, TokenHold } from "../api/api-client.js";
 import type { AnyOperation, Operation } from "../api/operation.js";
-import { type ApiPromise, parseRequestOptions, type RequestOptions } from "../api/request-options.js";
-import { InvalidArgumentError, traceFrom } from "../core/errors.js";
+import {
+  type ApiPromise,
+  type ParsedOptions,
+  parseRequestOptions,
+  type RequestOptions,
+} from "../api/request-options.js";
+import { clock } from "../core/clock.js";
+import {
+  AbortedError,
+  ConfigError,
+  CrossBorderError,
+  InvalidArgumentError,
+  TokenError,
+  traceFrom,
+} from "../core/errors.js";
 import type { Reporter } from "../events/reporter.js";
-import { assertSigner, Call, type CallSource } from "./call.js";
-import { type CallContext, InFlight } from "./context.js";
-import { checkHealth, checkTimeoutMs, type HealthReport } from "./health.js";
-import { parseRawRequest, type RawRequest } from "./raw.js";
+import { Call, type CallSource } from "./call.js";
+import { parseRawRequest, type RawRequest } from "./prepare.js";
+import { type CallContext, InFlight } from "./report.js";
 import { Schemas } from "./schema.js";
 
 /** What a client shares with those that are derived from it is its own by default. */
-export type HttpClientOptions = Omit<CallContext, "schemas" | "reported" | "inFlight"> &
-  Partial<Pick<CallContext, "schemas" | "inFlight">>;
+export type HttpClientOptions = Omit<CallContext, "schemas" | "reported" | "inFlight"> & Partial<CallContext>;
 
 /** Calls operations. Returns the record, or throws an error that says what was done. */
 export class HttpClient implements ApiClient {
@@ -52,19 +63,43 @@ export class HttpClient implements ApiClient {
     });
   }
 
-  /** Reads one record of a list, once, and tells how that went. */
-  checkHealth(list: Operation, given?: RequestOptions): Promise<HealthReport> {
-    return checkHealth(() => {
-      const timeoutMs = Math.min(checkTimeoutMs, this.#context.timeoutMs);
-      const options = { maxRetries: 0, timeoutMs, ...this.#parse(list, given) };
-      // A record that differs from the description shows that the service responds, too.
-      const context: CallContext = { ...this.#context, validation: "off" };
-      return new Call(context, list, { ids: [], input: { paging: { _size: 1 } } }, options, this.#isSigned(list));
-    });
+  /**
+   * Reads one record of a list, once, and tells how that went.
+   *
+   * @throws {AbortedError} if your signal ended it, or {InvalidArgumentError} if an option is wrong.
+   */
+  async checkHealth(list: Operation, options?: RequestOptions): Promise<HealthReport> {
+    const startMs = clock.monotonicMs();
+    const timeoutMs = Math.min(checkTimeoutMs, this.#context.timeoutMs);
+    // A record that differs from the description shows that the service responds, too.
+    const context: CallContext = { ...this.#context, maxRetries: 0, timeoutMs, validation: "off" };
+    const source = { ids: [], input: { paging: { _size: 1 } } };
+    let call: Call | undefined;
+    let error: CrossBorderError | undefined;
+    try {
+      this.assertCallable(list);
+      call = new Call(context, list, source, this.#parse(list, options), this.#isSigned(list));
+      await call.run();
+    } catch (thrown) {
+      const isCallersOwn = thrown instanceof AbortedError || thrown instanceof InvalidArgumentError;
+      if (!(thrown instanceof CrossBorderError) || isCallersOwn) throw traceFrom(thrown);
+      error = thrown;
+    }
+    const findings = findingsOf(error, call);
+    const ok = findings.token === "accepted";
+    return {
+      ok,
+      ...findings,
+      ...(call?.received && { latencyMs: call.received.durationMs }),
+      durationMs: clock.monotonicMs() - startMs,
+      ...(!ok && error && { error }),
+    };
   }
 
-  assertCallable(operation: Operation): void {
-    if (this.#isSigned(operation)) assertSigner(operation, this.#context.signer);
+  assertCallable(operation: AnyOperation, isSigned = this.#isSigned(operation)): void {
+    if (!isSigned || this.#context.signer !== undefined) return;
+    const message = `${operation.name} is signed, and the client was built without a signingKey`;
+    throw new ConfigError(message, { operation: operation.name });
   }
 
   get reporter(): Reporter {
@@ -103,12 +138,11 @@ export class HttpClient implements ApiClient {
     options: RequestOptions | undefined,
     isSigned = this.#isSigned(operation),
   ): Call {
-    const { query, ...parsed } = this.#parse(operation, options);
-    const whole = query === undefined ? source : { ...source, input: { query } };
-    return new Call(this.#context, operation, whole, parsed, isSigned);
+    if (source.presigned === undefined) this.assertCallable(operation, isSigned);
+    return new Call(this.#context, operation, source, this.#parse(operation, options), isSigned);
   }
 
-  #parse(operation: AnyOperation, options: RequestOptions | undefined): ReturnType<typeof parseRequestOptions> {
+  #parse(operation: AnyOperation, options: RequestOptions | undefined): ParsedOptions {
     const parsed = parseRequestOptions(operation, options);
     if (this.#closing === undefined && !this.#context.inFlight.isClosed) return parsed;
     throw new InvalidArgumentError(`${operation.name}: the client is closed`, { code: "client_closed" });
@@ -128,7 +162,7 @@ function run<Output>(from: (...given: never) => unknown, open: () => Call): ApiP
   try {
     const call = open();
     // `resource` gives each row its types.
-    return toApiPromise(call.run() as Promise<Output>, call.report);
+    return toApiPromise(call.run() as Promise<Output>, call);
   } catch (error) {
     return toApiPromise(Promise.reject(traceFrom(error, from)));
   }
@@ -138,8 +172,52 @@ function run<Output>(from: (...given: never) => unknown, open: () => Call): ApiP
  * The promise of a call. `told.response` is set when the data arrives. It is one promise, so that Node never reports a failure as
  * unhandled although you handle it.
  */
-export function toApiPromise<T>(data: Promise<T>, told: Partial<Pick<Call["report"], "response">> = {}): ApiPromise<T> {
-  return Object.assign(data, {
-    withResponse: () => data.then((value) => ({ data: value, response: told.response ?? { status: 0, headers: {} } })),
-  });
+export function toApiPromise<T>(
+  data: Promise<T>,
+  told: Pick<Call, "response"> = { response: { status: 0, headers: {} } },
+): ApiPromise<T> {
+  return Object.assign(data, { withResponse: async () => ({ data: await data, response: told.response }) });
+}
+
+/** The result of `client.check()`. It contains no secrets and no records, so you can return it from a health endpoint. */
+export interface HealthReport {
+  /** Whether a read would succeed now, since the service responds and accepts the token. */
+  readonly ok: boolean;
+  /**
+   * - `responding`: it responded as described.
+   * - `failing`: the response isn't the service's own, for example a 5xx, a redirect, or a proxy's page.
+   * - `unreachable`: no response arrived in time.
+   * - `not_asked`: there was nothing to ask it with.
+   */
+  readonly service: "responding" | "failing" | "unreachable" | "not_asked";
+  /**
+   * - `accepted`: by the service.
+   * - `refused`: the service responded with 401. The next call renews it.
+   * - `unavailable`: the client got none. See `error`.
+   * - `unknown`: the service didn't say.
+   */
+  readonly token: "accepted" | "refused" | "unavailable" | "unknown";
+  /** From the start of the request to the end of its response. Absent if none arrived. */
+  readonly latencyMs?: number;
+  /** The whole check, including a token request if one was needed, and the connection. */
+  readonly durationMs: number;
+  /** Absent if `ok`. */
+  readonly error?: CrossBorderError;
+}
+
+/** The default limit of a check, unless the client's own is shorter. */
+const checkTimeoutMs = 5000;
+
+function findingsOf(
+  error: CrossBorderError | undefined,
+  { failure, received }: Partial<Call> = {},
+): Pick<HealthReport, "service" | "token"> {
+  // The service knows a client that it forbids to read this list.
+  const isKnown = error === undefined || (failure === "refused" && error.status === 403);
+  if (isKnown) return { service: "responding", token: "accepted" };
+  if (failure === "unauthorized") return { service: "responding", token: "refused" };
+  if (failure === "refused" || failure === "throttled") return { service: "responding", token: "unknown" };
+  if (failure !== undefined) return { service: received === undefined ? "unreachable" : "failing", token: "unknown" };
+  const isOfToken = error instanceof TokenError || error.code === "timeout";
+  return { service: "not_asked", token: isOfToken ? "unavailable" : "unknown" };
 }

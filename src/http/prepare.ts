@@ -1,12 +1,12 @@
 import type { CallInput, SignedRequest } from "../api/api-client.js";
 import { type FieldKind, type FieldTable, fieldKinds, kindOfField } from "../api/fields.js";
-import type { AnyOperation, BodyFields, Operation } from "../api/operation.js";
-import { encodeQuery, fillPath } from "../api/path.js";
+import type { AnyOperation, BodyFields, Operation, RawOperation } from "../api/operation.js";
+import { encodeQuery, fillPath, parsePathTemplate } from "../api/path.js";
+import type { ParametersOf } from "../api/resource.js";
 import { describeName, describeValue, looksLikeName, nearest } from "../core/describe.js";
 import { InvalidArgumentError } from "../core/errors.js";
-import { isPlainObject } from "../core/parse.js";
+import { type CheckTable, isBoolean, isPlainObject, parseOptions } from "../core/parse.js";
 import { amountOf, decimalNumeral, isExactNumber } from "../money.js";
-import { encodeUtf8 } from "../platform/encodings.js";
 import { publicKeyFault } from "../signing/keys.js";
 
 /**
@@ -23,7 +23,7 @@ export function checkHeaders(
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
     if (ownHeaders.has(lower)) throw refuse(`headers: ${lower} is set by the client itself and can't be replaced`);
-    if (typeof value !== "string" || !isHeader(lower, value)) {
+    if (!isHeader(lower, value)) {
       const shown = looksLikeName(lower.replaceAll("-", "_")) ? lower : "a header";
       throw refuse(`headers: ${shown} must have a name and a text that HTTP allows`);
     }
@@ -71,9 +71,8 @@ export interface PreparedRequest {
   readonly path: string;
   /** The part of it that is signed. */
   readonly signedPath: string;
-  /** The raw body, as text and as the bytes that are signed and sent. */
+  /** The raw body that is signed and sent. Empty if there is none. */
   readonly text: string;
-  readonly body: Uint8Array | undefined;
   /** Body and query, by field. For a raw request, all that it was given. */
   readonly values: Readonly<Record<string, unknown>>;
 }
@@ -97,17 +96,14 @@ export function prepareRequest(
       ? input.body
       : operation.body && checkBody(operation, operation.body, input.body, input.isFromService);
   const values = operation.verb === "request" ? { ids, query, body } : { ...query, ...(body as object | undefined) };
-  // A body that is undefined, or whose `toJSON` returns that, has no JSON.
-  const text = (JSON.stringify(body) as string | undefined) ?? "";
-  const bytes = text === "" ? undefined : encodeUtf8(text);
-  return { path, signedPath: signQuery ? path : pathname, text, body: bytes, values };
+  return { path, signedPath: signQuery ? path : pathname, text: toJson(operation.name, body), values };
 }
 
 /** A request that was signed earlier, maybe in another process. It has the same bytes and the same signature. */
 export function presignedRequest({ signQuery }: RequestSettings, request: SignedRequest): PreparedRequest {
   const { path, body: text } = request;
   const signedPath = signQuery ? path : (path.split("?")[0] ?? path);
-  return { path, signedPath, text, body: encodeUtf8(text), values: JSON.parse(text) };
+  return { path, signedPath, text, values: JSON.parse(text) };
 }
 
 /**
@@ -120,9 +116,9 @@ export function presignedRequest({ signQuery }: RequestSettings, request: Signed
  * @param isFromService the service sent the unknown fields, so none is a misspelling.
  * @throws {InvalidArgumentError} that names the fields at fault, with no value that may be confidential.
  */
-export function checkBody(
+function checkBody(
   { name, verb, record, identifiedBy, sendsBack }: Operation,
-  { fields, required, oneOf }: BodyFields,
+  { fields, required }: BodyFields,
   given: unknown,
   isFromService = false,
 ): Readonly<Record<string, unknown>> {
@@ -136,15 +132,12 @@ export function checkBody(
       if (meant !== undefined || !(isUpdate || sendsBack)) return unknownField(field, "body", names, meant);
       if (isUpdate) return false;
     }
-    if (kind === undefined || kind === "any") {
-      const shown = kind !== undefined || looksLikeName(field) ? field : "an unknown field";
-      return isJson(value, sendsBack === true) || `${shown} must be ${expectedJson}`;
-    }
+    if (kind === undefined || kind === "any") return true;
     if (isUpdate && value === null) return false;
-    const verdict = checkField(field, kind, value, oneOf?.[field]);
-    if (verdict === true || (field === identifiedBy && !isUpdate)) return verdict;
+    const verdict = checkField(field, kind, value);
+    if (verdict === true || field === identifiedBy) return verdict;
     const isId = field.endsWith("Id") && Number.isSafeInteger(value);
-    return isId || ((isUpdate || sendsBack === true) && canSendBack(kind, value)) || verdict;
+    return isId || ((isUpdate || sendsBack) && canSendBack(kind, value)) || verdict;
   });
   // An update with nothing in it could be taken for one that empties the record.
   if (isUpdate && Object.keys(checked).length === 0) {
@@ -153,29 +146,21 @@ export function checkBody(
   return checked;
 }
 
-/** The parameters of a query. */
-export type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>;
-
 /**
  * Checks the filters of a list or the query of a single read, and copies them.
  *
  * @throws {InvalidArgumentError} that names the fields at fault, with no value that may be confidential.
  */
-export function checkQuery(
-  { name, query = {}, record }: Pick<AnyOperation, "name" | "query" | "record">,
-  given: unknown,
-): QueryValues {
+function checkQuery({ name, query = {}, record }: AnyOperation, given: unknown): object {
   const fields = query === "open" ? record : query;
-  const checked = checkFields(name, "query", fields, given, (field, value, kind) => {
+  return checkFields(name, "query", fields, given, (field, value, kind) => {
     if (value === undefined) return false;
     if (kind === undefined && query !== "open") return unknownField(field, "query", Object.keys(fields));
-    if (kind === "integer") return checkField(field, kind, value);
     // A filter may be half a numeral, a pattern of the service's own, or a number from a record.
-    const isScalar = isExactNumber(value) || (kind === undefined && typeof value === "boolean");
+    const isScalar = isExactNumber(value) || (kind === undefined && isBoolean(value));
     const shown = looksLikeName(field) ? field : "a field";
     return isScalar || checkField(shown, kind === "publicKey" ? kind : "text", value);
   });
-  return checked as QueryValues;
 }
 
 /**
@@ -201,11 +186,9 @@ function checkFields(
     if (verdict === true) taken[field] = values[field];
     else if (verdict !== false) problems.push(verdict);
   }
-  if (problems.length > 0) throw new InvalidArgumentError(`${name}: ${problems.slice(0, maxProblems).join(". ")}`);
+  if (problems.length > 0) throw new InvalidArgumentError(`${name}: ${problems.join(". ")}`);
   return taken;
 }
-
-const maxProblems = 10;
 
 /** Whether a field of a record can be sent back, as a text that a service may write, null, or an exact number. */
 function canSendBack(kind: FieldKind, value: unknown): boolean {
@@ -214,21 +197,15 @@ function canSendBack(kind: FieldKind, value: unknown): boolean {
 }
 
 /** True, or what is wrong. A value is shown only if it looks like an amount, since any other text may be an account or a secret. */
-function checkField(field: string, kind: FieldKind, value: unknown, allowed?: readonly string[]): boolean | string {
+function checkField(field: string, kind: FieldKind, value: unknown): boolean | string {
   const isText = typeof value === "string" && value !== "";
   const fault = kind === "publicKey" && isText ? publicKeyFault(value) : undefined;
-  if (kind === "integer" ? Number.isSafeInteger(value) : isFit(kind, value, allowed) && fault === undefined)
-    return true;
-  let got = isText ? (fault ?? "another string") : describeValue(value);
+  const isFit = typeof value === "string" && (kind !== "decimal" || decimalNumeral.test(value));
+  if (isFit && fault === undefined) return true;
+  let got = fault ?? describeValue(value);
   if (kind === "decimal" && isText && /^[\d.,']{1,12}$/.test(value)) got = JSON.stringify(value);
   if (value === undefined && field.endsWith("Id")) got += " (is an environment variable unset?)";
-  const expected = allowed?.map((choice) => JSON.stringify(choice)).join(" or ") ?? fieldKinds[kind].expected;
-  return `${field} must be ${expected}; got ${got}`;
-}
-
-function isFit(kind: FieldKind, value: unknown, allowed: readonly string[] | undefined): boolean {
-  if (typeof value !== "string") return false;
-  return allowed?.includes(value) ?? (kind !== "decimal" || decimalNumeral.test(value));
+  return `${field} must be ${fieldKinds[kind].expected}; got ${got}`;
 }
 
 function unknownField(field: string, part: string, names: readonly string[], near = nearest(field, names)): string {
@@ -236,29 +213,100 @@ function unknownField(field: string, part: string, names: readonly string[], nea
   return `Unknown field ${describeName(field)} in the ${part}. ${hint}`;
 }
 
-export const expectedJson = "a JSON value, without bigints, NaN, rounded numbers, functions, maps, or cycles";
-
 /**
- * Whether JSON carries a value without loss. Values with a `toJSON` make their own JSON.
+ * The body as JSON. Values with a `toJSON` make their own. A body that is undefined has none.
  *
- * @param isExact refuses whole numbers that were rounded when they were read.
+ * @throws {InvalidArgumentError} if JSON can't carry it without loss.
  */
-export function isJson(value: unknown, isExact = false): boolean {
+function toJson(operation: string, body: unknown): string {
   try {
-    JSON.stringify(value, function (this: unknown, _, item: unknown) {
-      if (isLost(item, isExact, Array.isArray(this))) throw new TypeError("it would be lost");
-      return item;
-    });
-    return true;
+    return (JSON.stringify(body, refuseLost) as string | undefined) ?? "";
   } catch {
-    return false;
+    const expected = "a JSON value, without bigints, NaN, rounded numbers, maps, or cycles";
+    throw new InvalidArgumentError(`${operation}: the body must be ${expected}`);
   }
 }
 
-function isLost(item: unknown, isExact: boolean, isInArray: boolean): boolean {
-  if (typeof item === "number") return !Number.isFinite(item) || (isExact && Math.abs(item) > Number.MAX_SAFE_INTEGER);
-  // JSON would fill holes of an array with null.
-  if (item === undefined) return isInArray;
-  if (typeof item !== "object") return typeof item !== "string" && typeof item !== "boolean";
-  return item !== null && !Array.isArray(item) && !isPlainObject(item);
+/** A whole number above 2 ** 53 was rounded when it was read. */
+function refuseLost(_: string, item: unknown): unknown {
+  const isNumberLost = typeof item === "number" && !(Math.abs(item) <= Number.MAX_SAFE_INTEGER);
+  const isObject = typeof item === "object" && item !== null;
+  if (isNumberLost || (isObject && !Array.isArray(item) && !isPlainObject(item)))
+    throw new TypeError("it would be lost");
+  return item;
 }
+
+/**
+ * A call of a path that the description doesn't have, with an id for each parameter of the path. If the compiler doesn't know the
+ * path, the ids are counted at run time.
+ */
+export type RawRequest<Path extends string = `/${string}`> = {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /**
+   * Below the base URL, with a parameter in braces for each id: `/refunds/{refundId}/approve`. Events and errors show this template,
+   * so it must not contain ids.
+   */
+  readonly path: Path;
+  /** Strings, numbers, and booleans. `undefined` is left out. */
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
+  /** Any JSON value. A GET has no body. */
+  readonly body?: unknown;
+  /**
+   * Whether it carries `X-SERVICE-SIGNATURE-BASE64`, as payments do.
+   *
+   * @defaultValue `false`
+   */
+  readonly signed?: boolean | undefined;
+  /**
+   * Whether sending it twice has the same effect as sending it once. Then it's retried like an update.
+   *
+   * @defaultValue `false`, and `true` for a GET
+   */
+  readonly idempotent?: boolean | undefined;
+} & (`/${string}` extends NoInfer<Path>
+  ? { readonly ids?: readonly string[] | undefined }
+  : ParametersOf<NoInfer<Path>> extends []
+    ? { readonly ids?: readonly [] | undefined }
+    : { readonly ids: Readonly<ParametersOf<NoInfer<Path>>> });
+
+/**
+ * Copies the request. Its body is serialized before the call's first `await`.
+ *
+ * @throws {InvalidArgumentError} that names the part at fault.
+ */
+export function parseRawRequest(given: RawRequest) {
+  const refuse = (message: string) => new InvalidArgumentError(`request: ${message}`);
+  const parts = parseOptions<RawRequest>(requestParts, given, "the request", refuse);
+  const { method, path, ids = [], query = {}, body, signed = false, idempotent = false } = parts;
+  if (method === "GET" && body !== undefined) throw refuse("a GET has no body; give what it asks for as query");
+  const operation: RawOperation = {
+    name: `${method} ${path}`,
+    verb: "request",
+    method,
+    path: parsePathTemplate(path),
+    record: {},
+    query: "open",
+    idempotent,
+  };
+  return { operation, ids, input: { query, body }, signed };
+}
+
+const methods: readonly unknown[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+/** Words and parameters between slashes. */
+const template = /^(\/([a-z][\w.~-]*|\{\w+\}))+$/i;
+
+const requestParts: CheckTable<RawRequest> = {
+  method: { accepts: (value) => methods.includes(value), isRequired: true, expected: `one of ${methods.join(", ")}` },
+  path: {
+    accepts: (value) => typeof value === "string" && template.test(value),
+    isRequired: true,
+    expected:
+      "words and {parameters} after slashes, such as /refunds/{refundId}, with ids in ids and the query in query",
+  },
+  ids: { accepts: Array.isArray, expected: "an array of ids" },
+  query: { accepts: isPlainObject, expected: "an object of query parameters" },
+  body: { accepts: () => true, expected: "a JSON value" },
+  signed: { accepts: isBoolean, expected: "true or false" },
+  idempotent: { accepts: isBoolean, expected: "true or false" },
+};

@@ -4,12 +4,92 @@ import type { ResponseInfo } from "../api/request-options.js";
 import { clock } from "../core/clock.js";
 import type { CrossBorderError, Effect } from "../core/errors.js";
 import { isShowable } from "../core/redact.js";
-import type { Reported } from "../events/reporter.js";
-import type { WireResponse } from "../wire/transport.js";
-import type { CallContext } from "./context.js";
+import type { Reported, Reporter } from "../events/reporter.js";
+import type { Signer } from "../signing/signer.js";
+import type { Transport, WireResponse } from "../wire/transport.js";
 import type { FailureClass, OperationKind } from "./decision.js";
-import type { PreparedRequest } from "./prepare.js";
-import type { Mismatch } from "./schema.js";
+import type { PreparedRequest, RequestSettings } from "./prepare.js";
+import type { ValidationMode } from "./read.js";
+import type { Mismatch, Schemas } from "./schema.js";
+import type { TokenSource } from "./token-source.js";
+
+/** Shared by the calls of a client. */
+export interface CallContext extends RequestSettings {
+  readonly origin: string;
+  readonly transport: Transport;
+  readonly tokens: TokenSource;
+  /** Absent if the client was built without a signing key. */
+  readonly signer: Signer | undefined;
+  readonly schemas: Schemas;
+  readonly reporter: Reporter;
+  /** The fields that were reported as different. */
+  readonly reported: Set<string>;
+  readonly budget: RetryBudget;
+  readonly inFlight: InFlight;
+  readonly random: () => number;
+  /** Headers of every call, with names in lower case. The headers of one call replace them. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly maxRetries: number;
+  readonly validation: ValidationMode;
+  readonly maxRecordBytes: number;
+  readonly maxListBytes: number;
+  /** Operations that are signed besides those that the description names. */
+  readonly signedOperations: ReadonlySet<string>;
+}
+
+/** Counts the calls in flight, so that a client that closes can wait for them. Derived clients share it. */
+export class InFlight {
+  isClosed = false;
+  #count = 0;
+  #onNone = () => {};
+
+  begin(): void {
+    this.#count += 1;
+  }
+
+  end(): void {
+    this.#count -= 1;
+    if (this.#count === 0) this.#onNone();
+  }
+
+  /** Lets no further call begin, and resolves when there are none. */
+  close(): Promise<void> {
+    this.isClosed = true;
+    return new Promise((resolve) => {
+      this.#onNone = resolve;
+      if (this.#count === 0) resolve();
+    });
+  }
+}
+
+/**
+ * Bounds the retries of a whole client, so that a long outage doesn't multiply its requests. Each retry takes one. Each success
+ * returns a fifth, and each second returns one, so a single call always has its retries.
+ */
+export class RetryBudget {
+  readonly #capacityMs: number;
+  /** When time will have returned all that were taken. */
+  #fullAtMs = 0;
+
+  /** @param capacity enough for ten calls a second during an outage of some seconds. */
+  constructor(capacity = 200) {
+    this.#capacityMs = capacity * 1000;
+  }
+
+  /** Takes one retry. Returns false if none is left. */
+  take(): boolean {
+    const nowMs = clock.monotonicMs();
+    const fullAtMs = Math.max(nowMs, this.#fullAtMs) + 1000;
+    if (fullAtMs > nowMs + this.#capacityMs) return false;
+    this.#fullAtMs = fullAtMs;
+    return true;
+  }
+
+  giveBack(retries: number): void {
+    this.#fullAtMs -= retries * 1000;
+  }
+}
 
 type CallEvent = "response" | "success" | "failure";
 
@@ -40,9 +120,8 @@ export class CallReport {
   }
 
   /** The last response, for the caller. */
-  get response(): ResponseInfo | undefined {
-    if (this.received === undefined) return undefined;
-    const { status, headers } = this.received;
+  get response(): ResponseInfo {
+    const { status = 0, headers = {} } = this.received ?? {};
     return { status, headers, ...this.requestId() };
   }
 
@@ -51,10 +130,13 @@ export class CallReport {
     this.#emit("response", { status, attempt: this.attempts, durationMs });
   }
 
-  /** Reports each field of an operation once in the life of a client, which remembers at most 1,000. */
-  differs(mismatches: readonly Mismatch[]): void {
+  /**
+   * Reports each field of an operation once in the life of a client, which remembers at most 1,000. A payment that says that it
+   * failed is reported each time.
+   */
+  differs(data: unknown, mismatches: readonly Mismatch[]): void {
     const { reporter, reported } = this.client;
-    const { name: operation } = this.operation;
+    const { name: operation, record, verb } = this.operation;
     for (const mismatch of mismatches) {
       // Reported fields have no spaces.
       const key = `${mismatch.field} ${operation}`;
@@ -62,15 +144,10 @@ export class CallReport {
       reported.add(key);
       reporter.emit("mismatch", { operation, ...mismatch });
     }
-  }
-
-  /** A payment that says that it failed is reported each time. */
-  created(record: unknown): void {
-    const { name: operation } = this.operation;
-    if (this.operation.verb !== "create") return;
-    for (const field of failedStatuses(this.operation.record, record)) {
-      const found = String(Reflect.get(Object(record), field));
-      this.client.reporter.emit("mismatch", { operation, field, expected: "pending or processed", found });
+    if (verb !== "create") return;
+    for (const field of failedStatuses(record, data)) {
+      const found = String(Reflect.get(Object(data), field));
+      reporter.emit("mismatch", { operation, field, expected: "pending or processed", found });
     }
   }
 
@@ -89,7 +166,6 @@ export class CallReport {
 
   #emit<Name extends CallEvent>(name: Name, facts: Omit<Reported[Name], "operation" | "method" | "path">): void {
     const { reporter } = this.client;
-    if (!reporter.wants(name)) return;
     const { name: operation, method, path } = this.operation;
     reporter.emit(name, { operation, method, path: path.text, ...facts, ...this.requestId() } as Reported[Name]);
   }

@@ -25,11 +25,8 @@ export class Schemas {
     this.#compiles = compiles;
   }
 
-  get isLoaded(): boolean {
-    return this.#zod !== undefined;
-  }
-
   async load(): Promise<void> {
+    if (this.#zod !== undefined) return;
     this.#zod = await loadZod();
     // zod's first schema takes 2 ms, which a later call then doesn't wait for.
     this.mismatches({ record: { id: "text", amount: "decimal" } }, {});
@@ -47,23 +44,19 @@ export class Schemas {
     const described = Object.keys(record).length;
     const items: readonly Readonly<Record<string, unknown>>[] = Array.isArray(value) ? value : [value];
     const found = new Map<string, Mismatch>();
-    /** Most records of a list have the names of the one before them. */
-    let known: readonly string[] = [];
     for (const item of items) {
       const names = Object.keys(item);
       const isValid = zod.validate(schema, item);
       // If no described field is missing, each further one is unknown.
       if (isValid && names.length <= described) continue;
       const wrong = isValid ? [] : (zod.safeParse(schema, item).error?.issues.map(({ path }) => String(path[0])) ?? []);
-      const isKnown = names.every((name, index) => name === known[index]);
-      known = names;
-      const unknown = isKnown ? [] : names.filter((name) => !Object.hasOwn(record, name));
+      const unknown = names.filter((name) => !Object.hasOwn(record, name));
       for (const name of [...wrong, ...unknown]) {
         const kind = kindOfField(record, name);
         // Another name may be a secret.
         const field = kind !== undefined || looksLikeName(name) ? name : "(unprintable)";
         const expected = kind === undefined ? "a field of the description" : fieldKinds[kind].expected;
-        if (!found.has(field)) found.set(field, { field, expected, found: describeFound(item[name]) });
+        if (!found.has(field)) found.set(field, { field, expected, found: describeValue(item[name]) });
       }
       if (found.size >= maxMismatches) break;
     }
@@ -82,10 +75,6 @@ export class Schemas {
 }
 
 const maxMismatches = 20;
-
-function describeFound(value: unknown): string {
-  return typeof value === "string" && value !== "" ? "another string" : describeValue(value);
-}
 
 /** A text of any content, unless its kind says more. */
 function schemaOf(zod: Zod, kind: FieldKind): $ZodType {

@@ -71,7 +71,7 @@ const telemetryOptions: CheckTable<OpenTelemetryOptions> = {
 
 /** Follows work by spans. A sampler, processor, or propagator that throws never changes the result of the work. */
 function spanTracing(api: Api, tracer: Tracer): Tracing {
-  const { context, isSpanContextValid, propagation, SpanKind, SpanStatusCode, trace } = api;
+  const { context, propagation, SpanKind, SpanStatusCode, trace } = api;
   return {
     follow(part, work) {
       const kind = part.kind === "client" ? SpanKind.CLIENT : SpanKind.INTERNAL;
@@ -82,8 +82,6 @@ function spanTracing(api: Api, tracer: Tracer): Tracing {
         if (attributes["error.type"] !== undefined) attempt(() => span.setStatus({ code: SpanStatusCode.ERROR }));
       };
       const followed = {
-        // Without an SDK no request can name the span.
-        isSeen: isSpanContextValid(span.spanContext()),
         get headers() {
           const injected: Record<string, unknown> = {};
           attempt(() => propagation.inject(context.active(), injected));

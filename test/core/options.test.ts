@@ -107,6 +107,7 @@ const inputs: readonly (readonly [string, () => unknown])[] = [
     "auth with a function",
     () => new CrossBorderClient({ baseUrl, auth: { accessToken: () => "", colour: 1 } as never }),
   ],
+  ["hooks", () => new CrossBorderClient({ baseUrl, auth: { accessToken: () => "" }, on: misspelt })],
   ["tls", () => new CrossBorderClient({ baseUrl, auth: { accessToken: () => "" }, tls: misspelt })],
   ["appInfo", () => new CrossBorderClient({ baseUrl, auth: { accessToken: () => "" }, appInfo: misspelt })],
   ["a ServerLogin", () => new ServerLogin(misspelt)],

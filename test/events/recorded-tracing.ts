@@ -14,7 +14,7 @@ export class RecordedTracing implements Tracing {
   readonly follow: Tracing["follow"] = ({ name, kind, attributes }, work) => {
     const known: Record<string, Attributes[string]> = { ...attributes };
     this.parts.push({ name, kind, attributes: known });
-    return work({ isSeen: true, headers: {}, note: (more) => void Object.assign(known, more) });
+    return work({ headers: {}, note: (more) => void Object.assign(known, more) });
   };
 
   /** For the option `telemetry` of a client. */

@@ -41,8 +41,7 @@ async function search(
 ) {
   const client = fakeApiClient({
     baseUrl,
-    call: (_, __, input) =>
-      toApiPromise((async () => respond(input?.paging ?? {}))() as Promise<never>, { response: undefined }),
+    call: (_, __, input) => toApiPromise((async () => respond(input?.paging ?? {}))() as Promise<never>),
   });
   const options = { since: nowMs - agoMs, signal: undefined, headers: undefined };
   return searchForPayment({ client, clockSkewMs: 1000, tokensFollowTime }, signed, options);

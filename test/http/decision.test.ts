@@ -7,7 +7,7 @@ import {
   type FailureClass,
   operationKind,
 } from "../../src/http/decision.js";
-import { parseRawRequest } from "../../src/http/raw.js";
+import { parseRawRequest } from "../../src/http/prepare.js";
 import { catalogue } from "../../src/resources/catalogue.js";
 import { passingRefusals, provingNothing } from "./statuses.js";
 

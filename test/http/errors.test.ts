@@ -35,7 +35,7 @@ describe("the message of a failed call", () => {
       "no such record",
       calls.read,
       [ownError(404)],
-      `paymentIntents.get failed: 404 Not Found for GET ${https}/payment-intents/pi-1.`,
+      `paymentIntents.get failed: 404 Not Found for GET ${https}/payment-intents/{paymentIntentId}.`,
     ],
     [
       "the service's code",
@@ -65,7 +65,7 @@ describe("the message of a failed call", () => {
       "a redirect",
       calls.update,
       [{ status: 302 }],
-      `liquidityProviders.update failed: 302 for PUT ${https}/liquidity-providers/lp-1. Redirects aren't followed. Check baseUrl. The record may have been updated. It's safe to call again.`,
+      `liquidityProviders.update failed: 302 for PUT ${https}/liquidity-providers/{liquidityProviderId}. Redirects aren't followed. Check baseUrl. The record may have been updated. It's safe to call again.`,
     ],
     [
       "an id that may be an account",
@@ -107,13 +107,13 @@ describe("the message of a failed call", () => {
       "an untrusted certificate",
       calls.read,
       [new WireFailure({ sent: false, permanent: true, reason: "CERT_HAS_EXPIRED" })],
-      `paymentIntents.get failed: could not connect (CERT_HAS_EXPIRED) for GET ${https}/payment-intents/pi-1. Check the server's certificate and TLS version. A private CA goes into tls.ca. Nothing was sent.`,
+      `paymentIntents.get failed: could not connect (CERT_HAS_EXPIRED) for GET ${https}/payment-intents/{paymentIntentId}. Check the server's certificate and TLS version. A private CA goes into tls.ca. Nothing was sent.`,
     ],
     [
       "a proxy that refuses",
       calls.read,
       [new WireFailure({ sent: false, permanent: true, reason: "PROXY_REFUSED" })],
-      `paymentIntents.get failed: the proxy made no connection for GET ${https}/payment-intents/pi-1. Check the proxy's address, user, and password, and which addresses it lets through. Nothing was sent.`,
+      `paymentIntents.get failed: the proxy made no connection for GET ${https}/payment-intents/{paymentIntentId}. Check the proxy's address, user, and password, and which addresses it lets through. Nothing was sent.`,
     ],
     [
       "a broken connection",
@@ -131,7 +131,7 @@ describe("the message of a failed call", () => {
       "a signal",
       calls.read,
       [new Ended("abort", true)],
-      `paymentIntents.get failed: your signal ended the call for GET ${https}/payment-intents/pi-1.`,
+      `paymentIntents.get failed: your signal ended the call for GET ${https}/payment-intents/{paymentIntentId}.`,
     ],
     [
       "another record",
@@ -154,7 +154,7 @@ describe("the message of a failed call", () => {
     const { client, tokens } = scriptedClient([broken, { status: 401 }]);
     tokens.renew.mockRejectedValue(new TokenError("no token", { code: "token_rejected" }));
     expect((await errorOf(calls.update(client))).message).toBe(
-      `liquidityProviders.update failed: an earlier attempt may have succeeded, and the last one failed for PUT ${https}/liquidity-providers/lp-1 after 2 attempts. The record may have been updated. It's safe to call again.`,
+      `liquidityProviders.update failed: an earlier attempt may have succeeded, and the last one failed for PUT ${https}/liquidity-providers/{liquidityProviderId} after 2 attempts. The record may have been updated. It's safe to call again.`,
     );
   });
 });

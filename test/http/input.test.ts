@@ -1,20 +1,21 @@
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../src/api/operation.js";
 import { InvalidArgumentError } from "../../src/core/errors.js";
-import { checkBody, checkHeaders, checkQuery } from "../../src/http/prepare.js";
+import { checkHeaders, prepareRequest } from "../../src/http/prepare.js";
 import { deposits } from "../../src/resources/deposits.js";
 import { exchangeRates } from "../../src/resources/exchange-rates.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { paymentGateways } from "../../src/resources/payment-gateways.js";
 import { payments } from "../../src/resources/payments.js";
-import { transfers } from "../../src/resources/transfers.js";
 import { base64, thrownBy } from "../signing/test-keys.js";
 import { keyPairOf } from "../support/key-pairs.js";
 import { payment } from "./scripted-transport.js";
 
-/** Checks the body of a row that has one, and the query of another. */
+/** Prepares the body of a row that has one, and the query of another. */
 function check(row: Operation, given: unknown): object {
-  return { ...(row.body === undefined ? checkQuery(row, given) : checkBody(row, row.body, given)) };
+  const ids = row.path.parameters.map(() => "1");
+  const input = row.body === undefined ? { query: given as object } : { body: given };
+  return { ...prepareRequest({ basePath: "", signQuery: false }, row, ids, input).values };
 }
 
 /** What is said of an input that is refused, without the name of the operation. */
@@ -32,7 +33,7 @@ const mark = "-----BEGIN PRIVATE KEY-----";
 const amount = 'amount must be a decimal string such as "1500.00"; got';
 const allowed = "Allowed: firstName, lastName, email";
 const nothing = "there is nothing to update. Give at least one of firstName, lastName, email";
-const json = "must be a JSON value, without bigints, NaN, rounded numbers, functions, maps, or cycles";
+const json = "the body must be a JSON value, without bigints, NaN, rounded numbers, maps, or cycles";
 const cycle: Record<string, unknown> = {};
 cycle.self = cycle;
 
@@ -42,19 +43,18 @@ describe("a body that is refused", () => {
       [
         ["1,500.00", '"1,500.00"'],
         ["1'500", '"1\'500"'],
-        ["1e3", "another string"],
-        ["DE89 3704 0044", "another string"],
-        ["4111 1111 1111 1111", "another string"],
+        ["1e3", "a string"],
+        ["DE89 3704 0044", "a string"],
+        ["4111 1111 1111 1111", "a string"],
         ["", "an empty string"],
         [".5", '".5"'],
-        ...[" 1", "1 ", "+1", "0x1", "NaN", "1\n", "١"].map((text) => [text, "another string"] as const),
+        ...[" 1", "1 ", "+1", "0x1", "NaN", "1\n", "١"].map((text) => [text, "a string"] as const),
         [1500, "a number"],
         [1n, "a bigint"],
         [null, "null"],
       ] as const
     ).map(([value, got]) => [deposits.create, { amount: value }, `${amount} ${got}`] as const),
     [deposits.create, { paymentGatewayTransactionId: 5 }, "paymentGatewayTransactionId must be a string; got a number"],
-    [transfers.create, { from: "bank" }, 'from must be "wallet" or "exchange-rate"; got another string'],
     [create, { currency: "EUR" }, `Unknown field "currency" in the body. ${allowed}`],
     [create, { firstname: "L" }, 'Unknown field "firstname" in the body. Did you mean firstName?'],
     [create, { [`DE89${"3704".repeat(4)}`]: 1 }, `Unknown field of a name of 20 characters in the body. ${allowed}`],
@@ -72,16 +72,13 @@ describe("a body that is refused", () => {
     ...[
       { a: [new Map()] },
       Promise.resolve(),
-      { a: () => 1 },
       [1, 1n],
       [Number.NaN],
-      { list: [undefined] },
-      new Array(1),
       [2 ** 53],
       { own: { toJSON: () => 1n } },
       cycle,
-    ].map((extras) => [payments.create, { ...payment, extras }, `extras ${json}`] as const),
-    [payments.create, { ...payment, limits: { of: 1n } }, `limits ${json}`],
+    ].map((extras) => [payments.create, { ...payment, extras }, json] as const),
+    [payments.create, { ...payment, limits: { of: 1n } }, json],
     [update, {}, nothing],
     [update, { id: "1", email: null, colour: "red", lastName: undefined }, nothing],
     [
@@ -102,11 +99,6 @@ describe("a body that is refused", () => {
       expect(refusalOf(row, body)).toBe(message);
     },
   );
-
-  it("is told ten of its faults", () => {
-    const faults = refusalOf(create, Object.fromEntries(Array.from("abcdefghijkl", (name) => [name, 1])));
-    expect(faults.match(/Unknown field/g)).toHaveLength(10);
-  });
 });
 
 describe("a body that is taken", () => {
@@ -151,11 +143,6 @@ describe("a query", () => {
   it.each<[message: string, row: Operation, query: object]>([
     ["amount must be a string; got a number", deposits.list, { amount: 2 ** 53 }],
     ["extras must be a string; got an object", payments.list, { extras: { a: 1 } }],
-    [
-      "buyPriceN must be a whole number that JavaScript holds exactly; got a number",
-      exchangeRates.list,
-      { buyPriceN: 1.5 },
-    ],
     ['Unknown field "emails" in the query. Did you mean email?', liquidityProviders.list, { emails: "x" }],
     ["the query must be an object with fields; got a Map", liquidityProviders.get, new Map()],
   ])("is refused: %s", (message, row, query) => {

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { InvalidArgumentError, OutcomeUnknownError } from "../../src/core/errors.js";
-import type { RawRequest } from "../../src/http/raw.js";
+import type { RawRequest } from "../../src/http/prepare.js";
 import { broken, errorOf, json, ownError, scriptedClient, unsent } from "./scripted-transport.js";
 
 type Client = ReturnType<typeof scriptedClient>["client"];
@@ -137,7 +137,7 @@ describe("what is refused before anything is sent", () => {
       "a field must be a string; got an object",
     ],
     ["a body of a read", { ...get, body: {} }, "a GET has no body"],
-    ["a body that JSON can't carry", { ...refund, body: { at: 1n } }, "request: body must be a JSON value"],
+    ["a body that JSON can't carry", { ...refund, body: { at: 1n } }, "the body must be a JSON value"],
     ["an option that does not exist", { ...get, sign: true }, "unknown option"],
   ])("is %s", async (_, given, message) => {
     const { client, transport } = scriptedClient([json({})]);

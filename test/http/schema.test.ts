@@ -53,7 +53,7 @@ describe.each([
     [
       "an unknown field",
       { colour: "x" },
-      { field: "colour", expected: "a field of the description", found: "another string" },
+      { field: "colour", expected: "a field of the description", found: "a string" },
     ],
     ["an unknown field that holds nothing", { colour: null }, { field: "colour", found: "null" }],
     [
@@ -65,19 +65,19 @@ describe.each([
     [
       "a status of another kind",
       { senderGatewayStatus: "settled" },
-      { field: "senderGatewayStatus", expected: "pending, processed, error or reverted", found: "another string" },
+      { field: "senderGatewayStatus", expected: "pending, processed, error or reverted", found: "a string" },
     ],
     ["a status in capitals", { receiverGatewayStatus: "PENDING" }, { field: "receiverGatewayStatus" }],
     [
       "a timestamp that is none",
       { createdAt: "yesterday" },
-      { field: "createdAt", expected: "an ISO 8601 timestamp in UTC", found: "another string" },
+      { field: "createdAt", expected: "an ISO 8601 timestamp in UTC", found: "a string" },
     ],
     ["a timestamp of another zone", { updatedAt: "2026-01-01T00:00:00.000001+02:00" }, { field: "updatedAt" }],
     ["a day that there is not", { createdAt: "2026-13-41T00:00:00Z" }, { field: "createdAt" }],
     ["a timestamp that is empty", { updatedAt: "" }, { field: "updatedAt", found: "an empty string" }],
     ["null", { memo: null }, { field: "memo", expected: "a string", found: "null" }],
-    ["an amount with a comma", { senderAmount: "1,5" }, { field: "senderAmount", found: "another string" }],
+    ["an amount with a comma", { senderAmount: "1,5" }, { field: "senderAmount", found: "a string" }],
   ])("tell %s, in a record and in a list", async (_, different, mismatch) => {
     const schemas = await loaded(compiles);
     const changed = Object.defineProperties({ ...record }, Object.getOwnPropertyDescriptors(different));
@@ -99,7 +99,7 @@ describe.each([
       { field: "memo", expected: "a string", found: "a number" },
       { field: "senderName", expected: "a string", found: "a number" },
       { field: "extras", expected: "any value, null included", found: "undefined" },
-      { field: "note", expected: "a field of the description", found: "another string" },
+      { field: "note", expected: "a field of the description", found: "a string" },
     ]);
   });
 

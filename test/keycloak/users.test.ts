@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MemoryTokenStore, ServerLogin, type ServerLoginOptions, type TokenEvent } from "cross-border-payments";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { callOnce, callSteadily, type GatewayFixture, livesByItsClaims, openGateway } from "./gateway-fixture.js";
+import { callOnce, callSteadily, livesByItsClaims, openGateway } from "./gateway-fixture.js";
 import { createRealm, isKeycloakRunning, keycloakOrigin, type Realm } from "./keycloak.js";
 import { UserAgent } from "./user-agent.js";
 
@@ -16,14 +16,7 @@ const forUsers = {
 const shortAndRotating = { revokeRefreshToken: true, refreshTokenMaxReuse: 0, accessTokenLifespan: 3 };
 let shared: Realm | undefined;
 
-interface UsersFixture extends AsyncDisposable {
-  readonly fixture: GatewayFixture;
-  readonly login: ServerLogin;
-  readonly options: ServerLoginOptions;
-  readonly person: { readonly username: string; readonly password: string };
-}
-
-async function openUsers(more: Partial<ServerLoginOptions> = {}): Promise<UsersFixture> {
+async function openUsers(more: Partial<ServerLoginOptions> = {}) {
   const fixture = await openGateway({ within: shared, client: forUsers });
   const { clientId, clientSecret, username, password } = fixture.realm.credentials;
   // Not by way of the proxy: Keycloak names itself by the address of the request.
@@ -41,7 +34,7 @@ async function openUsers(more: Partial<ServerLoginOptions> = {}): Promise<UsersF
   };
 }
 
-async function logIn({ login, person }: UsersFixture, agent = new UserAgent()) {
+async function logIn({ login, person }: Awaited<ReturnType<typeof openUsers>>, agent = new UserAgent()) {
   const { url, pending } = await login.begin();
   return login.finish(await agent.logIn(url, person), pending);
 }
