@@ -125,6 +125,7 @@ export const refusals = {
   flow_payment_found: "The payment is listed: it was made. Resolve the flow as found.",
   flow_payment_not_found:
     "The payment isn't listed, or the record that was given is another payment's. Pass the service's record as payment.",
-  flow_payment_unseen: "The list of payments couldn't be read, or shows a possible match. Nothing was decided.",
+  flow_payment_unseen:
+    "The list of payments couldn't be read, or shows a possible match. Check the base URL and the login. Nothing was decided.",
   flow_unexpected_event: "The flow stopped because of an internal error. Nothing was changed.",
 } as const;
