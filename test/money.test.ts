@@ -199,13 +199,8 @@ function printed(units: bigint, scale: number): string {
 
 /** The value with `count` significant digits, without zeros at the end of its fraction. */
 function significant(value: Rational, count: number, mode: Rounding): string {
-  if (value.over === 0n) return "0";
-  const size = value.over < 0n ? -value.over : value.over;
-  let exponent = size.toString().length - value.under.toString().length;
-  const [over, under] =
-    exponent >= 0 ? [size, value.under * 10n ** BigInt(exponent)] : [size * 10n ** BigInt(-exponent), value.under];
-  if (over < under) exponent -= 1;
-  const scale = count - 1 - exponent;
+  let scale = 100;
+  while (String(rounded(value, scale, "down")).replace("-", "").length > count) scale -= 1;
   const units = rounded(value, scale, mode);
   if (scale <= 0) return (units * 10n ** BigInt(-scale)).toString();
   return printed(units, scale).replace(/\.?0+$/, "");

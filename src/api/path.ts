@@ -49,7 +49,8 @@ function problemOf(id: unknown): string | undefined {
   if (typeof id !== "string") return `must be a string; got ${describeValue(id)}`;
   if (id === "") return "must be the id of a record; got an empty string";
   if (noIds.has(id)) return `must be the id of a record; got ${JSON.stringify(id)}`;
-  return /\p{Cc}/u.test(id) ? "contains a control character, such as a line break" : undefined;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: `\p{Cc}` would take a twentieth of a call
+  return /[\0-\x1f\x7f-\x9f]/.test(id) ? "contains a control character, such as a line break" : undefined;
 }
 
 /** URLs drop the first two. Templates such as `${id}` make the others if there is no id. */
@@ -57,13 +58,13 @@ const noIds: ReadonlySet<string> = new Set([".", "..", "undefined", "null", "[ob
 
 /** `?a=1&b=2` in the order of the values, or an empty string. Leaves out what is undefined, and sends empty values. */
 export function encodeQuery(operation: string, query: Readonly<Record<string, unknown>>): string {
-  const pairs = Object.entries(query)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => {
-      const key = encode(name, `${operation}: the name of a query parameter`);
-      return `${key}=${encode(String(value), `${operation}: ${name}`)}`;
-    });
-  return pairs.length === 0 ? "" : `?${pairs.join("&")}`;
+  let text = "";
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined) continue;
+    const key = encode(name, `${operation}: the name of a query parameter`);
+    text += `${text === "" ? "?" : "&"}${key}=${encode(String(value), `${operation}: ${name}`)}`;
+  }
+  return text;
 }
 
 function encode(value: string, what: string): string {

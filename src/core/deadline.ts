@@ -40,7 +40,7 @@ export class Deadline {
   readonly #sendBy: Timestamp | undefined;
   readonly #timer: Timer;
   readonly #stopListening: (() => void) | undefined;
-  #listeners: Listener[] = [];
+  readonly #listeners = new Set<Listener>();
   #ended: EndKind | undefined;
   #abort: AbortController | undefined;
 
@@ -75,11 +75,8 @@ export class Deadline {
 
   /** Calls `listener` at the end. The function it returns removes the listener. */
   onEnd(listener: Listener): () => void {
-    this.#listeners.push(listener);
-    return () => {
-      const index = this.#listeners.lastIndexOf(listener);
-      if (index >= 0) this.#listeners.splice(index, 1);
-    };
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   /** @throws {Ended} when the work has ended. */
@@ -122,7 +119,7 @@ export class Deadline {
   /** Removes the timer and every listener once the work is done. */
   finish(): void {
     clock.clearTimer(this.#timer);
-    this.#listeners = [];
+    this.#listeners.clear();
     this.#stopListening?.();
   }
 
@@ -134,7 +131,7 @@ export class Deadline {
   #end(kind: EndKind): void {
     if (this.#ended !== undefined) return;
     this.#ended = kind;
-    for (const listener of this.#listeners.slice()) listener(kind);
+    for (const listener of [...this.#listeners]) listener(kind);
     this.finish();
   }
 }

@@ -55,37 +55,23 @@ export function counted(count: number, one: string): string {
   return `${count} ${one}${count === 1 ? "" : "s"}`;
 }
 
-/**
- * The candidate that was probably meant.
- *
- * @param maxEdits by how many letters it may differ.
- */
-export function nearest(
-  given: string,
-  candidates: readonly string[],
-  maxEdits: number = Math.min(2, Math.floor(given.length / 2)),
-): string | undefined {
-  for (let edits = 0; edits <= maxEdits; edits += 1) {
-    const found = candidates.find((candidate) => isWithin(edits, given.toLowerCase(), candidate.toLowerCase()));
-    if (found !== undefined) return found;
-  }
-  return undefined;
+/** The candidate that was probably meant: the same but for its case, for one letter, or for two letters that are swapped. */
+export function nearest(given: string, candidates: readonly string[]): string | undefined {
+  const forms = formsOf(given);
+  return candidates.find((candidate) => formsOf(candidate).some((form) => forms.includes(form)));
+}
+
+/** A text, and without each one of its letters. */
+function formsOf(text: string): string[] {
+  const lower = text.toLowerCase();
+  if (lower.length < 4) return [lower];
+  return [lower, ...Array.from(lower, (_, index) => lower.slice(0, index) + lower.slice(index + 1))];
 }
 
 /** Writes a suggestion for the end of a message. */
 export function didYouMean(given: string, candidates: readonly string[]): string {
   const meant = nearest(given, candidates);
   return meant === undefined ? "" : `; did you mean ${meant}?`;
-}
-
-/** Whether one text becomes the other if so many letters are inserted, left out, or replaced. */
-function isWithin(edits: number, one: string, other: string): boolean {
-  const [rest, otherRest] = [one.slice(1), other.slice(1)];
-  if (one[0] === other[0]) return one === other || isWithin(edits, rest, otherRest);
-  return (
-    edits > 0 &&
-    (isWithin(edits - 1, rest, otherRest) || isWithin(edits - 1, rest, other) || isWithin(edits - 1, one, otherRest))
-  );
 }
 
 /** The address of a page of the documentation, or of a section of it. `package.json` names the same repository. */

@@ -167,11 +167,12 @@ export class CrossBorderError extends Error {
   /** Set if the sender's money had been taken before the failure, together with the id of the intent it was taken for. */
   declare funds?: FundsTaken & { readonly intentId: string };
 
-  constructor(message: string, details: ErrorDetails) {
+  /** @param details `code` has a default in each class that stands for one code. */
+  constructor(message: string, details: Partial<ErrorDetails> = {}) {
     super(redactText(message));
-    this.code = details.code;
+    this.code = details.code ?? codes[this.name] ?? "unexpected_failure";
     this.effect = details.effect ?? "none";
-    this.docUrl = docUrlOf(details.code);
+    this.docUrl = docUrlOf(this.code);
     for (const name of ["operation", "attempts", "requestId", "status", "serviceCode"] as const) {
       if (details[name] !== undefined) Object.assign(this, { [name]: details[name] });
     }
@@ -191,25 +192,13 @@ export class CrossBorderError extends Error {
  * An argument of a call is wrong. It's thrown before any I/O, with `effect` `none`. If a durable flow refuses the call because of its
  * state, `code` begins with `flow_` or `quote_`, and `effect` is `possible` if that flow may have paid.
  */
-export class InvalidArgumentError extends CrossBorderError {
-  constructor(message: string, details?: Partial<ErrorDetails>) {
-    super(message, { code: "invalid_argument", ...details });
-  }
-}
+export class InvalidArgumentError extends CrossBorderError {}
 
 /** An option of the client is wrong, or a package that it needs is missing. Thrown when the client is built. */
-export class ConfigError extends CrossBorderError {
-  constructor(message: string, details?: Partial<ErrorDetails>) {
-    super(message, { code: "invalid_config", ...details });
-  }
-}
+export class ConfigError extends CrossBorderError {}
 
 /** A signature could not be made, so nothing was sent. */
-export class SigningError extends CrossBorderError {
-  constructor(message: string, details?: Partial<ErrorDetails>) {
-    super(message, { code: "signing_failed", ...details });
-  }
-}
+export class SigningError extends CrossBorderError {}
 
 /**
  * The client got no access token, so the call was not sent, and `effect` is `none`. `docs/error-codes.md` explains each code.
@@ -228,25 +217,13 @@ export interface TokenErrorDetails extends ErrorDetails {
 }
 
 /** The service could not be reached, or a read broke off. */
-export class ConnectionError extends CrossBorderError {
-  constructor(message: string, details?: Partial<ErrorDetails>) {
-    super(message, { code: "connection_failed", ...details });
-  }
-}
+export class ConnectionError extends CrossBorderError {}
 
 /** The call's total deadline (`timeoutMs`) passed. */
-export class TimeoutError extends CrossBorderError {
-  constructor(message: string, details?: Partial<ErrorDetails>) {
-    super(message, { code: "timeout", ...details });
-  }
-}
+export class TimeoutError extends CrossBorderError {}
 
 /** The caller's `signal` ended the call. */
-export class AbortedError extends CrossBorderError {
-  constructor(message: string, details?: Partial<ErrorDetails>) {
-    super(message, { code: "aborted", ...details });
-  }
-}
+export class AbortedError extends CrossBorderError {}
 
 /**
  * The request may have reached the service, and no response says what it did. It's neither success nor failure.
@@ -257,7 +234,7 @@ export class OutcomeUnknownError extends CrossBorderError {
   /** The exact request, for reconciliation. */
   declare readonly request: SentRequest;
   constructor(message: string, details: Partial<ErrorDetails> & { readonly request: SentRequest }) {
-    super(message, { code: "outcome_unknown", effect: "possible", ...details });
+    super(message, { effect: "possible", ...details });
     hide(this, "request", details.request);
   }
 }
@@ -270,7 +247,7 @@ export class UnexpectedResponseError extends CrossBorderError {
   declare readonly status: number;
   declare readonly response: ErrorResponse;
   constructor(message: string, details: Partial<ErrorDetails> & { readonly response: ErrorResponse }) {
-    super(message, { code: "unexpected_response", status: details.response.status, ...details });
+    super(message, { status: details.response.status, ...details });
     hide(this, "response", details.response);
   }
 }
@@ -279,11 +256,7 @@ export class UnexpectedResponseError extends CrossBorderError {
  * A list can't be continued without losing or repeating records. With `paging_end_unproved`, an empty page may be of a machine that lags
  * behind, so read the list again.
  */
-export class PagingError extends CrossBorderError {
-  constructor(message: string, details?: Partial<ErrorDetails>) {
-    super(message, { code: "paging", ...details });
-  }
-}
+export class PagingError extends CrossBorderError {}
 
 /**
  * A journal could not read or store a flow. For example, the disk is full, or the database can't be reached. `effect` is `none`, since
@@ -295,7 +268,7 @@ export class PagingError extends CrossBorderError {
 export class JournalError extends CrossBorderError {
   readonly stored: "nothing" | "unknown";
   constructor(message: string, details?: Partial<ErrorDetails> & { readonly stored?: "nothing" | "unknown" }) {
-    super(message, { code: "journal_failed", ...details });
+    super(message, details);
     this.stored = details?.stored ?? "nothing";
   }
 }
@@ -362,6 +335,20 @@ const apiErrorClasses: Readonly<Record<number, typeof ApiError>> = {
   409: ConflictError,
   422: UnprocessableEntityError,
   429: RateLimitError,
+};
+
+/** The code of each class that stands for one, by its name. */
+const codes: Readonly<Record<string, ErrorCode>> = {
+  InvalidArgumentError: "invalid_argument",
+  ConfigError: "invalid_config",
+  SigningError: "signing_failed",
+  ConnectionError: "connection_failed",
+  TimeoutError: "timeout",
+  AbortedError: "aborted",
+  OutcomeUnknownError: "outcome_unknown",
+  UnexpectedResponseError: "unexpected_response",
+  PagingError: "paging",
+  JournalError: "journal_failed",
 };
 
 const classes = {

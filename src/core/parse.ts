@@ -44,7 +44,7 @@ export function parseOptions<Options = Record<string, unknown>>(
   if (!isPlainObject(given)) throw refuse(`${what} must be an object; got ${describeValue(given)}`);
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(table, name)) continue;
-    const meant = nearest(name, names);
+    const meant = nearest(name, names) ?? names.find((each) => each.startsWith(name));
     const advice = meant === undefined ? `; the options are ${names.join(", ")}` : `. Did you mean "${meant}"?`;
     throw refuse(`unknown option ${describeName(name)}${advice}${hint}`);
   }

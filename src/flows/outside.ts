@@ -1,3 +1,4 @@
+import type { ApiClient } from "../api/api-client.js";
 import { clock, type Timestamp } from "../core/clock.js";
 import { AbortedError, ApiError, CrossBorderError, InvalidArgumentError } from "../core/errors.js";
 import { maxRetryAfterMs } from "../core/retry.js";
@@ -134,7 +135,7 @@ export async function searchForPayment(
   try {
     for (;;) {
       const page = await reading.next();
-      if (page.done) return match ?? resultOf(page.value);
+      if (page.done) return match ?? resultOf(page.value, isSentTo(client, signed));
       for (const payment of page.value) {
         const is = matches(payment);
         if (is === "found") return { is, payment };
@@ -147,8 +148,13 @@ export async function searchForPayment(
   }
 }
 
-function resultOf(end: ReadingEnd): SearchResult {
-  if (end.complete) return { is: "absent" };
+/** A test system can have the same host, so another base path proves nothing. */
+function isSentTo({ baseUrl }: ApiClient, { path }: Signed): boolean {
+  return new URL(path, baseUrl).href === baseUrl + payments.create.path.text;
+}
+
+function resultOf(end: ReadingEnd, isProof: boolean): SearchResult {
+  if (end.complete) return { is: isProof ? "absent" : "incomplete" };
   return { is: end.reason === "time_bound" ? "incomplete" : "forbidden" };
 }
 

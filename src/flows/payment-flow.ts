@@ -219,6 +219,7 @@ export class PaymentFlow {
     if (this.people === 2) {
       throw new InvalidArgumentError("resolve: decisions take two people: one calls propose, and another approve", {
         code: "flow_approval_needed",
+        effect: "possible",
       });
     }
     return this.#outcome("resolve", key, { kind: "resolve", step: "decide", decision, revision }, options);

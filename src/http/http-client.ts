@@ -171,7 +171,9 @@ export function toApiPromise<T>(
   data: Promise<T>,
   told: Pick<Call, "response"> = { response: { status: 0, headers: {} } },
 ): ApiPromise<T> {
-  return Object.assign(data, { withResponse: async () => ({ data: await data, response: told.response }) });
+  return Object.assign(data, {
+    withResponse: () => data.then((value) => ({ data: value, response: told.response })),
+  });
 }
 
 /** The result of `client.check()`. It contains no secrets and no records, so you can return it from a health endpoint. */

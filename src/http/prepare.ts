@@ -128,7 +128,7 @@ function checkBody(
     if (value === undefined && !required.includes(field)) return false;
     if (kind === undefined) {
       if (isUpdate && Object.hasOwn(record, field)) return false;
-      const meant = isFromService ? undefined : nearest(field, names, Math.min(2, Math.floor(field.length / 4)));
+      const meant = isFromService ? undefined : nearest(field, names);
       if (meant !== undefined || !(isUpdate || sendsBack)) return unknownField(field, "body", names, meant);
       if (isUpdate) return false;
     }

@@ -7,17 +7,10 @@ const utf8 = new TextEncoder();
 /** Base64 of the bytes, padded, on one line. */
 export function encodeBase64(bytes: Uint8Array): string {
   // On Node, `btoa` takes thirty times as long.
-  const { Buffer: NodeBuffer } = globalThis as Partial<typeof globalThis>;
-  if (NodeBuffer !== undefined) return NodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("base64");
-  let binary = "";
-  for (let at = 0; at < bytes.length; at += maxArguments) {
-    binary += String.fromCharCode(...bytes.subarray(at, at + maxArguments));
-  }
-  return btoa(binary);
+  if (globalThis.Buffer !== undefined)
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("base64");
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }
-
-/** Engines limit how many arguments a function takes. */
-const maxArguments = 8192;
 
 /**
  * The bytes of Base64, or undefined if the text isn't Base64. White space is skipped, padding may be missing, and the URL alphabet is

@@ -74,10 +74,8 @@ export async function openAgent(
     bodyTimeout: 0,
   };
   const short = { ...options, keepAliveTimeout: writesIdleMs, keepAliveMaxTimeout: writesIdleMs };
-  const openReads = () => openPools((origin) => new Pool(origin, options));
-  const openWrites = () => openPools((origin) => new Pool(origin, short));
-  let reads = openReads();
-  let writes = openWrites();
+  let reads = openPools(Pool, options);
+  let writes = openPools(Pool, short);
   let wroteAtMs = 0;
   return {
     showsStart: true,
@@ -90,7 +88,7 @@ export async function openAgent(
       const nowMs = Date.now();
       if (Math.abs(nowMs - wroteAtMs) >= writesIdleMs) {
         void writes.close();
-        writes = openWrites();
+        writes = openPools(Pool, short);
       }
       wroteAtMs = nowMs;
       return writes.dispatch(request, handler);
@@ -98,21 +96,21 @@ export async function openAgent(
     replace(seen) {
       if (reads !== seen) return;
       void reads.close();
-      reads = openReads();
+      reads = openPools(Pool, options);
     },
     close: () => Promise.all([reads.close(), writes.close()]),
   };
 }
 
 /** undici's `Agent` closes a pool while a request waits in it, and then opens a connection for each request. */
-function openPools(open: (origin: string) => Pool): Pools {
+function openPools(Opened: typeof Pool, options: Pool.Options): Pools {
   const pools = new Map<string, Pool>();
   return {
-    dispatch(options, handler) {
-      const origin = String(options.origin);
-      const pool = pools.get(origin) ?? open(origin);
+    dispatch(request, handler) {
+      const origin = String(request.origin);
+      const pool = pools.get(origin) ?? new Opened(origin, options);
       pools.set(origin, pool);
-      return pool.dispatch(options, handler);
+      return pool.dispatch(request, handler);
     },
     close: () => Promise.all(Array.from(pools.values(), (pool) => pool.close())),
   };

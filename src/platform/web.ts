@@ -61,18 +61,15 @@ export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
 export async function generateKeyPair(bits: number): Promise<KeyPairDer> {
   const parameters = { ...algorithm, modulusLength: bits, publicExponent: Uint8Array.of(1, 0, 1) };
   const { privateKey, publicKey } = await subtle().generateKey(parameters, true, ["sign", "verify"]);
-  const [pkcs8, spki] = await Promise.all([
-    subtle().exportKey("pkcs8", privateKey),
-    subtle().exportKey("spki", publicKey),
-  ]);
+  const pkcs8 = await subtle().exportKey("pkcs8", privateKey);
+  const spki = await subtle().exportKey("spki", publicKey);
   return { pkcs8: new Uint8Array(pkcs8), spki: new Uint8Array(spki) };
 }
 
 const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" } as const;
 
 function subtle(): typeof globalThis.crypto.subtle {
-  const subtle: typeof globalThis.crypto.subtle | undefined = globalThis.crypto?.subtle;
-  if (subtle !== undefined) return subtle;
+  if (globalThis.crypto?.subtle !== undefined) return crypto.subtle;
   throw new ConfigError("there is no WebCrypto (crypto.subtle) here; a page has it only when it was loaded over https");
 }
 

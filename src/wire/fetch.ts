@@ -54,7 +54,7 @@ async function exchange(fetch: FetchLike, request: WireRequest, deadline: Deadli
       status: response.type === "opaqueredirect" ? 302 : response.status,
       headers: Object.fromEntries(response.headers),
       text: decoded.text,
-      ...(problem === undefined ? undefined : { broken: problem }),
+      ...(problem && { broken: problem }),
     };
   } catch (error) {
     abort.abort();
@@ -74,10 +74,10 @@ async function start(fetch: FetchLike, request: WireRequest, signal: AbortSignal
   try {
     return await fetch(request.origin + request.path, {
       method: request.method,
-      headers: request.headers as Record<string, string>,
+      headers: request.headers,
       redirect: "manual",
       signal,
-      ...(request.body === undefined ? undefined : { body: request.body as Uint8Array<ArrayBuffer> }),
+      ...(request.body && { body: request.body as Uint8Array<ArrayBuffer> }),
     });
   } catch (error) {
     throw new WireFailure({ sent: true, reason: reasonOf(error) });

@@ -57,10 +57,13 @@ export function parseAppInfo(given: unknown, owner = ""): AppInfo {
 /** The transport, with a `User-Agent` on each request. The caller's own header stays. */
 export function withUserAgent(transport: Transport, app: AppInfo | undefined): Transport {
   const own = `cross-border-payments/${version}`;
-  const headers = { "user-agent": app === undefined ? own : `${app.name}/${app.version} ${own}` };
+  const agent = app === undefined ? own : `${app.name}/${app.version} ${own}`;
   return {
     ...transport,
-    send: (request, deadline) => transport.send({ ...request, headers: { ...headers, ...request.headers } }, deadline),
+    send(request, deadline) {
+      request.headers["user-agent"] ??= agent;
+      return transport.send(request, deadline);
+    },
   };
 }
 

@@ -7,7 +7,7 @@ export interface WireRequest {
   readonly origin: string;
   /** Path and query, encoded, as they stand in the request line. */
   readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Record<string, string>;
   readonly body: Uint8Array | undefined;
   /** A response with more bytes than this, decoded, is cut off. */
   readonly maxResponseBytes: number;

@@ -34,34 +34,37 @@ export interface UndiciTransportOptions extends AgentOptions {
 /**
  * The transport over undici's `dispatch`.
  *
- * @param firstByteMs how long a read waits for its response before it is sent on a new connection.
+ * @param firstByteMs how long a read waits for its response before it is sent on a new connection, if there was none for so long.
  */
 export function undiciTransport(options: UndiciTransportOptions, firstByteMs = 5000): Transport {
   const given = options.dispatcher as Exchanger | undefined;
   let opening: Promise<UndiciAgent> | undefined;
-  let agent: UndiciAgent | undefined;
   let limitMs = firstByteMs;
+  let answeredAtMs = Number.NEGATIVE_INFINITY;
 
-  const open = async (): Promise<UndiciAgent> => {
+  const open = (): Promise<UndiciAgent> => {
     opening ??= openAgent(options).catch((error: unknown) => {
       opening = undefined;
       throw error;
     });
-    agent = await opening;
-    return agent;
+    return opening;
   };
 
   const send = async (to: UndiciAgent, request: WireRequest, deadline: Deadline): Promise<WireResponse> => {
     if (request.repeatable !== true) return exchange(to, request, deadline);
     const { reads } = to;
+    const startMs = clock.monotonicMs();
+    // While responses arrive, the network is there, and undici needs no timer for each request.
+    const isQuiet = startMs - answeredAtMs > firstByteMs;
     try {
-      return await exchange(to, request, deadline, limitMs);
+      const response = await exchange(to, request, deadline, isQuiet ? limitMs : 0);
+      answeredAtMs = startMs;
+      return response;
     } catch (error) {
       if (!(error instanceof WireFailure) || error.reason !== "UND_ERR_HEADERS_TIMEOUT") throw error;
     }
     // The network may have dropped the connection silently, and all others of its age.
     to.replace(reads);
-    const startMs = clock.monotonicMs();
     const response = await exchange(to, request, deadline);
     // If the service itself is slow, a new connection doesn't help.
     limitMs = Math.max(limitMs, 2 * (clock.monotonicMs() - startMs));
@@ -71,8 +74,9 @@ export function undiciTransport(options: UndiciTransportOptions, firstByteMs = 5
   return {
     acceptEncoding: decompress === undefined ? "identity" : "gzip, br",
     send(request, deadline) {
-      if (given !== undefined) return exchange(given, request, deadline);
-      return agent === undefined ? open().then((to) => send(to, request, deadline)) : send(agent, request, deadline);
+      return given === undefined
+        ? open().then((agent) => send(agent, request, deadline))
+        : exchange(given, request, deadline);
     },
     preload() {
       if (given === undefined) open().catch(() => {});
@@ -185,8 +189,7 @@ export function exchange(
     };
 
     try {
-      const { origin, path, method, body = null } = request;
-      const headers = request.headers as Record<string, string>;
+      const { origin, path, method, headers, body = null } = request;
       const headersTimeout = firstByteMs > 0 ? firstByteMs : null;
       dispatcher.dispatch({ origin, path, method, headers, body, headersTimeout }, handler);
     } catch (error) {
@@ -220,5 +223,8 @@ function unusableDispatcher(cause: unknown): ConfigError {
 }
 
 function flatHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat().join(", ")]));
+  const flat: Record<string, string> = {};
+  for (const [name, value = ""] of Object.entries(headers))
+    flat[name] = Array.isArray(value) ? value.join(", ") : value;
+  return flat;
 }

@@ -105,27 +105,11 @@ class ProcessGate {
   }
 }
 
-export interface Member {
-  readonly manager: TokenManager;
-  readonly events: TokenEvent[];
-  call(options?: CallOptions): Promise<string>;
-  /** A call whose token `used` got 401. */
-  renew(used: string): Promise<string>;
-  /** As SIGSTOP does, or for good, as SIGKILL does. */
-  stop(): void;
-  resume(): void;
-}
-
-export interface Fleet {
-  readonly store: FaultyStore;
-  readonly identity: RotatingIdentity;
-  readonly members: readonly Member[];
-  /** One more process. */
-  join(options?: Partial<TokenManagerOptions>): Member;
-}
+export type Member = ReturnType<typeof memberOf>;
+export type Fleet = ReturnType<typeof fleetOf>;
 
 /** A fleet each of whose processes was given the refresh token of one session. */
-export function givenFleet(size: number): Fleet & { readonly given: string } {
+export function givenFleet(size: number) {
   const fleet = fleetOf(0);
   const given = fleet.identity.begin();
   const join = () => fleet.join({ auth: { ...client, refreshToken: given } });
@@ -133,14 +117,15 @@ export function givenFleet(size: number): Fleet & { readonly given: string } {
 }
 
 /** Processes with one store and one identity server, in fake time. Jitter is off unless `random` is given. */
-export function fleetOf(size: number, options: Partial<TokenManagerOptions> = {}): Fleet {
+export function fleetOf(size: number, options: Partial<TokenManagerOptions> = {}) {
   const store = new FaultyStore();
   const identity = new RotatingIdentity();
+  /** One more process. */
   const join = (more?: Partial<TokenManagerOptions>) => memberOf(store, identity, { ...options, ...more });
   return { store, identity, join, members: Array.from({ length: size }, () => join()) };
 }
 
-function memberOf(store: TokenStore, identity: Transport, options: Partial<TokenManagerOptions>): Member {
+function memberOf(store: TokenStore, identity: Transport, options: Partial<TokenManagerOptions>) {
   const gate = new ProcessGate();
   const events: TokenEvent[] = [];
   const manager = new TokenManager({
@@ -162,8 +147,10 @@ function memberOf(store: TokenStore, identity: Transport, options: Partial<Token
   return {
     manager,
     events,
-    call: (options) => within(options, (deadline, maxRetries) => manager.current(deadline, maxRetries)),
-    renew: (used) => within({}, (deadline, maxRetries) => manager.renew(used, deadline, maxRetries)),
+    call: (options?: CallOptions) => within(options, (deadline, maxRetries) => manager.current(deadline, maxRetries)),
+    /** A call whose token `used` got 401. */
+    renew: (used: string) => within({}, (deadline, maxRetries) => manager.renew(used, deadline, maxRetries)),
+    /** As SIGSTOP does, or for good, as SIGKILL does. */
     stop: () => gate.stop(),
     resume: () => gate.resume(),
   };

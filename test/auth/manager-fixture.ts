@@ -30,21 +30,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface ManagerFixture {
-  readonly fake: FakeTokenEndpoint;
-  readonly manager: TokenManager;
-  readonly events: TokenEvent[];
-  /** One call that needs a token. */
-  call(options?: CallOptions): Promise<string>;
-  /** One call whose token `used` got 401. */
-  renew(used: string, options?: CallOptions): Promise<string>;
-}
-
 /** A manager before a token endpoint that replies by script. Jitter is off. */
-export function managerFixture(
-  script: readonly Scripted[],
-  options: Partial<TokenManagerOptions> = {},
-): ManagerFixture {
+export function managerFixture(script: readonly Scripted[], options: Partial<TokenManagerOptions> = {}) {
   const fake = new FakeTokenEndpoint(...script);
   const events: TokenEvent[] = [];
   const manager = new TokenManager({
@@ -58,8 +45,11 @@ export function managerFixture(
     fake,
     manager,
     events,
-    call: (options) => within(options, (deadline, maxRetries) => manager.current(deadline, maxRetries)),
-    renew: (used, options) => within(options, (deadline, maxRetries) => manager.renew(used, deadline, maxRetries)),
+    /** One call that needs a token. */
+    call: (options?: CallOptions) => within(options, (deadline, maxRetries) => manager.current(deadline, maxRetries)),
+    /** One call whose token `used` got 401. */
+    renew: (used: string, options?: CallOptions) =>
+      within(options, (deadline, maxRetries) => manager.renew(used, deadline, maxRetries)),
   };
 }
 
@@ -123,9 +113,12 @@ export async function outcomeOf<T>(work: Promise<T> | undefined, ms: number): Pr
   return work;
 }
 
-/** Lets everything happen that waits for no timer. */
+/** Lets everything happen that waits for no timer, including hashes, which Node makes in threads. */
 export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 6; turn++) await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 6; turn++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    await crypto.subtle.digest("SHA-256", new Uint8Array());
+  }
 }
 
 /** Lets time pass from timer to timer, and everything happen that each of them starts. */

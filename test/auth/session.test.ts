@@ -182,10 +182,11 @@ describe("a fleet", () => {
 });
 
 describe("a password that is refused to a fleet", () => {
-  const refusedTo = (members: readonly Member[]) =>
-    Promise.all(
-      members.map((member) => expect(callNow(member, 5000)).rejects.toMatchObject({ code: "login_refused" })),
-    );
+  const refusedTo = async (members: readonly Member[]) => {
+    const calls = members.map((member) => handled(member.call()));
+    await pass(5000);
+    for (const call of calls) await expect(call).rejects.toMatchObject({ code: "login_refused" });
+  };
 
   /** A fleet whose password is refused. */
   async function refusedFleet(size: number): Promise<Fleet> {

@@ -415,18 +415,6 @@ describe("a 401 of the service", () => {
     }
   });
 
-  it("makes few requests where one operation accepts every token and another none", async () => {
-    const { call, renew, manager, fake } = managerFixture(Array.from({ length: 500 }, (_, n) => granted(`t-${n}`)));
-    for (let second = 0; second < 3600; second++) {
-      const token = await call();
-      manager.accepted(token);
-      await renew(token).catch(() => {});
-      await settle();
-      vi.advanceTimersByTime(1000);
-    }
-    expect(fake.requests.length).toBeLessThan(60);
-  });
-
   it("replaces a token that a call was refused with, once, whatever late responses say of it", async () => {
     const { call, manager, fake } = managerFixture([granted("a"), granted("b")]);
     const used = await call();

@@ -1,13 +1,11 @@
 import { sign } from "node:crypto";
 import { beforeEach, expect, it } from "vitest";
 import { keyPairOf } from "../support/key-pairs.js";
+import { bodies } from "./calls.js";
 import { type Harness, harnesses, openPayer } from "./harness.js";
 
 const gateway = '{"institutionId":"a"}';
-const intent = {
-  ...{ senderGatewayId: "alpha-bank", senderCurrency: "EUR", senderAccount: "1", receiverGatewayId: "beta-mobile" },
-  ...{ receiverAccount: "2", receiverCurrency: "KES", receiverAmount: "1.00", memo: "" },
-};
+const { paymentIntents: intent } = bodies;
 const { memo: _, ...noMemo } = intent;
 const payment = {
   ...{ ...intent, senderAmount: "1.00", senderName: "A", receiverName: "B" },

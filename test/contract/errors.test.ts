@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { AuthenticationError, BadRequestError, type CrossBorderClient, operationNames } from "cross-border-payments";
+import { BadRequestError, type CrossBorderClient, operationNames } from "cross-border-payments";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { intentRequest } from "../support/corridor.js";
 import { errorOf } from "../support/error-of.js";
@@ -53,22 +53,6 @@ describe.each(harnesses)("$name", ({ open }) => {
     await call(name, {}, client);
     expect(grantsIn(harness).slice(grants)).toEqual(["password", "refresh_token"]);
   });
-
-  it("gives up if a new token is refused, too", async () => {
-    respond = ({ name }) => (name === "payments.create" ? new Response(null, { status: 401 }) : undefined);
-    const thrown = await errorOf(call("payments.create", {}, client));
-    expect(thrown).toBeInstanceOf(AuthenticationError);
-    expect(thrown).toMatchObject({ operation: "payments.create", status: 401, effect: "none", attempts: 2 });
-  });
-
-  it.each(["paymentGateways", "liquidityProviders", "paymentIntents"] as const)(
-    "reads the service's own refusal of an unknown record of %s",
-    async (resource) => {
-      const thrown = await errorOf(client[resource].get("unknown"));
-      expect(thrown).toBeInstanceOf(BadRequestError);
-      expect(thrown).toMatchObject({ serviceCode: expect.stringMatching(/./), serviceMessage: expect.any(String) });
-    },
-  );
 
   it("keeps account numbers that the service repeats out of its errors", async () => {
     respond = ({ name, body }) =>

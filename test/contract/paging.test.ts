@@ -65,9 +65,6 @@ describe.each(harnesses)("$name", ({ open }) => {
 
   it.each<[string, (tokenOf: (place: number) => string) => Query, (ids: string[]) => string[]]>([
     ["by token", () => ({ sort: "pagingToken.asc" }), (ids) => ids],
-    ["by token, newest first", () => ({ sort: "pagingToken.desc" }), (ids) => ids.reverse()],
-    ["after a token", (tokenOf) => ({ after: tokenOf(1) }), (ids) => ids.slice(2)],
-    ["before a token", (tokenOf) => ({ before: tokenOf(6) }), (ids) => ids.slice(0, 6)],
     ["between two", (tokenOf) => ({ after: tokenOf(0), before: tokenOf(7) }), (ids) => ids.slice(1, 7)],
     [
       "newest first, before a token",

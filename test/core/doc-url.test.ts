@@ -2,25 +2,11 @@ import { readFileSync } from "node:fs";
 import { inspect } from "node:util";
 import { expect, it } from "vitest";
 import { docUrlOf } from "../../src/core/describe.js";
-import * as errors from "../../src/core/errors.js";
-import { FlowPausedError } from "../../src/flows/outcome.js";
-import { BrokenLawError } from "../../src/testing/laws.js";
+import { PagingError } from "../../src/core/errors.js";
 import { anchorOf } from "../../tools/site/anchors.js";
 import { filesAddress } from "../../tools/site/manifest.js";
 import { run } from "../cli/run.js";
 import { errorCodes } from "../support/error-codes.js";
-
-const response = { status: 418, headers: {}, text: "" };
-const request = { path: "/payments", body: "{}" };
-const details = { code: "http_418", response, request } as const;
-
-const ofEveryClass = [
-  ...Object.values(errors)
-    .filter((Class) => /^[A-Z]/.test(Class.name))
-    .map((Class) => new (Class as typeof errors.UnexpectedResponseError)("x", details)),
-  new FlowPausedError("order-42"),
-  new BrokenLawError("a law", new Error("x")),
-];
 
 /** The file of this repository and the anchor that an address leads to. */
 function placeOf(address: string): { readonly file: string; readonly anchor: string } {
@@ -28,9 +14,6 @@ function placeOf(address: string): { readonly file: string; readonly anchor: str
   expect(`${origin}${pathname}${search}`).toMatch(new RegExp(`^${filesAddress}/docs/[\\w-]+\\.md$`));
   return { file: pathname.slice(new URL(filesAddress).pathname.length + 1), anchor: hash.slice(1) };
 }
-
-const headingsOf = (file: string): string[] =>
-  [...readFileSync(file, "utf8").matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => anchorOf(heading));
 
 it("leads each code to a section of its own, and no section is of no code", () => {
   const places = errorCodes().map((code) => placeOf(docUrlOf(code)));
@@ -41,16 +24,8 @@ it("leads each code to a section of its own, and no section is of no code", () =
   );
 });
 
-it.each(ofEveryClass.map((error) => [error.name, error] as const))(
-  "of %s leads to a heading that is there",
-  (_, error) => {
-    const { file, anchor } = placeOf(error.docUrl);
-    expect(headingsOf(file)).toContain(anchor);
-  },
-);
-
 it("is seen where an error is printed, logged as JSON, or ends a command", async () => {
-  const error = new errors.PagingError("x");
+  const error = new PagingError("x");
   expect(error.docUrl).toBe(docUrlOf("paging"));
   expect(inspect(error)).toContain(`docUrl: '${error.docUrl}'`);
   expect(JSON.parse(JSON.stringify(error))).toMatchObject({ message: "x", docUrl: error.docUrl });

@@ -61,7 +61,8 @@ describe("options against their table", () => {
 
   it.each([
     ["timeout", "timeoutMs"],
-    ["retries", undefined],
+    ["timeoutsM", "timeoutMs"],
+    ["maxRetry", undefined],
   ])("that do not exist are told with the one that was probably meant: %s", (name, meant) => {
     const any = { accepts: () => true, expected: "" };
     const suggested = () =>
@@ -106,6 +107,7 @@ const inputs: readonly (readonly [string, () => unknown])[] = [
     "auth with a function",
     () => new CrossBorderClient({ baseUrl, auth: { accessToken: () => "", colour: 1 } as never }),
   ],
+  ["hooks", () => new CrossBorderClient({ baseUrl, auth: { accessToken: () => "" }, on: misspelt })],
   ["tls", () => new CrossBorderClient({ baseUrl, auth: { accessToken: () => "" }, tls: misspelt })],
   ["appInfo", () => new CrossBorderClient({ baseUrl, auth: { accessToken: () => "" }, appInfo: misspelt })],
   ["a ServerLogin", () => new ServerLogin(misspelt)],

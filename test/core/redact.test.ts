@@ -39,30 +39,6 @@ describe("redactText", () => {
       "open 'postgres://bank:[redacted]@db/payments'",
     ],
     ["account numbers by name", "receiverAccount: US99 is closed", "receiverAccount: [redacted] is closed"],
-  ])("takes %s out", (_, text, safe) => {
-    expect(redactText(text)).toBe(safe);
-  });
-
-  it("leaves ordinary words alone", () => {
-    const text = "payments.create: senderAccount must be a string; the response to 12 of 34 broke off";
-    expect(redactText(text)).toBe(text);
-  });
-
-  it("takes the given values out wherever they stand, but none of fewer than four characters", () => {
-    expect(redactText("DE12345 and DE12345!", ["DE12345", "and"])).toBe("[redacted] and [redacted]!");
-  });
-
-  it("leaves no given value in the text, whatever stands around it", () => {
-    const value = fc.stringMatching(/^[0-9]{4,12}$/);
-    fc.assert(
-      fc.property(fc.array(value, { minLength: 1, maxLength: 4 }), fc.array(fc.string()), (values, words) => {
-        const safe = redactText(values.map((one, index) => `${words[index] ?? ""} ${one} `).join("|"), values);
-        for (const one of values) expect(safe).not.toContain(one);
-      }),
-    );
-  });
-
-  it.each([
     ["a quoted account in groups", '{"senderAccount":"DE12 3456 7890"}', '{"senderAccount":"[redacted]"}'],
     ["a name with an apostrophe", '{"senderName":"Erin O\'Brien","a":1}', '{"senderName":"[redacted]","a":1}'],
     [
@@ -82,14 +58,28 @@ describe("redactText", () => {
     expect(redactText(text, values)).toBe(safe);
   });
 
+  it("takes the given values out wherever they stand, but none of fewer than four characters", () => {
+    expect(redactText("DE12345 and DE12345!", ["DE12345", "and"])).toBe("[redacted] and [redacted]!");
+  });
+
+  it("leaves no given value in the text, whatever stands around it", () => {
+    const value = fc.stringMatching(/^[0-9]{4,12}$/);
+    fc.assert(
+      fc.property(fc.array(value, { minLength: 1, maxLength: 4 }), fc.array(fc.string()), (values, words) => {
+        const safe = redactText(values.map((one, index) => `${words[index] ?? ""} ${one} `).join("|"), values);
+        for (const one of values) expect(safe).not.toContain(one);
+      }),
+    );
+  });
+
   it.each([
+    ["ordinary words", "payments.create: senderAccount must be a string; the response to 12 of 34 broke off"],
     ["a word that begins like a token", "key eyJhbGciOiJSUzI1NiJ9 unknown"],
     ["a word behind a dot and before one", "v1.2 eyJhbGci"],
     ["a text of 4,096 characters", "a ".repeat(2048)],
     ["addresses without a password", "at file:///a/node_modules/@b/c@1:2:3, https://a:1/@b, redis://bank@db:1"],
-  ] as [string, string, string[]?][])("leaves %s alone", (_, text, values = []) => {
-    expect(redactText(text, values)).toBe(text);
-    expect(isShowable(text, values)).toBe(true);
+  ])("leaves %s alone", (_, text) => {
+    expect([redactText(text), isShowable(text, [])]).toEqual([text, true]);
   });
 
   it("shows the beginning of a long text, without the last quarter of what it has looked at", () => {

@@ -2,16 +2,12 @@ import { Console } from "node:console";
 import { Writable } from "node:stream";
 import { inspect } from "node:util";
 import { CrossBorderClient } from "cross-border-payments";
-import fc from "fast-check";
 import pino, { type Level } from "pino";
 import { describe, expect, it, vi } from "vitest";
-import type { TypedOperation } from "../../src/api/operation.js";
 import type { FlowEvent } from "../../src/events/events.js";
 import { isLogger, type Logger, logListener } from "../../src/events/log-lines.js";
 import { createReporter } from "../../src/events/reporter.js";
 import { paymentIntents } from "../../src/resources/payment-intents.js";
-import { payments } from "../../src/resources/payments.js";
-import { WireFailure } from "../../src/wire/transport.js";
 import {
   broken,
   calls,
@@ -22,7 +18,6 @@ import {
   type Step,
   scriptedClient,
 } from "../http/scripted-transport.js";
-import { runs } from "../support/thorough.js";
 
 interface Line {
   readonly level: string;
@@ -132,6 +127,12 @@ describe("lines", () => {
     ]);
   });
 
+  it("are one at debug for a token", () => {
+    const { written, logger } = fakeLogger();
+    createReporter([logListener(logger)]).emit("token", { grant: "password" });
+    expect(written).toMatchObject([{ level: "debug", message: "an access token was obtained" }]);
+  });
+
   it("of failing work name the error's code, and nothing that a bank's function threw", () => {
     const { written, logger } = fakeLogger();
     createReporter([logListener(logger)]).emit("error", new Error("account DE11222233334444"));
@@ -203,111 +204,4 @@ describe("loggers", () => {
     const build = () => new CrossBorderClient({ baseUrl: "https://service.test", auth, logger: {} as Logger });
     expect(build).toThrow("logger must be a logger: an object with the methods debug, warn and error");
   });
-});
-
-/** Values that may stand in no line, in a form that could stand in no line by chance. */
-const letters = fc.constantFrom(..."ABCDEFGHJKMNPQRSTVWXYZ");
-const account = fc
-  .tuple(fc.array(letters, { minLength: 2, maxLength: 4 }), fc.integer({ min: 10_000_000, max: 99_999_999 }))
-  .map(([prefix, digits]) => prefix.join("") + digits);
-const secrets = fc.record({
-  token: fc.uuid().map((id) => `tk.${id}`),
-  account,
-  other: account,
-  name: fc.tuple(account, account).map(([one, two]) => `${one} ${two}`),
-  id: account,
-  credential: fc.uuid(),
-});
-type Secrets = typeof secrets extends fc.Arbitrary<infer Values> ? Values : never;
-
-/** Responses and failures of a service that repeats whatever it was sent, wherever it can. */
-const echoes: readonly ((all: string) => Step)[] = [
-  (all) => json({ error: all, code: all, message: all }, 400, { "x-request-id": all }),
-  (all) => json({ error: all, message: all }, 503, { "x-request-id": all, "retry-after": "0" }),
-  (all) => json({ error: "E", message: all }, 401, { "x-request-id": all }),
-  (all) => json({ id: all, [all]: all, memo: 5, status: all }, 200, { "x-request-id": all }),
-  (all) => json([{ id: all, [all]: all }], 200, { "x-request-id": all }),
-  (all) => ({ status: 200, text: `<html>${all}`, headers: { "x-request-id": all } }),
-  (all) => ({ status: 200, text: `{"id":"${all}`, broken: "cut-short" }),
-  (all) => new WireFailure({ sent: true, reason: all }),
-  (all) => new WireFailure({ sent: false, reason: all }),
-];
-
-/** Calls, each with what it holds that the service may repeat. */
-function callsWith({ token, account, other, name, id, credential }: Secrets) {
-  const options = { headers: { "x-api-key": credential } };
-  const body = {
-    ...paymentRecord(),
-    senderAccount: account,
-    receiverAccount: other,
-    senderName: name,
-    receiverName: other,
-  };
-  const { id: _, ...payment } = Object.fromEntries(
-    Object.entries(body).filter(([field]) => Object.hasOwn(payments.create.body?.fields ?? {}, field)),
-  );
-  type Client = ReturnType<typeof scriptedClient>["client"];
-  const anyPayment = payments.create as TypedOperation<string, readonly string[], unknown, unknown>;
-  const always = [token, credential];
-  return [
-    {
-      holds: [account, other, name, ...always],
-      call: (client: Client) => client.call(anyPayment, [], { body: payment }, options),
-    },
-    {
-      holds: [account, name, ...always],
-      call: (client: Client) =>
-        client.call(payments.list, [], { query: { senderAccount: account, receiverName: name } }, options),
-    },
-    {
-      holds: [account, other, name, id, ...always],
-      call: (client: Client) =>
-        client.request(
-          {
-            method: "POST",
-            path: "/refunds/{id}",
-            ids: [id],
-            query: { account },
-            body: { [other]: [name, { account }] },
-            signed: true,
-          },
-          options,
-        ),
-    },
-  ];
-}
-
-it("never writes a secret, a token, a body or an account, whatever the service repeats", async () => {
-  const run = fc.tuple(
-    secrets,
-    fc.nat(2),
-    fc.array(fc.nat(echoes.length - 1), { minLength: 1, maxLength: 4 }),
-    fc.nat(5),
-  );
-  await fc.assert(
-    fc.asyncProperty(run, async ([values, which, script, repeated]) => {
-      const { stream, text } = sink();
-      const plain = sink();
-      const logger = pino({ level: "trace" }, stream);
-      const console = new Console({ stdout: plain.stream, stderr: plain.stream });
-      const { holds, call } = callsWith(values)[which] ?? { holds: [] };
-      const told = holds[repeated % holds.length] ?? "";
-      const heard: unknown[] = [];
-      const hear = (event: unknown) => heard.push(event);
-      const hooks = { response: hear, success: hear, failure: hear, retry: hear, mismatch: hear, token: hear };
-      const { client } = scriptedClient(
-        script.map((index) => echoes[index]?.(told) ?? broken),
-        {
-          reporter: createReporter([logListener(logger), logListener(console), hooks]),
-          tokens: { current: () => values.token, renew: async () => `${values.token}-renewed` },
-        },
-      );
-      if (call === undefined) throw new Error("there is no such call");
-      await settled(call(client));
-      const written = text() + plain.text() + inspect(heard, { depth: 9 });
-      expect(text().length).toBeGreaterThan(0);
-      for (const [what, value] of Object.entries(values)) expect(written, what).not.toContain(value);
-    }),
-    { numRuns: runs(500) },
-  );
 });

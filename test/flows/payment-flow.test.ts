@@ -75,7 +75,7 @@ describe("refused with its code, and nothing is done", () => {
     ["flow_key_reused", "possible", paid, (flow: PaymentFlow) => flow.run(key, other)],
     ["flow_confirmed", "possible", paid, (flow: PaymentFlow) => flow.quote(key, request)],
     ["flow_unknown", "none", nothing, (flow: PaymentFlow) => flow.confirm(key, { intentId: "pi-1" })],
-    ["flow_not_held", "none", paid, resolve],
+    ["flow_not_held", "possible", paid, resolve],
     ["invalid_argument", "none", nothing, (flow: PaymentFlow) => flow.run("", request)],
     ["invalid_argument", "none", nothing, (flow: PaymentFlow) => flow.confirm(key, {} as never)],
     ["invalid_argument", "none", nothing, (flow: PaymentFlow) => flow.resolve(key, "found", { by: " ", why: "x" })],
@@ -258,7 +258,7 @@ describe("a held flow", () => {
     const { flow, list, sandbox, bank } = await held(isMade);
     list.answer = answer ?? (() => undefined);
     const decided = flow().resolve(key, action as "found", { ...person, ...more });
-    if (typeof is === "string") await expect(decided).rejects.toMatchObject({ code: is, effect: "none" });
+    if (typeof is === "string") await expect(decided).rejects.toMatchObject({ code: is, effect: "possible" });
     else await expect(decided).resolves.toMatchObject(is);
     expect(sandbox.payments.length).toBe(isMade || action === "resend" ? 1 : 0);
     const isReleased = typeof is === "object" && action === "release";
@@ -289,7 +289,10 @@ describe("a held flow", () => {
     });
     list.answer = () => undefined;
     const ours = flow();
-    await expect(ours.resolve(key, "release", person)).rejects.toMatchObject({ code: "flow_approval_needed" });
+    await expect(ours.resolve(key, "release", person)).rejects.toMatchObject({
+      code: "flow_approval_needed",
+      effect: "possible",
+    });
     await expect(ours.approve(key, { by: "Ben", revision })).rejects.toMatchObject({ code: "flow_not_proposed" });
     const proposed = await ours.propose(key, "release", { ...person, revision });
     expect(proposed).toMatchObject({ status: "held", revision: revision + 1, proposal: { by: "Ana" } });

@@ -37,8 +37,10 @@ async function search(
   respond: (paging: PagingValues) => readonly Partial<Payment>[],
   agoMs: number,
   tokensFollowTime = false,
+  baseUrl = "https://service.test",
 ) {
   const client = fakeApiClient({
+    baseUrl,
     call: (_, __, input) => toApiPromise((async () => respond(input?.paging ?? {}))() as Promise<never>),
   });
   const options = { since: nowMs - agoMs, signal: undefined, headers: undefined };
@@ -57,6 +59,11 @@ it.each([
 ])("is %s", async (_, count, agoMs, fields, is) => {
   const payments = [{ ...own, ...fields }, ...paymentsOf(count)];
   await expect(search((paging) => list(payments, paging), agoMs)).resolves.toMatchObject({ is });
+});
+
+it("isn't proved absent by a list below another base path, as of a test system on the same host", async () => {
+  const respond = (paging: PagingValues) => list(paymentsOf(5), paging);
+  await expect(search(respond, 900_000, false, "https://service.test/test")).resolves.toEqual({ is: "incomplete" });
 });
 
 it("is absent from many payments if tokens follow time", async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Ended } from "../../src/core/deadline.js";
-import { ConfigError, SigningError, TokenError } from "../../src/core/errors.js";
 import type { FailureEvent } from "../../src/events/events.js";
 import { createReporter } from "../../src/events/reporter.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
@@ -11,6 +10,7 @@ import {
   broken,
   calls,
   errorOf,
+  failing,
   json,
   ownError,
   payment,
@@ -21,9 +21,6 @@ import {
 } from "./scripted-transport.js";
 
 const withId = { "x-request-id": "r-7" };
-const tokenRefused = () => Promise.reject(new TokenError("no token", { code: "login_refused", status: 401 }));
-const noZod = () => Promise.reject(new ConfigError("what reads records can't be loaded"));
-const noSignature = () => Promise.reject(new SigningError("the signer failed"));
 const durationMs = expect.any(Number);
 
 /** The path of each kind of call, with its parameters unfilled. */
@@ -59,33 +56,21 @@ it.each<
     "read",
     { code: "unexpected_response", attempts: 3, status: 200, requestId: "r-7" },
   ],
-  [
-    "a refused login",
-    [],
-    "read",
-    { code: "login_refused", attempts: 0, status: 401 },
-    { tokens: { current: tokenRefused, renew: tokenRefused } },
-  ],
-  [
-    "a signature that was not made",
-    [],
-    "signed",
-    { code: "signing_failed", attempts: 0 },
-    { signer: { sign: noSignature, describe: noSignature } },
-  ],
+  ["a refused login", [], "read", { code: "login_refused", attempts: 0, status: 401 }, { tokens: failing.tokens }],
+  ["a signature that was not made", [], "signed", { code: "signing_failed", attempts: 0 }, { signer: failing.signer }],
   [
     "a library that can't be loaded",
     [],
     "signed",
     { code: "invalid_config", attempts: 0 },
-    { schemas: Object.assign(new Schemas(), { load: noZod }) },
+    { schemas: failing.schemas },
   ],
   [
     "a failure of the client's own",
     [],
     "read",
     { code: "unexpected_failure", attempts: 0 },
-    { tokens: { current: () => Promise.reject(new RangeError("a bug")), renew: tokenRefused } },
+    { tokens: { current: () => Promise.reject(new RangeError("a bug")), renew: failing.tokens.renew } },
   ],
 ])("tells %s once", async (_, steps, kind, expected, overrides) => {
   const { client, events } = scriptedClient(steps, overrides);

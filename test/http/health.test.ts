@@ -1,10 +1,18 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { RequestOptions } from "../../src/api/request-options.js";
-import { ConfigError, SigningError, TokenError } from "../../src/core/errors.js";
+import { TokenError } from "../../src/core/errors.js";
 import type { HealthReport, HttpClientOptions } from "../../src/http/http-client.js";
-import { Schemas } from "../../src/http/read.js";
 import { paymentGateways } from "../../src/resources/payment-gateways.js";
-import { errorOf, json, ownError, type Step, scriptedClient, unsent } from "./scripted-transport.js";
+import {
+  errorOf,
+  failing,
+  json,
+  ownError,
+  type Step,
+  scriptedClient,
+  unsent,
+  useFakeTime,
+} from "./scripted-transport.js";
 
 const { list } = paymentGateways;
 const signedOperations = new Set([list.name]);
@@ -13,16 +21,7 @@ function summary({ ok, service, token, error }: HealthReport) {
   return { ok, service, token, code: error?.code };
 }
 
-beforeEach(async () => {
-  // The time of these tests is not that of a disk.
-  await new Schemas().load();
-  vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
-});
-
-afterEach(() => {
-  expect(vi.getTimerCount()).toBe(0);
-  vi.useRealTimers();
-});
+useFakeTime();
 
 const well = { ok: true, service: "responding", token: "accepted" };
 
@@ -70,9 +69,7 @@ describe("a check asks", () => {
 
 describe("a check finds of service and token", () => {
   const never = new Promise<never>(() => {});
-  const refused = () => Promise.reject(new TokenError("no token", { code: "login_refused" }));
-  const noSignature = () => Promise.reject(new SigningError("the signer failed"));
-  const noSchemas = Object.assign(new Schemas(), { load: () => Promise.reject(new ConfigError("no zod")) });
+  const refused = failing.tokens.current;
   const tokensOf = (current: HttpClientOptions["tokens"]["current"]) => ({ tokens: { current, renew: refused } });
 
   it.each<[string, Step, HealthReport["service"], HealthReport["token"], string, Partial<HttpClientOptions>?]>([
@@ -84,15 +81,8 @@ describe("a check finds of service and token", () => {
     ["a refused connection", unsent, "unreachable", "unknown", "connection_failed"],
     ["a refused login", {}, "not_asked", "unavailable", "login_refused", tokensOf(refused)],
     ["no token", {}, "not_asked", "unavailable", "timeout", tokensOf((deadline) => deadline.race(never))],
-    [
-      "no signature",
-      {},
-      "not_asked",
-      "unknown",
-      "signing_failed",
-      { signedOperations, signer: { sign: noSignature, describe: noSignature } },
-    ],
-    ["no library", {}, "not_asked", "unknown", "invalid_config", { schemas: noSchemas }],
+    ["no signature", {}, "not_asked", "unknown", "signing_failed", { signedOperations, signer: failing.signer }],
+    ["no library", {}, "not_asked", "unknown", "invalid_config", { schemas: failing.schemas }],
   ])("after %s", async (_, step, service, token, code, overrides) => {
     const { client, transport } = scriptedClient([step], overrides);
     const checking = client.checkHealth(list, { timeoutMs: 300 });

@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { getEventListeners } from "node:events";
+import { describe, expect, it, vi } from "vitest";
 import type { Deadline } from "../../src/core/deadline.js";
 import { TimeoutError } from "../../src/core/errors.js";
 import type { HttpClientOptions } from "../../src/http/http-client.js";
-import { Schemas } from "../../src/http/read.js";
 import {
   broken,
   calls,
@@ -13,7 +13,10 @@ import {
   type Step,
   scriptedClient,
   unsent,
+  useFakeTime,
 } from "./scripted-transport.js";
+
+useFakeTime();
 
 /** The record of a payment has every field that is looked at in the others. */
 const well = json(paymentRecord());
@@ -35,16 +38,6 @@ async function within<T>(ms: number, call: PromiseLike<T>): Promise<T> {
   await vi.advanceTimersByTimeAsync(ms);
   return settled;
 }
-
-beforeEach(async () => {
-  await new Schemas().load();
-  vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
-});
-
-afterEach(() => {
-  expect(vi.getTimerCount()).toBe(0);
-  vi.useRealTimers();
-});
 
 interface Phase {
   readonly what: string;
@@ -120,16 +113,15 @@ describe("the caller's signal", () => {
   ])("is listened to once, and neither after a call that %s nor for one that is refused", async (_, steps) => {
     const { client } = scriptedClient(steps);
     const abort = new AbortController();
-    const added = vi.spyOn(abort.signal, "addEventListener");
-    const removed = vi.spyOn(abort.signal, "removeEventListener");
     const running = calls.read(client, { signal: abort.signal }).catch(() => {});
     await vi.advanceTimersByTimeAsync(10);
-    if (steps[0] === "hang") abort.abort();
+    if (steps[0] === "hang") {
+      expect(getEventListeners(abort.signal, "abort")).toHaveLength(1);
+      abort.abort();
+    }
     await running;
-    expect(added).toHaveBeenCalledTimes(1);
-    expect(removed.mock.calls.map((call) => call.slice(0, 2))).toContainEqual(added.mock.calls[0]?.slice(0, 2));
     await within(0, errorOf(calls.read(client, { signal: abort.signal, maxRetries: -1 })));
-    expect(added).toHaveBeenCalledTimes(1);
+    expect(getEventListeners(abort.signal, "abort")).toEqual([]);
   });
 });
 

@@ -1,9 +1,11 @@
-import { vi } from "vitest";
+import { afterEach, beforeEach, expect, vi } from "vitest";
 import type { FieldKind, FieldTable } from "../../src/api/fields.js";
 import type { RequestOptions } from "../../src/api/request-options.js";
-import type { Deadline, Ended } from "../../src/core/deadline.js";
+import type { Ended } from "../../src/core/deadline.js";
+import { ConfigError, SigningError, TokenError } from "../../src/core/errors.js";
 import { createReporter } from "../../src/events/reporter.js";
 import { HttpClient, type HttpClientOptions } from "../../src/http/http-client.js";
+import { Schemas } from "../../src/http/read.js";
 import { RetryBudget } from "../../src/http/report.js";
 import { liquidityProviders } from "../../src/resources/liquidity-providers.js";
 import { type PaymentIntentRequest, paymentIntents } from "../../src/resources/payment-intents.js";
@@ -16,24 +18,13 @@ export { errorOf } from "../support/error-of.js";
 /** How one exchange goes: a response, a failure, or nothing until the call ends (`hang`; `queue` where it was not sent). */
 export type Step = Partial<WireResponse> | WireFailure | Ended | "hang" | "queue";
 
-export interface SentOnce extends Omit<WireRequest, "body"> {
-  readonly body: string | undefined;
-}
-
 /** A transport that responds from a list; its last step is repeated for all further requests. */
-export class ScriptedTransport implements Transport {
-  readonly sent: SentOnce[] = [];
-  closed = 0;
-  readonly #steps: readonly Step[];
-
-  constructor(steps: readonly Step[]) {
-    this.#steps = steps;
-  }
-
-  readonly send = async (request: WireRequest, deadline: Deadline): Promise<WireResponse> => {
-    const step = this.#steps[Math.min(this.sent.length, this.#steps.length - 1)];
+function scriptedTransport(steps: readonly Step[]) {
+  const sent: (Omit<WireRequest, "body"> & { readonly body: string | undefined })[] = [];
+  const send: Transport["send"] = async (request, deadline) => {
+    const step = steps[Math.min(sent.length, steps.length - 1)];
     deadline.assertMaySend();
-    this.sent.push({ ...request, body: request.body === undefined ? undefined : Buffer.from(request.body).toString() });
+    sent.push({ ...request, body: request.body === undefined ? undefined : Buffer.from(request.body).toString() });
     if (step === undefined) throw new Error("the script has no steps");
     if (step instanceof Error) throw step;
     if (typeof step === "string") {
@@ -41,15 +32,12 @@ export class ScriptedTransport implements Transport {
     }
     return { status: 200, headers: {}, text: "", ...step };
   };
-
-  async close(): Promise<void> {
-    this.closed += 1;
-  }
+  return { sent, send, close: async () => {} };
 }
 
 /** A client over a script, with a token source and a signer that are spied on, and no waits before a retry. */
 export function scriptedClient(steps: readonly Step[], overrides: Partial<HttpClientOptions> = {}) {
-  const transport = new ScriptedTransport(steps);
+  const transport = scriptedTransport(steps);
   const tokens = {
     current: vi.fn<HttpClientOptions["tokens"]["current"]>(() => "token-1"),
     refused: vi.fn<(token: string) => void>(),
@@ -88,6 +76,30 @@ export function scriptedClient(steps: readonly Step[], overrides: Partial<HttpCl
     ...overrides,
   });
   return { client, transport, tokens, signer, events };
+}
+
+const refused = () => Promise.reject(new TokenError("no token", { code: "login_refused", status: 401 }));
+const noSignature = () => Promise.reject(new SigningError("the signer failed"));
+const noLibrary = () => Promise.reject(new ConfigError("what reads records can't be loaded"));
+
+/** Parts of a client that fail. */
+export const failing = {
+  tokens: { current: refused, renew: refused },
+  signer: { sign: noSignature, describe: noSignature },
+  schemas: Object.assign(new Schemas(), { load: noLibrary }),
+};
+
+/** For each test of a file; none may leave a timer behind. */
+export function useFakeTime(): void {
+  beforeEach(async () => {
+    // The time of these tests is not that of a disk.
+    await new Schemas().load();
+    vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
+  });
+  afterEach(() => {
+    expect(vi.getTimerCount()).toBe(0);
+    vi.useRealTimers();
+  });
 }
 
 export function json(

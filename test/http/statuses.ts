@@ -3,6 +3,3 @@ export const provingNothing = [409, 421, 425, 499] as const;
 
 /** Those that prove nothing either, and after which the same read may go well another time. */
 export const passingRefusals = [408] as const;
-
-/** Both: after any of them, something may have been done. */
-export const openRefusals = [...passingRefusals, ...provingNothing] as const;

@@ -1,38 +1,33 @@
 import { inspect } from "node:util";
-import { type CrossBorderClient, InvalidArgumentError } from "cross-border-payments";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CrossBorderClient, InvalidArgumentError } from "cross-border-payments";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Operation } from "../../src/api/operation.js";
 import { base64, pkcs8, spki } from "../signing/test-keys.js";
+import { errorOf } from "../support/error-of.js";
 import { keyPairOf } from "../support/key-pairs.js";
-import { type Harness, harnesses } from "../support/sandbox-harness.js";
 import { bodyOf, callByName, callWithIds, everyOperation, filterOf } from "./call-by-name.js";
 
 const { privateKey, publicKey } = keyPairOf("gateway");
 /** Stands in every bad value that can hold a text: it appears in no message. */
 const secret = "hunter22";
 
-let harness: Harness;
-let client: CrossBorderClient;
-beforeAll(async () => {
-  const [sockets] = harnesses;
-  if (sockets === undefined) throw new Error("there is no harness");
-  harness = await sockets.open();
-  client = harness.client({ signingKey: privateKey });
+const fetch = vi.fn();
+const accessToken = vi.fn();
+const client = new CrossBorderClient({
+  ...{ baseUrl: "https://service.test", auth: { accessToken }, signingKey: privateKey, fetch },
 });
-afterAll(() => harness[Symbol.asyncDispose]());
 
-/** The call is refused with a message, and nothing is sent, not even a token request. */
+beforeEach(() => void vi.clearAllMocks());
+
+/** The call is refused with a message, and nothing is sent or asked for, not even a token. */
 async function expectRefusal(call: () => unknown, ...messages: readonly string[]): Promise<Error> {
-  const error = await (async () => call())().then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (!(error instanceof InvalidArgumentError)) throw new Error(`not refused: ${messages}`);
+  const error = await errorOf((async () => call())());
+  expect(error).toBeInstanceOf(InvalidArgumentError);
   for (const message of messages) expect(error.message).toContain(message);
   expect(error.message).not.toContain(secret);
   expect(error.message.length).toBeLessThan(4096);
   expect(error.effect).toBe("none");
-  expect(harness.sandbox.requests).toEqual([]);
+  expect([fetch.mock.calls, accessToken.mock.calls]).toEqual([[], []]);
   return error;
 }
 

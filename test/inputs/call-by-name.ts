@@ -21,21 +21,11 @@ export function callByName(client: CrossBorderClient, row: Operation, ...given: 
 
 /** The same with ids of the caller's. */
 export function callWithIds(client: CrossBorderClient, row: Operation, ids: unknown[], ...given: unknown[]): unknown {
-  const rest = [...ids];
-  const collection = collectionOf(client, row, rest);
-  const method = Reflect.get(collection, row.verb) as (...given: unknown[]) => unknown;
-  return method.call(collection, ...rest, ...given);
-}
-
-/** What has the method of an operation. Takes from `ids` those that are bound. */
-function collectionOf(client: CrossBorderClient, { name }: Operation, ids: unknown[]): object {
-  const steps = name.split(".").slice(0, -1);
-  let collection: unknown = client;
-  for (const [index, step] of steps.entries()) {
-    const member: unknown = Reflect.get(collection as object, step);
-    collection = index === 0 ? member : (member as (id: unknown) => unknown).call(collection, ids.shift());
-  }
-  return collection as object;
+  const [first = "", nested] = row.name.split(".").slice(0, -1);
+  const resource = Reflect.get(client, first);
+  const [collection, rest] =
+    nested === undefined ? [resource, ids] : [Reflect.get(resource, nested).call(resource, ids[0]), ids.slice(1)];
+  return Reflect.get(collection, row.verb).call(collection, ...rest, ...given);
 }
 
 /** A body with every field of the row, each as it is described. */

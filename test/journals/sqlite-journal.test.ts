@@ -202,10 +202,6 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     });
     expect(JSON.stringify(error)).not.toContain("CH93");
     expect(await journal.read("k")).toEqual({ ...before, readAtMs: expect.any(Number) });
-    expect(await failure(journal.begin("new", scope, { ...state, data: secret }, newLease()))).toMatchObject({
-      name: "JournalError",
-    });
-    expect(await journal.read("new")).toBeUndefined();
     database.prepare("PRAGMA max_page_count = 100000").all();
     expect(await journal.write("k", entry, { ...state, data: secret })).toBe(true);
     expect((await journal.read("k"))?.data).toBe(secret);

@@ -6,42 +6,25 @@ export const isKeycloakRunning = process.env.CBP_KEYCLOAK_URL !== undefined;
 
 const origin = process.env.CBP_KEYCLOAK_URL ?? "http://127.0.0.1:0";
 
-/** Made at run time, so that a test can tell whether one of them is shown. */
-export interface Credentials {
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly username: string;
-  readonly password: string;
-}
-
 /** Parts of Keycloak's representation of a realm, a client and a user. */
 export interface RealmOptions {
   readonly realm?: Readonly<Record<string, unknown>>;
   readonly client?: Readonly<Record<string, unknown>>;
   readonly user?: Readonly<Record<string, unknown>>;
   /** A realm that gets one more client and user. Making a realm takes Keycloak seconds. Default: a new one. */
-  readonly within?: Realm | undefined;
+  readonly within?: { readonly name: string } | undefined;
 }
 
-/** One realm with one client and one user, for one test. */
-export interface Realm extends AsyncDisposable {
-  readonly name: string;
-  readonly credentials: Credentials;
-  /** Id of the client in the administration. */
-  readonly clientUuid: string;
-  readonly userId: string;
-  /** The client's sessions at present. */
-  sessions(): Promise<number>;
-  /** A request to the administration of this realm; the path begins after the realm. */
-  admin(method: string, path: string, body?: unknown): Promise<unknown>;
-}
+export type Realm = Awaited<ReturnType<typeof createRealm>>;
 
 /** The service's own client, for asking whether a token is good. */
-export const serviceClientId = "service";
-export const serviceSecret = randomBytes(16).toString("hex");
+const serviceClientId = "service";
+const serviceSecret = randomBytes(16).toString("hex");
 
-export async function createRealm({ realm, client, user, within }: RealmOptions = {}): Promise<Realm> {
+/** One realm with one client and one user, for one test. */
+export async function createRealm({ realm, client, user, within }: RealmOptions = {}) {
   const name = within?.name ?? `realm-${randomUUID()}`;
+  // Made at run time, so that a test can tell whether one of them is shown.
   const credentials = {
     clientId: `client-${randomUUID()}`,
     clientSecret: `secret-${randomUUID()}`,
@@ -69,6 +52,7 @@ export async function createRealm({ realm, client, user, within }: RealmOptions 
     credentials: [{ type: "password", value: password, temporary: false }],
     ...user,
   };
+  /** A request to the administration of this realm; the path begins after the realm. */
   const admin = (method: string, path: string, body?: unknown) => administer(method, `/${name}${path}`, body);
   if (within !== undefined) await Promise.all([admin("POST", "/clients", gateway), admin("POST", "/users", person)]);
   else
@@ -88,9 +72,9 @@ export async function createRealm({ realm, client, user, within }: RealmOptions 
   return {
     name,
     credentials,
-    clientUuid,
     userId: foundUser?.id ?? "",
     admin,
+    /** The client's sessions at present. */
     async sessions() {
       return ((await admin("GET", `/clients/${clientUuid}/user-sessions`)) as readonly unknown[]).length;
     },

@@ -7,20 +7,10 @@ import {
   type TokenErrorCode,
 } from "cross-border-payments";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { callMany, callOnce, type GatewayFixture, openGateway } from "./gateway-fixture.js";
+import { callOnce, type GatewayFixture, openGateway } from "./gateway-fixture.js";
 import { createRealm, isKeycloakRunning, logIn, type Realm, type RealmOptions } from "./keycloak.js";
 
 describe.runIf(isKeycloakRunning)("logins", () => {
-  it("makes one login and one session for 1,000 calls on a cold client", async () => {
-    await using fixture = await openGateway();
-    // Otherwise Keycloak would be asked about 1,000 tokens.
-    fixture.service.accepts = () => true;
-    await callMany(fixture.client(), 1000);
-    expect(fixture.service.served).toBe(1000);
-    expect(fixture.proxy.tokenRequests).toHaveLength(1);
-    expect(await fixture.realm.sessions()).toBe(1);
-  });
-
   it("works with a realm that demands client_secret_basic, whatever the secret is made of", async () => {
     const clientSecret = `s:e+c r€t%/=${crypto.randomUUID()}`;
     const attributes = { "client.secret.authentication.allowed.method": "client_secret_basic" };
@@ -54,18 +44,6 @@ describe.runIf(isKeycloakRunning)("logins", () => {
     password = fixture.auth.password as string;
     await callOnce(client);
     expect(fixture.proxy.tokenRequests).toHaveLength(2);
-  });
-
-  it("leaves no session behind after 20 short clients with endSessionOnClose", async () => {
-    await using fixture = await openGateway();
-    fixture.service.accepts = () => true;
-    for (let index = 0; index < 20; index++) {
-      const client = fixture.client({ auth: { ...fixture.auth, endSessionOnClose: true } });
-      await callOnce(client);
-      await Promise.all([client.close(), client.close()]);
-    }
-    expect(fixture.service.served).toBe(20);
-    expect(await fixture.realm.sessions()).toBe(0);
   });
 
   it("makes two token requests for 100 calls with tokens for another audience, and says what to check", async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { MemoryTokenStore, ServerLogin, type ServerLoginOptions, type TokenEvent } from "cross-border-payments";
+import { ServerLogin, type TokenEvent } from "cross-border-payments";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { callOnce, callSteadily, type GatewayFixture, livesByItsClaims, openGateway } from "./gateway-fixture.js";
+import { callOnce, callSteadily, livesByItsClaims, openGateway } from "./gateway-fixture.js";
 import { createRealm, isKeycloakRunning, keycloakOrigin, type Realm } from "./keycloak.js";
 import { UserAgent } from "./user-agent.js";
 
@@ -16,23 +16,15 @@ const forUsers = {
 const shortAndRotating = { revokeRefreshToken: true, refreshTokenMaxReuse: 0, accessTokenLifespan: 3 };
 let shared: Realm | undefined;
 
-interface UsersFixture extends AsyncDisposable {
-  readonly fixture: GatewayFixture;
-  readonly login: ServerLogin;
-  readonly options: ServerLoginOptions;
-  readonly person: { readonly username: string; readonly password: string };
-}
-
-async function openUsers(more: Partial<ServerLoginOptions> = {}): Promise<UsersFixture> {
+async function openUsers() {
   const fixture = await openGateway({ within: shared, client: forUsers });
   const { clientId, clientSecret, username, password } = fixture.realm.credentials;
   // Not by way of the proxy: Keycloak names itself by the address of the request.
-  const options = { authUrl: keycloakOrigin, realm: fixture.realm.name, clientId, clientSecret, redirectUri, ...more };
+  const options = { authUrl: keycloakOrigin, realm: fixture.realm.name, clientId, clientSecret, redirectUri };
   const login = new ServerLogin(options);
   return {
     fixture,
     login,
-    options,
     person: { username, password },
     async [Symbol.asyncDispose]() {
       await login.close();
@@ -41,7 +33,7 @@ async function openUsers(more: Partial<ServerLoginOptions> = {}): Promise<UsersF
   };
 }
 
-async function logIn({ login, person }: UsersFixture, agent = new UserAgent()) {
+async function logIn({ login, person }: Awaited<ReturnType<typeof openUsers>>, agent = new UserAgent()) {
   const { url, pending } = await login.begin();
   return login.finish(await agent.logIn(url, person), pending);
 }
@@ -75,20 +67,5 @@ describe.runIf(isKeycloakRunning).concurrent("users", () => {
     await session.logout();
     expect(await fixture.realm.sessions()).toBe(0);
     expect(await codeOf(callOnce(client))).toBe("login_required");
-  });
-
-  it("continues a saved session elsewhere, under rotation with reuse detection", async () => {
-    await using users = await openUsers({ tokenStore: new MemoryTokenStore() });
-    const { fixture, login, options } = users;
-    const saved = (await logIn(users)).save();
-    await using elsewhere = new ServerLogin(options);
-    const clients = [login, elsewhere, elsewhere].map((each) => fixture.client({ auth: each.resume(saved) }));
-    fixture.service.accepts = livesByItsClaims;
-    const results = await Promise.all(clients.map((client) => callSteadily(client, 100, sleep(6000))));
-    expect(results.flatMap(({ failures }) => failures)).toEqual([]);
-    expect(await fixture.realm.sessions()).toBe(1);
-    await login.resume(saved).logout();
-    expect(await fixture.realm.sessions()).toBe(0);
-    expect(await codeOf(callOnce(fixture.client({ auth: elsewhere.resume(saved) })))).toBe("session_ended");
   });
 });

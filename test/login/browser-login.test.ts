@@ -2,9 +2,10 @@ import { inspect } from "node:util";
 import { BrowserLogin, ConfigError, type CrossBorderClient, type LoginOptions } from "cross-border-payments";
 import { afterEach, expect, it, vi } from "vitest";
 import { callbackOf, currentPage } from "../../src/login/browser-login.js";
+import { deferred } from "../support/deferred.js";
 import { eventually } from "../support/eventually.js";
 import { withOneTokenKey } from "../support/one-token-key.js";
-import { closedGate, failureOf, type LoginFixture, openLogin, pressButton } from "./login-fixture.js";
+import { failureOf, openLogin, pressButton } from "./login-fixture.js";
 import { Tab } from "./tab.js";
 
 withOneTokenKey();
@@ -16,19 +17,14 @@ afterEach(() => {
 });
 
 /** A sandbox, and the options of a page that logs its users in there. */
-async function openApp(
-  ...given: Parameters<typeof openLogin>
-): Promise<LoginFixture & { readonly page: LoginOptions }> {
+async function openApp(...given: Parameters<typeof openLogin>) {
   const fixture = await openLogin(...given);
   const { authUrl, realm, clientId } = fixture.options;
   return { ...fixture, page: { authUrl, realm, clientId, redirectUri: appUrl } };
 }
 
 /** To the login page and back: the callback, and what its page then has. */
-async function goAndComeBack(
-  tab: Tab,
-  page: LoginOptions,
-): Promise<{ readonly callback: URL; readonly login: BrowserLogin }> {
+async function goAndComeBack(tab: Tab, page: LoginOptions) {
   const leaving = tab.leaves();
   void new BrowserLogin(page).redirect();
   const callback = await pressButton(await leaving);
@@ -101,19 +97,19 @@ it.each([
 });
 
 it("does not leave the page for the login page before the session is ended", async () => {
-  const leaving = closedGate();
+  const { promise: ended, resolve: end } = deferred<undefined>();
   const { server, page } = await openApp({
-    onRequest: ({ path }) => (path.endsWith("/logout") ? leaving.opened : undefined),
+    onRequest: ({ path }) => (path.endsWith("/logout") ? ended : undefined),
   });
   const tab = new Tab(appUrl);
   const login = await logIn(tab, page);
   const left = vi.fn();
   void tab.leaves().then(() => left(server.sandbox.requests.at(-1)?.status));
-  const ended = login.logout();
+  const loggedOut = login.logout();
   void login.redirect();
   await eventually(() => expect(server.sandbox.requests.at(-1)?.path).toMatch(/logout$/));
-  leaving.open();
-  await ended;
+  end(undefined);
+  await loggedOut;
   await eventually(() => expect(left).toHaveBeenCalledWith(204));
 });
 

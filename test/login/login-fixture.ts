@@ -8,29 +8,16 @@ import {
   TokenError,
   type UserAuth,
 } from "cross-border-payments";
-import { type SandboxServer, type SandboxServerOptions, startSandbox } from "cross-border-payments/sandbox";
+import { type SandboxServerOptions, startSandbox } from "cross-border-payments/sandbox";
 import { expect, onTestFinished } from "vitest";
 
 export const redirectUri = "https://bank.test/callback";
 
-export interface LoginFixture {
-  readonly server: SandboxServer;
-  readonly options: ServerLoginOptions;
-  readonly login: ServerLogin;
-  /** A client of the sandbox for a user; closed when the test is over. */
-  client(auth: UserAuth, more?: Partial<ClientOptions>): CrossBorderClient;
-  /** How tokens were requested so far. */
-  grants(): string[];
-}
-
 /** A sandbox over real sockets, and a login of it. */
-export async function openLogin(
-  sandbox: SandboxServerOptions = {},
-  more: Partial<ServerLoginOptions> = {},
-): Promise<LoginFixture> {
+export async function openLogin(sandbox: SandboxServerOptions = {}, more: Partial<ServerLoginOptions> = {}) {
   const server = await startSandbox(sandbox);
   const { realm, clientId, clientSecret } = server.sandbox.credentials;
-  const options = { authUrl: server.authUrl, realm, clientId, clientSecret, redirectUri, ...more };
+  const options: ServerLoginOptions = { authUrl: server.authUrl, realm, clientId, clientSecret, redirectUri, ...more };
   const login = new ServerLogin(options);
   const clients: CrossBorderClient[] = [];
   onTestFinished(async () => {
@@ -42,25 +29,18 @@ export async function openLogin(
     server,
     options,
     login,
-    client(auth, more) {
+    /** A client of the sandbox for a user; closed when the test is over. */
+    client(auth: UserAuth, more?: Partial<ClientOptions>) {
       const client = new CrossBorderClient({ baseUrl: server.baseUrl, auth, ...more });
       clients.push(client);
       return client;
     },
+    /** How tokens were requested so far. */
     grants: () => server.sandbox.tokenRequests.map(({ grantType }) => grantType),
   };
 }
 
 export const withStore = () => ({ tokenStore: new MemoryTokenStore() });
-
-/** Something to wait for, until it is opened. */
-export function closedGate(): { readonly opened: Promise<undefined>; open(): void } {
-  let open = (): void => {};
-  const opened = new Promise<undefined>((resolve) => {
-    open = () => resolve(undefined);
-  });
-  return { opened, open: () => open() };
-}
 
 /** Presses the button of the login page, and returns where that leads. */
 export async function pressButton(url: string): Promise<URL> {

@@ -65,7 +65,9 @@ it("renews once for all clients of a session, whatever they do at the same time"
   expect(events).toEqual([{ grant: "refresh_token", expiresInMs: 300_000 }]);
   // A client that is closed ends nothing but itself.
   await clients[0]?.close();
+  server.sandbox.revokeTokens();
   expect(await payments(client(session))).toBe(0);
+  expect([grants().length, events.length]).toEqual([3, 1]);
 });
 
 it("ends a session again that may have gone on, says so each time until it has ended, and gives no token", async () => {

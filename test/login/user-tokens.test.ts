@@ -2,7 +2,6 @@ import { afterEach, expect, it, vi } from "vitest";
 import { TokenManager } from "../../src/auth/token-manager.js";
 import { Deadline } from "../../src/core/deadline.js";
 import { TokenError } from "../../src/core/errors.js";
-import type { TokenEvent } from "../../src/events/events.js";
 import { UserTokens } from "../../src/login/user-tokens.js";
 import { fetchTransport } from "../../src/wire/fetch.js";
 
@@ -14,7 +13,7 @@ const options = {
   transport: fetchTransport(async () => Response.error()),
 };
 const manager = TokenManager.prototype;
-const source = (tokens: UserTokens, onToken: (event: TokenEvent) => void = () => {}) => tokens.source(onToken);
+const source = (tokens: UserTokens) => tokens.source(() => {});
 
 it("takes a session for ended only where its refresh token was refused", async () => {
   const tokens = new UserTokens();

@@ -1,26 +1,9 @@
 import type { Model } from "./model.js";
 import type { World } from "./world.js";
 
-export interface Report {
-  readonly states: number;
-  readonly transitions: number;
-  readonly cpuSeconds: number;
-  /** Every state was visited. Otherwise a limit ended the search. */
-  readonly isWhole: boolean;
-  /** The law that is broken, and how. */
-  readonly broken?: string;
-  readonly trace?: readonly string[];
-}
-
-export interface Limits {
-  readonly maxStates: number;
-  readonly maxSeconds?: number;
-}
-
 /** Breadth first, so that a trace is as short as can be. Each state is visited once, known by its numbers. */
-export function explore(model: Model, { maxStates, maxSeconds = 600 }: Limits): Report {
+export function explore(model: Model, maxStates: number) {
   const cpu = process.cpuUsage();
-  const cpuSeconds = (): number => process.cpuUsage(cpu).user / 1e6;
   const seen = new Map<string, number>();
   /** The state's number: the one that it has, or the next one. */
   const numberOf = (world: World): number => {
@@ -33,13 +16,14 @@ export function explore(model: Model, { maxStates, maxSeconds = 600 }: Limits): 
   const picks: number[] = [];
   const edges = new Edges();
   const settled: number[] = [];
-  let transitions = 0;
-  const report = (isWhole: boolean, law?: string, at = 0): Report => ({
+  const report = (isWhole: boolean, broken?: string, at = 0) => ({
     states: seen.size,
-    transitions,
-    cpuSeconds: cpuSeconds(),
+    cpuSeconds: process.cpuUsage(cpu).user / 1e6,
+    /** Every state was visited. Otherwise the limit ended the search. */
     isWhole,
-    ...(law !== undefined && { broken: law, trace: trace(model, pathTo(at, parents, picks)) }),
+    /** The law that is broken, and how. */
+    broken,
+    trace: broken === undefined ? [] : trace(model, pathTo(at, parents, picks)),
   });
   let level = [model.initial()];
   for (const world of level) numberOf(world);
@@ -54,7 +38,6 @@ export function explore(model: Model, { maxStates, maxSeconds = 600 }: Limits): 
       let broken: string | undefined;
       model.successors(world, (_label, after, isFault) => {
         if (broken !== undefined) return;
-        transitions++;
         const into = numberOf(after);
         if (!isFault) edges.add(from, into);
         if (into === parents.length) {
@@ -66,7 +49,7 @@ export function explore(model: Model, { maxStates, maxSeconds = 600 }: Limits): 
         pick++;
       });
       if (broken !== undefined) return report(false, broken, parents.length - 1);
-      if (seen.size > maxStates || (i % 1024 === 0 && cpuSeconds() > maxSeconds)) return report(false);
+      if (seen.size > maxStates) return report(false);
     }
     level = following;
   }

@@ -1,6 +1,6 @@
 import { next as production, resume, start } from "../../src/flows/core/next.js";
 import type { Call, Command, Event, Result, Step } from "../../src/flows/core/state.js";
-import { afterMessage, type EventBody, entryOf, isOpen, type Message, owned, type Row } from "./journal.js";
+import { afterMessage, type EventBody, isOpen, type Message, type Row } from "./journal.js";
 import { brokenLaw, type Facts, isSettled, told } from "./laws.js";
 import { Parts } from "./parts.js";
 import {
@@ -24,9 +24,6 @@ export class Mechanics {
   protected readonly options: WorldOptions;
   readonly #next: Next;
   readonly #steps = new Map<number, Step>();
-  readonly #events = new Map<EventBody, Map<number, Event>>();
-  readonly #entries = new Map<Row | undefined, Map<string, EventBody>>();
-  readonly #starts = new Map<Row | undefined, Map<string, Step>>();
   readonly #without: ReadonlySet<Fault>;
 
   constructor(options: WorldOptions, next: Next = production) {
@@ -210,16 +207,16 @@ export class Mechanics {
   }
 
   protected start(call: Call): Step {
-    return remembered(this.#starts, undefined, JSON.stringify(call), () => this.parts.known(start(call)));
+    return this.parts.known(start(call));
   }
 
   protected resume(row: Row): Step {
     const entry = { flow: row.flow, revision: row.revision, isExpired: false };
-    return remembered(this.#starts, row, "resume", () => this.parts.known(resume(entry)));
+    return this.parts.known(resume(entry));
   }
 
   protected answered(w: World, p: number, process: Process, event: EventBody): World {
-    const timed = this.#timed(event, w.era);
+    const timed = this.parts.known({ ...event, nowMs: w.era } as Event);
     const key = this.parts.id(process.step) * 0x200000 + this.parts.id(timed);
     let step = this.#steps.get(key);
     if (step === undefined) {
@@ -227,18 +224,6 @@ export class Mechanics {
       this.#steps.set(key, step);
     }
     return this.#continued(w, p, { ...process, step });
-  }
-
-  #timed(event: EventBody, nowMs: number): Event {
-    return remembered(this.#events, event, nowMs, () => this.parts.known({ ...event, nowMs } as Event));
-  }
-
-  protected entry(row: Row | undefined): EventBody {
-    return remembered(this.#entries, row, "entry", () => this.parts.known(entryOf(row)));
-  }
-
-  protected owned(row: Row): EventBody {
-    return remembered(this.#entries, row, "owned", () => this.parts.known(owned(row)));
   }
 
   #continued(w: World, p: number, process: Process): World {
@@ -257,8 +242,9 @@ export class Mechanics {
       const { phase } = result.outcome;
       return phase === "held" ? ended : { ...ended, told: w.told | told[phase] };
     }
-    if (!("thrown" in result) || result.thrown.effect !== "none") return ended;
+    if (!("thrown" in result)) return ended;
     if (operator > 0) return this.operator(ended, operator - 1, { toldNo: true });
+    if (result.thrown.effect !== "none") return ended;
     // An error says nothing of calls beside it, nor of what a call that crashed has handed over.
     const isAlone = ended.processes.every((process) => process === undefined);
     const isLate = !this.options.strictNone && w.late.some((message) => message.nonce !== nonce);
@@ -279,18 +265,4 @@ export class Mechanics {
 
 function isRow(row: Row | undefined): row is Row {
   return row !== undefined;
-}
-
-function remembered<A, B, T>(memory: Map<A, Map<B, T>>, one: A, other: B, make: () => T): T {
-  let known = memory.get(one);
-  if (known === undefined) {
-    known = new Map();
-    memory.set(one, known);
-  }
-  let value = known.get(other);
-  if (value === undefined) {
-    value = make();
-    known.set(other, value);
-  }
-  return value;
 }

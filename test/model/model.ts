@@ -1,6 +1,6 @@
 import type { Call, Claimed, Command, Decision, Signed } from "../../src/flows/core/state.js";
 import * as answers from "./events.js";
-import { type EventBody, isOpen, type Message, type Row } from "./journal.js";
+import { type EventBody, entryOf, isOpen, type Message, owned, type Row } from "./journal.js";
 import { told } from "./laws.js";
 import { Mechanics } from "./mechanics.js";
 import {
@@ -188,7 +188,7 @@ export class Model extends Mechanics {
     };
     switch (command.do) {
       case "read":
-        answer("answered", this.entry(w.row), {}, { ...nobody, seen: w.row });
+        answer("answered", entryOf(w.row), {}, { ...nobody, seen: w.row });
         fault("fails", "fails", answers.failed);
         return;
       case "createIntent": {
@@ -284,11 +284,11 @@ export class Model extends Mechanics {
     }
     if (is !== "refused" && w.row !== undefined) {
       const { epoch, revision } = w.row;
-      return this.answered(w, p, { ...process, epoch, revision }, this.owned(w.row));
+      return this.answered(w, p, { ...process, epoch, revision }, owned(w.row));
     }
     if (message.do === "replaceQuote") return this.answered(w, p, process, answers.refused);
     if (message.do === "acquire") return this.answered(w, p, { ...process, ...nobody }, answers.busy);
-    return this.answered(w, p, { ...process, seen: w.row }, this.entry(w.row));
+    return this.answered(w, p, { ...process, seen: w.row }, entryOf(w.row));
   }
 
   #send(w: World, process: Process, { signed: { body } }: Claimed, answer: Answer, fault: Faulty): void {

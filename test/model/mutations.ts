@@ -255,7 +255,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       [
         "next.ts",
-        'return flow.phase === "held" ? acquire(call) : done(call, thrown("flow_not_held"));',
+        'return flow.phase === "held" ? acquire(call) : done(call, thrown("flow_not_held", effectOf(flow)));',
         "return acquire(call);",
       ],
       [
@@ -306,7 +306,7 @@ export const mutations: readonly Mutation[] = [
       [
         "next.ts",
         "return afterRead(call, event); // The key",
-        'if (event.is === "failed") return done(call, thrown("x"));\n      return afterRead(call, event); // The key',
+        'if (event.is === "failed") return done(call, thrown("x", "none"));\n      return afterRead(call, event); // The key',
       ],
     ],
   },
@@ -328,7 +328,7 @@ export const mutations: readonly Mutation[] = [
       [
         "next.ts",
         "    default:\n      return done(call, paused(failureOf(event)));\n  }\n}\n\nfunction withEntry",
-        '    default:\n      return done(call, thrown("x"));\n  }\n}\n\nfunction withEntry',
+        '    default:\n      return done(call, thrown("x", "none"));\n  }\n}\n\nfunction withEntry',
       ],
     ],
   },

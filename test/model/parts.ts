@@ -2,8 +2,8 @@
 export class Parts {
   readonly #byText = new Map<string, object>();
   readonly #ids = new Map<object, number>();
-  /** Objects that live as long as the model, and what they are the same as. */
-  readonly #known = new Map<object, object>();
+  /** What an object is the same as. */
+  readonly #known = new WeakMap<object, object>();
 
   /** Of an object that was just made. The objects in it must be parts already. */
   one<T extends object>(value: T): T {
@@ -13,11 +13,8 @@ export class Parts {
   /** Of an object of any depth that stays, such as a state of the core. */
   known<T extends object>(value: T): T {
     if (this.#ids.has(value)) return value;
-    let same = this.#known.get(value);
-    if (same === undefined) {
-      same = this.#add(value, deep(value));
-      this.#known.set(value, same);
-    }
+    const same = this.#known.get(value) ?? this.#add(value, deep(value));
+    this.#known.set(value, same);
     return same as T;
   }
 

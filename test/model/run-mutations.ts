@@ -25,7 +25,7 @@ async function search(mutation: Mutation): Promise<string | undefined> {
   for (let faults = 0; faults <= 3; faults++) {
     for (const world of mutation.worlds) {
       const model = new Model({ ...worlds[world], faults, ...(loose && { loose }) }, next);
-      const { broken, trace = [] } = explore(model, { maxStates: 700_000 });
+      const { broken, trace } = explore(model, 700_000);
       if (broken !== undefined) return `${world}, ${faults} faults, ${trace.length} steps: ${broken}`;
     }
   }

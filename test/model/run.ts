@@ -2,18 +2,17 @@ import { explore } from "./explore.js";
 import { Model } from "./model.js";
 import { type WorldName, worlds } from "./worlds.js";
 
-// npm run model -- [--faults 2] [--world PATTERN] [--states 100000] [--seconds 600]. A world with more states is explored in part.
+// npm run model -- [--faults 2] [--world PATTERN]. A world with more states is explored in part.
 const { argv } = process;
 const option = (name: string): string | undefined => argv[argv.indexOf(`--${name}`) + 1 || argv.length];
 const faults = Number(option("faults") ?? 2);
-const maxSeconds = Number(option("seconds") ?? 600);
-const maxStates = Number(option("states") ?? 100_000);
+const maxStates = 100_000;
 const only = new RegExp(option("world") ?? "");
 let states = 0;
 let seconds = 0;
 for (const name of Object.keys(worlds) as WorldName[]) {
   if (!only.test(name)) continue;
-  const { broken, trace = [], ...report } = explore(new Model({ ...worlds[name], faults }), { maxSeconds, maxStates });
+  const { broken, trace, ...report } = explore(new Model({ ...worlds[name], faults }), maxStates);
   states += report.states;
   seconds += report.cpuSeconds;
   const result = broken ?? (report.isWhole ? "whole" : "in part");

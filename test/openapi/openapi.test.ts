@@ -5,34 +5,22 @@ import { expect, it, onTestFinished } from "vitest";
 import { operationNames } from "../../src/resources/catalogue.js";
 import { callEverything } from "../contract/calls.js";
 import { signingKeysOf } from "../support/key-pairs.js";
-import type { Harness } from "../support/sandbox-harness.js";
 import { run, startPrism } from "./prism.js";
 
 const document = "openapi.json";
 
 /** The sandbox, by way of another address. */
-async function sandboxBehind(lead: (url: string) => Promise<string>, more?: SandboxOptions): Promise<Harness> {
+async function sandboxBehind(lead: (url: string) => Promise<string>, more?: SandboxOptions) {
   const server = await startSandbox(more);
   const baseUrl = await lead(server.baseUrl);
-  const options = { ...server.clientOptions, baseUrl };
-  const clients: CrossBorderClient[] = [];
+  const signingKey = signingKeysOf("gateway").privateKey;
+  const client = new CrossBorderClient({ ...server.clientOptions, baseUrl, signingKey });
   onTestFinished(async () => {
-    await Promise.all(clients.map((client) => client.close()));
+    await client.close();
     await server.close();
   });
-  return {
-    sandbox: server.sandbox,
-    options,
-    client(more) {
-      const client = new CrossBorderClient({ ...options, ...more });
-      clients.push(client);
-      return client;
-    },
-    [Symbol.asyncDispose]: () => Promise.resolve(),
-  };
+  return { sandbox: server.sandbox, baseUrl, client };
 }
-
-const payerOf = (harness: Harness) => harness.client({ signingKey: signingKeysOf("gateway").privateKey });
 
 /** What Prism did not like. */
 const violations = (log: string) => log.split("\n").filter((line) => line.includes("✖"));
@@ -52,23 +40,23 @@ it("names every operation", () => {
 
 it("makes a mock of Prism's, which every operation passes", async () => {
   const prism = await startPrism("mock", document);
-  const harness = await sandboxBehind(async () => prism.url);
+  const { sandbox, client } = await sandboxBehind(async () => prism.url);
   // What it gives as a text.
-  await callEverything(payerOf(harness), "string");
+  await callEverything(client, "string");
   expect(violations(prism.log())).toEqual([]);
   expect(prism.log().match(/Request received/g)?.length).toBeGreaterThanOrEqual(operationNames.length);
-  expect(harness.sandbox.requests.map(({ operation }) => operation)).toEqual(["token"]);
+  expect(sandbox.requests.map(({ operation }) => operation)).toEqual(["token"]);
 });
 
 it("lets every operation pass where Prism validates it before the sandbox", async () => {
   let log = () => "";
-  const harness = await sandboxBehind(async (url) => {
+  const { sandbox, client } = await sandboxBehind(async (url) => {
     const prism = await startPrism("proxy", "--errors", document, url);
     ({ log } = prism);
     return prism.url;
   });
-  await callEverything(payerOf(harness));
-  const { requests } = harness.sandbox;
+  await callEverything(client);
+  const { requests } = sandbox;
   const reached = requests.filter(({ operation, status }) => operation !== "token" && status === 200);
   expect(new Set(reached.map(({ operation }) => operation))).toEqual(new Set(operationNames));
   expect(violations(log())).toEqual([]);
@@ -77,22 +65,22 @@ it("lets every operation pass where Prism validates it before the sandbox", asyn
 const validated = async (url: string) => (await startPrism("proxy", "--errors", document, url)).url;
 
 it("lets Prism refuse a payment without a signature, before the service sees it", async () => {
-  const harness = await sandboxBehind(validated);
-  const response = await fetch(`${harness.options.baseUrl}/payments`, {
+  const { sandbox, baseUrl } = await sandboxBehind(validated);
+  const response = await fetch(`${baseUrl}/payments`, {
     method: "POST",
     headers: { authorization: "Bearer token", "content-type": "application/json" },
     body: "{}",
   });
   expect(response.status).toBe(422);
   expect(await response.text()).toContain("x-service-signature-base64");
-  expect(harness.sandbox.requests).toEqual([]);
+  expect(sandbox.requests).toEqual([]);
 });
 
 it("lets Prism see a response that is not described", async () => {
   const onResponse = ({ operation }: { readonly operation: string | undefined }) =>
     operation === "token" ? undefined : Response.json([{ id: 1 }]);
-  const harness = await sandboxBehind(validated, { onResponse });
-  const response = await fetch(`${harness.options.baseUrl}/payments`, { headers: { authorization: "Bearer token" } });
+  const { baseUrl } = await sandboxBehind(validated, { onResponse });
+  const response = await fetch(`${baseUrl}/payments`, { headers: { authorization: "Bearer token" } });
   expect(response.status).toBe(500);
   expect(await response.text()).toContain("must be string");
 });

@@ -133,19 +133,6 @@ it("makes a flow a part of the span around it", async () => {
   expect(paths(fixed.spans()).every((path) => path.startsWith("mine"))).toBe(true);
 });
 
-it("gives each flow that recover takes over a trace of its own", async () => {
-  await using fixed = await fixture();
-  for (const key of ["a", "b", "c"]) await left(fixed, key);
-  fixed.exporter.reset();
-  for await (const { status } of fixed.flow.recover({ concurrency: 2 })) expect(status).toBe("paid");
-  const keys = spansNamed(fixed, "flow").map(({ attributes }) => attributes["cross_border.flow.key"]);
-  expect(keys.sort()).toEqual(["a", "b", "c"]);
-  for (const name of ["flow", "bank takes", "payments.create"]) {
-    const traces = spansNamed(fixed, name).map((span) => span.spanContext().traceId);
-    expect(new Set(traces).size).toBe(3);
-  }
-});
-
 it("notes why a call was refused", async () => {
   await using fixed = await fixture();
   await expect(fixed.flow.cancel("nothing")).rejects.toMatchObject({ code: "flow_unknown" });

@@ -89,15 +89,12 @@ it("exports how many flows work has taken over", async () => {
   await working;
 });
 
-it.each([
-  ["an error", new Error("the database is away")],
-  ["something else", "away"],
-])("says that the journal can't be read if it throws %s, exports the rest, and asks again", async (_, error) => {
+it("says that the journal can't be read if it throws, exports the rest, and asks again", async () => {
   const fixture = await flowFixture();
   const { meter, collect } = collectors();
   const flow = fixture.flow();
   observeGauges(api, flow, { meter });
-  vi.spyOn(fixture.journal, "list").mockRejectedValueOnce(error).mockRejectedValueOnce(error);
+  vi.spyOn(fixture.journal, "list").mockRejectedValueOnce(new Error("away")).mockRejectedValueOnce("away");
   const exported = await collect();
   expect(exported).toMatchObject({
     "cross_border.journal.readable": { all: 0 },

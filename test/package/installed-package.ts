@@ -31,10 +31,10 @@ export const entryPoints: readonly string[] = Object.keys(manifest.exports)
   .map((path) => join(manifest.name, path));
 
 /** Runs Node on a script of the user's, which is written to `file`; returns what it prints. */
-export function run(file: string, script: string, flags: readonly string[] = []): string {
+export function run(file: string, script: string): string {
   const path = join(project, file);
   writeFileSync(path, script);
-  return execFileSync(process.execPath, [...flags, path], { cwd: project, encoding: "utf8" }).trim();
+  return execFileSync(process.execPath, [path], { cwd: project, encoding: "utf8" }).trim();
 }
 
 /** The path of a tool of this repository. */

@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync } from "node:fs";
-import ts from "typescript";
 import { expect, it } from "vitest";
 import { fieldKinds, kindOfField } from "../../src/api/fields.js";
 import type { Operation } from "../../src/api/operation.js";
@@ -93,14 +92,11 @@ it("follows one version of the description, which its comments and openapi.json 
 
 /** The comment of each method that is a verb, by the name of its operation: the row that the method calls. */
 const comments = new Map(
-  readdirSync("src/resources").flatMap((name) => {
-    const file = ts.createSourceFile(name, readFileSync(`src/resources/${name}`, "utf8"), ts.ScriptTarget.ESNext, true);
-    const rows = /resource<[^>]*>\(\)\(\s*"([\w.]+)"/.exec(file.text)?.[1];
-    const methods = file.statements.filter(ts.isClassDeclaration).flatMap(({ members }) => members);
-    return methods.filter(ts.isMethodDeclaration).map((method): [string, string] => {
-      const text = ts.getJSDocCommentsAndTags(method).map(({ comment }) => ts.getTextOfJSDocComment(comment) ?? "");
-      return [`${rows}.${method.name.getText()}`, text.join(" ").replace(/\s+/g, " ")];
-    });
+  files.flatMap((file) => {
+    const text = readFileSync(`src/resources/${file}.ts`, "utf8");
+    const rows = /resource<[^>]*>\(\)\(\s*"([\w.]+)"/.exec(text)?.[1];
+    const methods = text.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*?)(?:@[\s\S]*?)?\*\/\s+(?:async )?(\w+)[<(]/g);
+    return Array.from(methods, ([, comment = "", verb]) => [`${rows}.${verb}`, comment.replace(/[\s*]+/g, " ").trim()]);
   }),
 );
 

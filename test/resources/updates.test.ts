@@ -1,31 +1,21 @@
 import { CrossBorderClient, InvalidArgumentError } from "cross-border-payments";
-import { startSandbox } from "cross-border-payments/sandbox";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { errorOf, recordOf } from "../http/scripted-transport.js";
 import { bodyOf, callByName, everyOperation } from "../inputs/call-by-name.js";
 import { signingKeysOf } from "../support/key-pairs.js";
 
-let client: CrossBorderClient;
-let close: () => Promise<void>;
 const bodies: unknown[] = [];
-
-beforeAll(async () => {
-  const server = await startSandbox({
-    onRequest: ({ method, body }) => {
-      if (method !== "PUT") return undefined;
-      bodies.push(JSON.parse(body));
-      return new Response(null);
-    },
-  });
-  client = new CrossBorderClient({ ...server.clientOptions, signingKey: signingKeysOf("gateway").privateKey });
-  close = async () => {
-    await client.close();
-    await server.close();
-  };
-});
-afterAll(() => close());
 beforeEach(() => {
   bodies.length = 0;
+});
+const client = new CrossBorderClient({
+  ...{ baseUrl: "https://service.test", auth: { accessToken: () => "t" } },
+  signingKey: signingKeysOf("gateway").privateKey,
+  async fetch(_, { method, body }) {
+    if (method !== "PUT") return Response.json([]);
+    bodies.push(JSON.parse(Buffer.from(body as Uint8Array).toString()));
+    return new Response(null);
+  },
 });
 
 const updates = everyOperation.filter(({ verb }) => verb === "update");
@@ -76,5 +66,5 @@ it("sends the ends of a transfer as they are in an update and in a filter, since
   const transfers = client.liquidityProviders.transfers("lp");
   await transfers.update("t", { from: "bank", to: "escrow" });
   expect(bodies).toEqual([{ from: "bank", to: "escrow" }]);
-  expect(await errorOf(transfers.list({ filter: { from: "bank" } }))).not.toBeInstanceOf(InvalidArgumentError);
+  expect((await transfers.list({ filter: { from: "bank" } })).items).toEqual([]);
 });

@@ -25,12 +25,6 @@ const encrypted = {
   pkcs1: String(pair.privateKey.export({ type: "pkcs1", format: "pem", cipher: "aes-256-cbc", passphrase })),
 };
 
-const expectedSigningKey = "a private RSA key of at least 2048 bits, as PEM, KeyObject, or { key, passphrase }";
-const expectedPublicKey = "a public RSA key of at least 2048 bits, as PEM, Base64 of the PEM text, or KeyObject";
-/** What was found ends with what to do, or what is wanted follows. */
-const refusalOf = (name: string, found: string, expected: string) =>
-  `${name} is ${found}${/[.?]$/.test(found) ? "" : `. Pass ${expected}.`}`;
-
 /** What happens to PEM on its way through environment variables, templates, editors, and other programs. */
 const mangled: [name: string, change: (pem: string) => string | Uint8Array][] = [
   ["with spaces for line breaks", (pem) => pem.trim().replaceAll("\n", " ")],
@@ -117,7 +111,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       const error = thrownBy(() => parseSigningKey(key as SigningKey));
       expect(error).toBeInstanceOf(ConfigError);
       expect(error).toMatchObject({
-        message: refusalOf("signingKey", found, expectedSigningKey),
+        message: expect.stringContaining(`signingKey is ${found}`),
         effect: "none",
         code: "invalid_config",
       });
@@ -164,7 +158,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     ])("refuses %s by name", (found, input) => {
       const error = thrownBy(() => parsePublicKey(input as string | KeyObject));
       expect(error).toBeInstanceOf(InvalidArgumentError);
-      expect(error).toMatchObject({ message: refusalOf("publicKey", found, expectedPublicKey), effect: "none" });
+      expect(error).toMatchObject({ message: expect.stringContaining(`publicKey is ${found}`), effect: "none" });
     });
   });
 

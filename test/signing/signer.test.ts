@@ -16,8 +16,6 @@ const path = "/gateway/payments";
 const body = Buffer.from('{"memo":"ž"}');
 const properly = async (text: Uint8Array) => crypto.sign("sha256", text, privateKey);
 const expected = base64(crypto.sign("sha256", Buffer.concat([Buffer.from(path), body]), privateKey));
-const passphrase = "open sesame";
-const cipher = { type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase } as const;
 
 /** A key service that does what it should, but for `sign`. */
 const keyService = (sign: RequestSigner["sign"]): RequestSigner => ({ publicKey, sign });
@@ -34,11 +32,8 @@ describe.for(platforms)("on the platform %s", async (platform) => {
   }
   const answering = (encode: (bytes: Buffer) => Uint8Array | string) =>
     keyService(async (text) => encode(await properly(text)));
-  const encrypted = { key: String(privateKey.export(cipher)), passphrase };
   it.each<[what: string, key: SigningKey | RequestSigner]>([
     ["PEM", pkcs8(privateKey)],
-    ["a KeyObject", privateKey],
-    ...(platform === "node" ? [["a key with its passphrase", encrypted] as [string, SigningKey]] : []),
     ["a key service with methods", new Service()],
     ["one that names its key as Base64", { publicKey: publicKeyToBase64(publicKey), sign: properly }],
     ["one that returns Base64", answering(base64)],
@@ -140,9 +135,8 @@ function leakyError(): Error {
 
 it("turns a failure of the crypto library into a SigningError, and signs the next request", async () => {
   const signer = createSigner(privateKey);
-  const failing = (...given: unknown[]) => {
-    const done = given.at(-1) as (error: Error) => void;
-    done(Object.assign(new Error("out of memory"), { code: "ERR_OSSL_MALLOC_FAILURE" }));
+  const failing = () => {
+    throw Object.assign(new Error("out of memory"), { code: "ERR_OSSL_MALLOC_FAILURE" });
   };
   vi.spyOn(process.getBuiltinModule("node:crypto"), "sign").mockImplementationOnce(failing as never);
   const error = await errorOf(signer.sign(path, body));

@@ -2,7 +2,7 @@ import { FlowPausedError, type Journal, type PaymentFlow } from "cross-border-pa
 import { type ApiClient, apiClientKey, apiClientOf } from "../../src/api/api-client.js";
 import { later, now, sleep } from "../../src/core/clock.js";
 import { CrossBorderError } from "../../src/core/errors.js";
-import type { Defect, Fetch, Parts } from "./simulate.js";
+import type { Defect, Parts } from "./simulate.js";
 
 /** A part with some of its methods replaced. */
 function withMethods<T extends object>(part: T, methods: Partial<T>): T {
@@ -35,17 +35,6 @@ const onFlow = (seed: number, change: (flow: PaymentFlow) => Partial<PaymentFlow
   flow: (flow) => withMethods(flow, change(flow)),
 });
 
-/** Changes what comes of a payment's request, and of no other. */
-const onPayment = (seed: number, change: (send: () => Promise<Response>) => Promise<Response>): Defect => ({
-  seed,
-  fetch: (fetch: Fetch) => (url, init) => {
-    const send = () => fetch(url, init);
-    return init.method === "POST" && url.endsWith("/payments") ? change(send) : send();
-  },
-});
-
-const refusal = () => Response.json({ error: "refused", message: "refused" }, { status: 400 });
-
 /** Mistakes that a driver, or what it works with, could make. The simulator must find each. */
 export const defects: Readonly<Record<string, Defect>> = {
   "a claim is sent before it is stored": onJournal(38, (journal) => ({
@@ -57,12 +46,6 @@ export const defects: Readonly<Record<string, Defect>> = {
   })),
   "a write that fails counts as stored": onJournal(52, (journal) => ({
     write: (key, id, state, quote) => journal.write(key, id, state, quote).catch(() => true),
-  })),
-  "a write overwrites whatever is there": onJournal(78, (journal) => ({
-    async write(key, id, state, quote) {
-      const entry = quote ? undefined : await journal.read(key);
-      return journal.write(key, entry ?? id, state, quote);
-    },
   })),
   "leases are not renewed": onJournal(2, () => ({ renew: async () => false })),
   "a renewal is believed, and isn't stored": onJournal(15, () => ({ renew: async () => true })),
@@ -81,14 +64,6 @@ export const defects: Readonly<Record<string, Defect>> = {
     // A process that is late does harm only if another one sends again.
     where: { facts: { listedWithinMs: 2_000 }, lagMs: 1_000, weather: { stall: 0.3 }, isListForbidden: false },
   },
-  "what may have been sent is sent again": onPayment(45, async (send) => {
-    const response = await send().catch(() => undefined);
-    return response === undefined || response.status >= 500 ? send() : response;
-  }),
-  "an unknown outcome counts as a refusal": onPayment(7, async (send) => {
-    const response = await send().catch(refusal);
-    return response.status >= 500 ? refusal() : response;
-  }),
   "a search sees nothing": {
     seed: 6,
     fetch: (fetch) => async (url, init) => {
@@ -96,15 +71,6 @@ export const defects: Readonly<Record<string, Defect>> = {
       return init.method === "GET" && response.status === 200 ? Response.json([]) : response;
     },
   },
-  "a bank that throws counts as one that declines": onBank(4, ({ takeFunds }) => ({
-    takeFunds: async (context) => {
-      try {
-        return await takeFunds(context);
-      } catch {
-        return null;
-      }
-    },
-  })),
   "a bank that fails to give back counts as done": onBank(124, ({ releaseFunds }) => ({
     releaseFunds: async (context) => {
       try {

@@ -4,6 +4,7 @@ import { InvalidArgumentError } from "../../src/core/errors.js";
 import type { Deposit } from "../../src/resources/deposits.js";
 import type { Payment } from "../../src/resources/payments.js";
 import { publicKeyToBase64 } from "../../src/signing/keys.js";
+import { payment as somePayment } from "../http/scripted-transport.js";
 import { platforms, signingOn } from "../signing/signing-on.js";
 import { base64, pkcs8, spki } from "../signing/test-keys.js";
 import { keyPairOf } from "../support/key-pairs.js";
@@ -11,21 +12,7 @@ import { keyPairOf } from "../support/key-pairs.js";
 const gateway = keyPairOf("gateway");
 const stranger = keyPairOf("stranger");
 
-const paymentRequest = {
-  senderGatewayId: "bank-a",
-  senderAmount: "1250.50",
-  senderCurrency: "USD",
-  senderAccount: "100-200",
-  senderName: "Žofie Nováková",
-  receiverGatewayId: "bank-b",
-  receiverAmount: "1000.00",
-  receiverCurrency: "EUR",
-  receiverAccount: "300-400",
-  receiverName: "Bob",
-  receivingGatewayFee: "2.5",
-  memo: "",
-  senderGatewayTransactionId: "T-1",
-};
+const paymentRequest = { ...somePayment, memo: "" };
 
 const depositRequest = {
   paymentGatewayId: "bank-a",
@@ -90,7 +77,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     it.each<[what: string, record: Payment]>([
       ["the payment has its own id and no extras", payment],
       ["a stranger made it whole", storedPayment(paymentRequest, stranger)],
-      ["amounts are written in another way", { ...payment, senderAmount: "01250.5", receiverAmount: "1000" }],
+      ["amounts are written in another way", { ...payment, senderAmount: "012.5", receiverAmount: "10" }],
       ...["0.00", "-0"].map((fee): [string, Payment] => [`zero is ${fee}`, freeOfFee(fee)]),
       ["an account begins with zeros", { ...signedWith({ senderAccount: "0100" }), senderAccount: "0100" }],
       ["the memo was left out", signedWith({ memo: undefined })],
@@ -117,7 +104,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ...fields
         .filter((field) => field !== "memo")
         .map((field): [string, Payment] => [`${field} was not signed`, signedWith({ [field]: undefined })]),
-      ["an amount differs far behind the point", { ...payment, senderAmount: "1250.500000000000000000000000000001" }],
+      ["an amount differs far behind the point", { ...payment, senderAmount: "12.500000000000000000000000000001" }],
       ["zero is nearly zero", freeOfFee("0.01")],
       ["an account lost its zeros", { ...signedWith({ senderAccount: "0100" }), senderAccount: "100" }],
       ...[2 ** 53, ["a"]].map((memo): [string, Payment] => [
@@ -182,8 +169,6 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       [{ publicKey: "bank-a" }, /^publicKey is (?:text that is not|a file)/],
       [{ publicKey: gateway.privateKey }, /^publicKey is a private key/],
       [{ compareFields: "no" }, /^compareFields must be true or false; /],
-      [{ compare: false }, /^unknown option "compare"; the options are publicKey, compareFields$/],
-      ["no options", /^the options must be /],
     ])("refuses the options %o", async (options, message) => {
       const verdict = verifyPaymentRecord(payment, options as object);
       await expect(verdict).rejects.toThrow(message);
@@ -249,7 +234,6 @@ describe.for(platforms)("on the platform %s", async (platform) => {
         { ...storedDeposit({ ...depositRequest, blockchainTransactionId }), blockchainTransactionId: "0xdef" },
         true,
       ],
-      ["the URI was altered", { ...deposit, requestUri: "/liquidity-providers/lp-2/deposits" }, false],
       ["the URI has no path", { ...deposit, requestUri: "https://service.example" }, false],
       ["it was signed for another path", storedDeposit(depositRequest, "/liquidity-providers/lp-1/withdrawals"), false],
       ["the body was altered", { ...deposit, requestBody: JSON.stringify({ ...depositRequest, amount: "1" }) }, false],

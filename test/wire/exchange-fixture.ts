@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { Timestamp } from "../../src/core/clock.js";
-import { Deadline, Ended } from "../../src/core/deadline.js";
-import { WireFailure, type WireRequest } from "../../src/wire/transport.js";
+import { Deadline } from "../../src/core/deadline.js";
+import type { WireRequest } from "../../src/wire/transport.js";
 
 export function post(origin: string, body = '{"amount":"1.00"}'): WireRequest {
   return {
@@ -25,15 +25,7 @@ export function within(timeoutMs = 5000, signal?: AbortSignal, sendBy?: Timestam
   return deadline;
 }
 
-/** What an exchange fails with; one that succeeds fails the test. */
-export async function failureOf(exchange: Promise<unknown>): Promise<WireFailure | Ended> {
-  const failure: unknown = await exchange.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  if (failure instanceof WireFailure || failure instanceof Ended) return failure;
-  throw new Error(`expected a WireFailure or Ended; got ${String(failure)}`);
-}
+export { errorOf as failureOf } from "../support/error-of.js";
 
 /** Lets undici see that a connection is idle. */
 export async function turns(): Promise<void> {

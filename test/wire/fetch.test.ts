@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, vi } from "vitest";
-import { later, now, type Timestamp } from "../../src/core/clock.js";
+import { now } from "../../src/core/clock.js";
 import { type FetchLike, fetchTransport } from "../../src/wire/fetch.js";
 import type { WireRequest, WireResponse } from "../../src/wire/transport.js";
 import { stretched } from "../support/patience.js";
@@ -66,13 +66,6 @@ function gzipped(text: string): Buffer {
 describe("over a fetch that behaves in its own way", () => {
   const request = post("https://service.test");
 
-  it("is not called for a call that has ended", async () => {
-    const fetch = vi.fn<FetchLike>();
-    const failure = await failureOf(send(request, within(5000, AbortSignal.abort()), fetch));
-    expect(failure).toMatchObject({ name: "Ended", kind: "abort", sent: false });
-    expect(fetch).not.toHaveBeenCalled();
-  });
-
   it("settles although the fetch ignores its signal", async () => {
     const failure = await failureOf(send(request, within(stretched(50)), () => new Promise(() => {})));
     expect(failure).toMatchObject({ name: "Ended", kind: "timeout", sent: true });
@@ -91,14 +84,6 @@ describe("over a fetch that behaves in its own way", () => {
     expect(failure).toMatchObject({ name: "WireFailure", sent: true, reason: "REDIRECTED_BY_FETCH" });
   });
 
-  it("has to return a web Response", async () => {
-    const nodeFetch = { status: 200, headers: new Headers(), body: { pipe() {} } };
-    for (const returned of [nodeFetch, undefined]) {
-      const sending = send(request, within(), (async () => returned) as unknown as FetchLike);
-      await expect(sending).rejects.toMatchObject({ name: "ConfigError", effect: "possible" });
-    }
-  });
-
   it("gets no body that is undefined, which some take for one", async () => {
     const fetch = vi.fn<FetchLike>(async () => new Response("{}"));
     await send(get("https://service.test"), within(), fetch);
@@ -110,35 +95,22 @@ describe("over a fetch that behaves in its own way", () => {
     const response = await send(request, within(), async () => hidden as Response);
     expect(response).toStrictEqual({ status: 302, headers: {}, text: "" });
   });
-
-  it.each<[string, FetchLike, string]>([
-    ["throws", vi.fn().mockThrow(Object.assign(new Error("a secret"), { code: "MINE" })), "MINE"],
-    ["rejects with no error", () => Promise.reject("a secret"), "UNKNOWN"],
-  ])("counts as sent if the fetch %s", async (_, fetch, reason) => {
-    const failure = await failureOf(send(request, within(), fetch));
-    expect(failure).toMatchObject({ name: "WireFailure", sent: true, reason, message: reason });
-  });
 });
 
-describe("nothing is sent", () => {
-  const inTime = () => later(now(), 60_000);
-
-  it.each<[string, () => Timestamp]>([
-    ["wall", () => ({ ...inTime(), wallMs: Date.now() })],
-    ["monotonic", () => ({ ...inTime(), monotonicMs: performance.now() })],
-  ])("once the last time to send is over by the %s clock", async (_, over) => {
-    const fetch = vi.fn<FetchLike>();
-    const failure = await failureOf(send(post("https://service.test"), within(5000, undefined, over()), fetch));
-    expect(failure).toMatchObject({ name: "Ended", kind: "timeout", sent: false });
-    expect(fetch).not.toHaveBeenCalled();
-  });
-
-  it("if the deadline passed while the event loop was blocked, although its timer could not fire", async () => {
-    const fetch = vi.fn<FetchLike>();
-    const deadline = within(30);
-    while (deadline.remainingMs() > 0);
-    const failure = await failureOf(send(post("https://service.test"), deadline, fetch));
-    expect(failure).toMatchObject({ kind: "timeout", sent: false });
-    expect(fetch).not.toHaveBeenCalled();
-  });
+it.each([
+  ["for a call that has ended", () => within(5000, AbortSignal.abort())],
+  ["once the last time to send is over", () => within(5000, undefined, now())],
+  [
+    "if the deadline passed while the event loop was blocked, although its timer could not fire",
+    () => {
+      const deadline = within(30);
+      while (deadline.remainingMs() > 0);
+      return deadline;
+    },
+  ],
+])("sends nothing %s", async (_, end) => {
+  const fetch = vi.fn<FetchLike>();
+  const failure = await failureOf(send(post("https://service.test"), end(), fetch));
+  expect(failure).toMatchObject({ name: "Ended", sent: false });
+  expect(fetch).not.toHaveBeenCalled();
 });

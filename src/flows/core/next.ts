@@ -73,9 +73,9 @@ function afterRead(call: Call, event: Event): Step {
     case "entry":
       if (event.entry !== undefined) return withEntry(call, event.entry, event.nowMs);
       if (call.kind === "run" || call.kind === "quote") return askForIntent(call, call.request, false);
-      return done(call, thrown("flow_unknown"));
+      return done(call, thrown("flow_unknown", "none"));
     case "pruned":
-      return done(call, thrown("flow_pruned", "possible"));
+      return done(call, thrown("flow_pruned"));
     default:
       return done(call, paused(failureOf(event)));
   }
@@ -97,9 +97,9 @@ function withEntry(call: Call, { flow, isExpired }: Entry, nowMs: number): Step 
       if (isOutcome(flow)) return done(call, { outcome: flow });
       if (flow.phase !== "quoted") return acquire(call);
       if (!isExpired) return replaceQuote(call, requestFunds(flow.request, flow.intent, nowMs), true);
-      return call.kind === "run" ? askForIntent(call, flow.request, true) : done(call, thrown("quote_expired"));
+      return call.kind === "run" ? askForIntent(call, flow.request, true) : done(call, thrown("quote_expired", "none"));
     case "resolve":
-      return flow.phase === "held" ? acquire(call) : done(call, thrown("flow_not_held"));
+      return flow.phase === "held" ? acquire(call) : done(call, thrown("flow_not_held", effectOf(flow)));
     case "recheck":
       if (flow.phase !== "held") return done(call, { nothing: true });
       return { state: { at: "rechecking", call }, command: search(flow) };

@@ -37,7 +37,7 @@ const counts: Readonly<Record<number, string>> = { 1: "once", 2: "twice" };
 
 const results: Readonly<Record<Searches["last"], string>> = {
   absent: "the payment isn't listed",
-  incomplete: "the payment wasn't found, and the list's order doesn't prove that it isn't there",
+  incomplete: "the payment wasn't found, and the list doesn't prove that it isn't there",
   unreadable: "the list couldn't be read",
   forbidden: "the service refuses to list payments",
 };
@@ -125,6 +125,7 @@ export const refusals = {
   flow_payment_found: "The payment is listed: it was made. Resolve the flow as found.",
   flow_payment_not_found:
     "The payment isn't listed, or the record that was given is another payment's. Pass the service's record as payment.",
-  flow_payment_unseen: "The list of payments couldn't be read, or shows a possible match. Nothing was decided.",
+  flow_payment_unseen:
+    "The list of payments couldn't be read, or shows a possible match. Check the base URL and the login. Nothing was decided.",
   flow_unexpected_event: "The flow stopped because of an internal error. Nothing was changed.",
 } as const;

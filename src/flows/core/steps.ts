@@ -48,7 +48,8 @@ export function done(call: Call, result: Result): Step {
   return { state: { at: "done", call, result } };
 }
 
-export function thrown(code: string, effect: Failure["effect"] = "none"): Result {
+/** Most calls that are refused meet a flow that may have paid. */
+export function thrown(code: string, effect: Failure["effect"] = "possible"): Result {
   return { thrown: { code, effect } };
 }
 

@@ -148,9 +148,9 @@ const responses = {
   timeout: "write unknown",
 };
 const notFound = "write held not-found";
-const isFound = "release: thrown flow_payment_found none";
-const isNotFound = "release: thrown flow_payment_not_found none";
-const isUnseen = "release: thrown flow_payment_unseen none";
+const isFound = "release: thrown flow_payment_found possible";
+const isNotFound = "release: thrown flow_payment_not_found possible";
+const isUnseen = "release: thrown flow_payment_unseen possible";
 const isThere = { found: "write paid", match: "write held possible-match" };
 const signs = {
   "null funds": "write declined",
@@ -206,9 +206,9 @@ const table: readonly Row[] = [
     {
       ...refuses("flow_not_held"),
       nothing: "done: thrown flow_unknown none",
-      open: "done: thrown flow_not_held none",
+      open: "done: thrown flow_not_held possible",
       held: "acquire",
-      paid: "done: thrown flow_not_held none",
+      paid: "done: thrown flow_not_held possible",
     },
   ],
   [
@@ -258,11 +258,11 @@ const table: readonly Row[] = [
     { ...runReads, owned: "takeFunds", "write refused": "read" },
   ],
   ["run acquires", acquiring(calls.run), { owned: "release: held", busy: "wait others" }],
-  ["an operator acquires", acquiring(resolve({})), { owned: "search", busy: "done: thrown flow_busy none" }],
+  ["an operator acquires", acquiring(resolve({})), { owned: "search", busy: "done: thrown flow_busy possible" }],
   [
     "an operator who saw another revision acquires",
     acquiring(resolve({ revision: 6 })),
-    { owned: "release: thrown flow_changed none", busy: "done: thrown flow_busy none" },
+    { owned: "release: thrown flow_changed possible", busy: "done: thrown flow_busy possible" },
   ],
   [
     "a new search that found the payment acquires",
@@ -274,7 +274,7 @@ const table: readonly Row[] = [
     (step): Row => [
       `an operator who gives another payment's record acquires, to ${step}`,
       acquiring(resolve({ step, decision: { ...decision, action: "found", payment } })),
-      { owned: isNotFound, busy: "done: thrown flow_busy none" },
+      { owned: isNotFound, busy: "done: thrown flow_busy possible" },
     ],
   ),
   ["run waits for another owner", { at: "waiting", call: calls.run }, { done: "read" }],
@@ -566,11 +566,11 @@ describe("next", () => {
   const resolutions = [
     ["propose", { decision }, held, "write held not-found", proposed],
     ["approve", { by: "bob" }, proposed, "search", undefined],
-    ["approve", { by: "ann" }, proposed, "release: thrown flow_same_person none", undefined],
-    ["approve", { by: "bob" }, held, "release: thrown flow_not_proposed none", undefined],
+    ["approve", { by: "ann" }, proposed, "release: thrown flow_same_person possible", undefined],
+    ["approve", { by: "bob" }, held, "release: thrown flow_not_proposed possible", undefined],
     ["refuse", { by: "bob" }, proposed, "write held not-found", held],
     ["refuse", { by: "ann" }, proposed, "write held not-found", held],
-    ["refuse", { by: "bob" }, held, "release: thrown flow_not_proposed none", undefined],
+    ["refuse", { by: "bob" }, held, "release: thrown flow_not_proposed possible", undefined],
   ] as const;
   it.each(resolutions)("%s by %j", (step, more, flow, expected, stored) => {
     const call = resolve({ step, revision: 7, ...more });
