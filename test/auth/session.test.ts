@@ -75,18 +75,6 @@ describe("a fleet", () => {
     expect(events).toEqual([{ grant: "password", expiresInMs: lifetimeMs, shared: true }]);
   });
 
-  it.each([
-    ["a token that need not be renewed yet", 293_000, "access-1-2", ["read"]],
-    ["a token that is due", 295_000, "access-1-4", ["read", "lock", "read", "mark", "read", "write", "unlock"]],
-  ])("asks the store for no more than it needs: %s", async (_, atMs, token, asked) => {
-    const fleet = fleetOf(1);
-    await callAll(fleet.members, 0);
-    await pass(atMs);
-    fleet.store.log.length = 0;
-    expect(await callAll([fleet.join()], 0)).toEqual([token]);
-    expect(fleet.store.log).toEqual(asked);
-  });
-
   it("marks the refresh token in the store before it is sent, and doesn't send it if that fails", async () => {
     const fleet = await expiredFleet(1);
     fleet.store.log.length = 0;
@@ -365,19 +353,6 @@ describe("a session that was given by its refresh token", () => {
       });
     }
     expect(fleet.identity.requests).toHaveLength(2);
-  });
-
-  it.each<[string, (fleet: Fleet) => unknown]>([
-    ["LOCKED", ({ store }) => store.block(1e9)],
-    ["CLOSED", ({ members }) => members[0]?.manager.close()],
-  ])("says why the store can't be used: %s", async (reason, spoil) => {
-    const fleet = givenFleet(1);
-    await callAll(fleet.members);
-    await fleet.store.block(1e9);
-    await expire();
-    await spoil(fleet);
-    const call = outcomeOf(fleet.members[0]?.call({ timeoutMs: 60_000 }), 60_000);
-    await expect(call).rejects.toMatchObject({ code: "token_store_failed", message: expect.stringContaining(reason) });
   });
 });
 

@@ -1,4 +1,4 @@
-import { type ClientOptions, CrossBorderClient, type SigningKeyPair } from "cross-border-payments";
+import { type ClientOptions, CrossBorderClient } from "cross-border-payments";
 import {
   createSandbox,
   mswHandlers,
@@ -12,27 +12,20 @@ import { openCorridor } from "./corridor.js";
 import { signingKeysOf } from "./key-pairs.js";
 
 /** One way in which a client reaches the described service. */
-export interface Harness extends AsyncDisposable {
-  readonly sandbox: Sandbox;
-  readonly options: ClientOptions;
-  /** A client of this service that is closed together with it. */
-  client(more?: Partial<ClientOptions>): CrossBorderClient;
-}
-
-export type OpenHarness = (options?: SandboxOptions) => Promise<Harness>;
+export type Harness = ReturnType<typeof harness>;
 
 /** Both transports: real sockets to the sandbox's server, and MSW's mocks of the whole described API. */
-export const harnesses: readonly { readonly name: string; readonly open: OpenHarness }[] = [
+export const harnesses = [
   { name: "undici over sockets", open: overSockets },
   { name: "fetch with MSW", open: withMsw },
 ];
 
-async function overSockets(options: SandboxOptions = {}): Promise<Harness> {
+async function overSockets(options: SandboxOptions = {}) {
   const server = await startSandbox(options);
   return harness(server.sandbox, server.clientOptions, () => server.close());
 }
 
-async function withMsw(options: SandboxOptions = {}): Promise<Harness> {
+async function withMsw(options: SandboxOptions = {}) {
   const sandbox = createSandbox(options);
   const origins = { baseUrl: "https://service.test", authUrl: "https://login.test" };
   const clientOptions = sandbox.clientOptions(origins);
@@ -43,12 +36,13 @@ async function withMsw(options: SandboxOptions = {}): Promise<Harness> {
   return harness(sandbox, { ...clientOptions, fetch: fetchNow }, () => Promise.resolve(msw.close()));
 }
 
-function harness(sandbox: Sandbox, options: ClientOptions, close: () => Promise<void>): Harness {
+function harness(sandbox: Sandbox, options: ClientOptions, close: () => Promise<void>) {
   const clients: CrossBorderClient[] = [];
   return {
     sandbox,
     options,
-    client(more) {
+    /** A client of this service that is closed together with it. */
+    client(more?: Partial<ClientOptions>) {
       // No call ends because the machine is busy.
       const client = new CrossBorderClient({ timeoutMs: 100_000, ...options, ...more });
       clients.push(client);
@@ -62,11 +56,7 @@ function harness(sandbox: Sandbox, options: ClientOptions, close: () => Promise<
 }
 
 /** What a payment needs: the corridor, and an account at either end. */
-export async function prepareCorridor(harness: Harness): Promise<{
-  readonly client: CrossBorderClient;
-  readonly keys: SigningKeyPair;
-  readonly liquidityProviderId: string;
-}> {
+export async function prepareCorridor(harness: Harness) {
   const keys = signingKeysOf("gateway");
   const client = harness.client({ signingKey: keys.privateKey });
   const liquidityProviderId = await openCorridor(client, keys.publicKeyBase64);
