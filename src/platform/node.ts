@@ -1,5 +1,4 @@
 import type { KeyObject } from "node:crypto";
-import { promisify } from "node:util";
 import type { Channel, DecompressionProblem, KeyObjectLike, Platform, PrivateKey, PublicKey } from "./platform.js";
 
 export { readTlsMaterial } from "./tls-material.js";
@@ -51,7 +50,9 @@ export function importPrivateKey(given: KeyObjectLike): PrivateKey {
   return {
     // For an RSA key, PKCS#1 v1.5 is the padding if none is named.
     async sign(text) {
-      if (isBusy || !isShort) return promisify(nodeCrypto().sign)("sha256", text, key);
+      if (isBusy || !isShort) {
+        return process.getBuiltinModule("node:util").promisify(nodeCrypto().sign)("sha256", text, key);
+      }
       // The way to the thread pool costs a tenth more. The event loop has time for one signature in each turn.
       isBusy = true;
       setImmediate(() => {

@@ -11,18 +11,10 @@ import {
   untrusted,
 } from "./fake-token-endpoint.js";
 
-/** How long no token is requested after the answer, in milliseconds, with jitter off, and whether calls wait for that. */
-export interface Answer {
-  readonly name: string;
-  readonly reply: Reply;
-  readonly code: TokenErrorCode;
-  readonly holdMs: number;
-  readonly waits: boolean;
-  /** What follows a refresh that got it: the same refresh token, or a login, at once or once the old token has expired. */
-  readonly after: "refresh" | "login at once" | "login at the end";
-}
+/** What follows a refresh that got it: the same refresh token, or a login, at once or once the old token has expired. */
+type After = "refresh" | "login at once" | "login at the end";
 
-type Row = readonly [name: string, reply: Reply, code: TokenErrorCode, after: Answer["after"]];
+type Row = readonly [name: string, reply: Reply, code: TokenErrorCode, after: After];
 
 /** The identity provider is away, which passes. */
 const away: readonly Row[] = [
@@ -74,12 +66,15 @@ const refused: readonly Row[] = [
   ["a 401 of anyone", responded(401, "<html>"), "login_refused", "login at once"],
 ];
 
-const toAnswers = (rows: readonly Row[], holdMs: number, waits: boolean): Answer[] =>
+/** How long no token is requested after the answer, in milliseconds, with jitter off, and whether calls wait for that. */
+const toAnswers = (rows: readonly Row[], holdMs: number, waits: boolean) =>
   rows.map(([name, reply, code, after]) => ({ name, reply, code, after, holdMs, waits }));
 
 /** The table: what the token endpoint answers, and what follows. */
-export const answers: readonly Answer[] = [
+export const answers = [
   ...toAnswers(away, 100, true),
   ...toAnswers(elsewhere, 3000, false),
   ...toAnswers(refused, 60_000, false),
 ];
+
+export type Answer = (typeof answers)[number];

@@ -46,28 +46,6 @@ it.each([
   }
 });
 
-it.each<[string, unknown, object]>([
-  [
-    "an error with a code",
-    Object.assign(new Error("vault: access_token=canary is sealed"), { code: "SEALED", request: { token: "canary" } }),
-    { code: "SEALED", message: "vault: access_token=[redacted] is sealed" },
-  ],
-  ["the refused token", new TypeError("no token but\n    at canary"), { message: "no token but\n    at [redacted]" }],
-  ["something else", "canary", {}],
-])(
-  "turns what the function throws into an error with a safe cause, at once or promised: %s",
-  async (_, thrown, cause) => {
-    const throwing = () => {
-      throw thrown;
-    };
-    for (const accessToken of [throwing, () => Promise.reject(thrown)]) {
-      const error = await failure(sourceOf(accessToken).renew("canary", deadline, 2));
-      expect(error).toMatchObject({ code: "token_source_failed", cause });
-      expect(inspect(error, { showHidden: true, depth: 9 })).not.toContain("canary");
-    }
-  },
-);
-
 it("ends with the call, and aborts the function's signal", async () => {
   const signals: (AbortSignal | undefined)[] = [];
   const source = sourceOf(({ signal }) => {

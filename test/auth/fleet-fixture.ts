@@ -38,11 +38,6 @@ export class FaultyStore implements TokenStore {
     }
   }
 
-  /** A lock that nobody gives back. */
-  async block(ms: number): Promise<void> {
-    for (const key of this.values.keys()) await this.#store.lock(key, "nobody", ms);
-  }
-
   read(key: string): Promise<StoredToken | undefined> {
     return this.#ask("read", (store) => store.read(key));
   }

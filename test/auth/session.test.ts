@@ -348,19 +348,6 @@ describe("a session that was given by its refresh token", () => {
     }
     expect(fleet.identity.requests).toHaveLength(2);
   });
-
-  it.each<[string, (fleet: Fleet) => unknown]>([
-    ["LOCKED", ({ store }) => store.block(1e9)],
-    ["CLOSED", ({ members }) => members[0]?.manager.close()],
-  ])("says why the store can't be used: %s", async (reason, spoil) => {
-    const fleet = givenFleet(1);
-    await callAll(fleet.members);
-    await fleet.store.block(1e9);
-    await expire();
-    await spoil(fleet);
-    const call = outcomeOf(fleet.members[0]?.call({ timeoutMs: 60_000 }), 60_000);
-    await expect(call).rejects.toMatchObject({ code: "token_store_failed", message: expect.stringContaining(reason) });
-  });
 });
 
 describe("the end of a session of one client", () => {

@@ -1,11 +1,5 @@
 import { inspect } from "node:util";
-import {
-  AuthenticationError,
-  type CrossBorderClient,
-  type PasswordAuth,
-  TokenError,
-  type TokenErrorCode,
-} from "cross-border-payments";
+import { type CrossBorderClient, type PasswordAuth, TokenError, type TokenErrorCode } from "cross-border-payments";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callOnce, type GatewayFixture, openGateway } from "./gateway-fixture.js";
 import { createRealm, isKeycloakRunning, logIn, type Realm, type RealmOptions } from "./keycloak.js";
@@ -44,18 +38,6 @@ describe.runIf(isKeycloakRunning)("logins", () => {
     password = fixture.auth.password as string;
     await callOnce(client);
     expect(fixture.proxy.tokenRequests).toHaveLength(2);
-  });
-
-  it("makes two token requests for 100 calls with tokens for another audience, and says what to check", async () => {
-    await using fixture = await openGateway({ client: { protocolMappers: [] } });
-    fixture.service.accepts = isForTheService;
-    const client = fixture.client();
-    const errors: Error[] = [];
-    for (let call = 0; call < 100; call++) errors.push(await anyFailureOf(client));
-    expect(errors[0]).toBeInstanceOf(AuthenticationError);
-    expect(errors[99]?.message).toMatch(/audience.*clocks/);
-    expect(fixture.proxy.tokenRequests).toHaveLength(2);
-    expect(await fixture.realm.sessions()).toBe(1);
   });
 });
 
@@ -123,21 +105,7 @@ describe.runIf(isKeycloakRunning)("a refused login", () => {
 });
 
 async function failureOf(client: CrossBorderClient): Promise<TokenError> {
-  const error = await anyFailureOf(client);
+  const error = await callOnce(client).catch((thrown: unknown) => thrown);
   if (error instanceof TokenError) return error;
   throw error;
-}
-
-async function anyFailureOf(client: CrossBorderClient): Promise<Error> {
-  return callOnce(client).then(
-    () => new Error("the call succeeded"),
-    (error: unknown) => error as Error,
-  );
-}
-
-function isForTheService(token: string): boolean {
-  const { aud } = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as {
-    readonly aud?: unknown;
-  };
-  return [aud].flat().includes("service");
 }

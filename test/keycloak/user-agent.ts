@@ -5,24 +5,15 @@ export class UserAgent {
 
   /** Follows a login address to its page, and from there back to the application. */
   async logIn(address: string, fields: Readonly<Record<string, string>>): Promise<URL> {
-    const page = await this.open(address);
+    const page = await this.#request(address, {});
     // Keycloak's cookie spares the user the form.
     if (page.location !== undefined) return new URL(page.location);
-    return this.send(page.html, fields);
-  }
-
-  /** Sends the form of a page, and follows where the identity provider leads within itself. */
-  async send(html: string, fields: Readonly<Record<string, string>>): Promise<URL> {
-    const action = /<form[^>]*\saction="([^"]+)"/.exec(html)?.[1]?.replaceAll("&amp;", "&") ?? "";
-    const hidden = [...html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)];
+    const action = /<form[^>]*\saction="([^"]+)"/.exec(page.html)?.[1]?.replaceAll("&amp;", "&") ?? "";
+    const hidden = [...page.html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)];
     const form = { ...Object.fromEntries(hidden.map(([, name = "", value = ""]) => [name, value])), ...fields };
     const { location } = await this.#request(action, { method: "POST", body: new URLSearchParams(form) });
     if (location === undefined) throw new Error("the form led nowhere");
     return new URL(location);
-  }
-
-  async open(address: string): Promise<{ readonly html: string; readonly location: string | undefined }> {
-    return this.#request(address, {});
   }
 
   async #request(target: string, init: RequestInit) {

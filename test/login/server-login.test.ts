@@ -190,9 +190,6 @@ it.each([
   [{ ...options, issuer: "" }, "ServerLogin: issuer is an empty string. Is the environment variable set?"],
   [{ ...options, clientAuthentication: "basic" }, 'ServerLogin: clientAuthentication is "basic", which needs'],
   [{ ...options, tokenStore: {} }, "ServerLogin: tokenStore must be a token store"],
-  [{ ...options, tokenLeewayMs: -1 }, "ServerLogin: tokenLeewayMs must be a number of milliseconds"],
-  [{ ...options, dispatcher: {} }, "ServerLogin: dispatcher must be an undici dispatcher"],
-  [{ ...options, appInfo: { name: "a program" } }, "ServerLogin: appInfo: name must be up to 100 letters"],
   [{ ...options, fetch, tls: { ca: "" } }, "ServerLogin: tls and fetch exclude each other"],
   [{ ...options, username: "canary" }, 'ServerLogin: unknown option "username"'],
 ])("refuses the options of case %#", (given, message) => {

@@ -69,11 +69,6 @@ const cases: readonly Case[] = [
     work: async ({ flow }) => flow.confirm("k", { intentId: (await flow.status("k"))?.intent?.id ?? "" }),
   },
   {
-    ...{ operation: "cancel", spans: [], to: "declined" },
-    begin: ({ flow }) => flow.quote("k", request),
-    work: ({ flow }) => flow.cancel("k"),
-  },
-  {
     ...{ operation: "recover", spans: pays, to: "paid" },
     begin: (fixed) => left(fixed, "k"),
     async work({ flow }) {
@@ -137,6 +132,10 @@ it("notes why a call was refused", async () => {
   await using fixed = await fixture();
   await expect(fixed.flow.cancel("nothing")).rejects.toMatchObject({ code: "flow_unknown" });
   const [flow] = spansNamed(fixed, "flow");
-  expect(flow?.attributes).toMatchObject({ "error.type": "flow_unknown", "cross_border.effect": "none" });
+  expect(flow?.attributes).toMatchObject({
+    "cross_border.operation": "flow.cancel",
+    "error.type": "flow_unknown",
+    "cross_border.effect": "none",
+  });
   expect(flow?.status.code).toBe(2);
 });

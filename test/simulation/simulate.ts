@@ -38,16 +38,8 @@ export interface Defect {
   readonly seed?: number;
 }
 
-export interface Report {
-  readonly seed: number;
-  /** The laws that are broken, each with its key. */
-  readonly broken: readonly string[];
-  readonly log: readonly string[];
-  readonly phases: readonly string[];
-}
-
 /** Runs the schedule of a seed: the same seed, the same run. */
-export async function simulate(seed: number, defect: Defect = {}): Promise<Report> {
+export async function simulate(seed: number, defect: Defect = {}) {
   const schedule = { ...scheduleOf(seed), ...defect.where };
   const world = new World(seed, schedule.weather);
   const { random } = Math;
@@ -111,7 +103,8 @@ class Simulation {
     world.kill = (host) => this.#kill(host);
   }
 
-  async run(seed: number): Promise<Report> {
+  /** @returns `broken`: the laws that are broken, each with its key. */
+  async run(seed: number) {
     const { time } = this.#world;
     const { keys, processes, faultsMs, people } = this.#schedule;
     for (let i = 0; i < processes; i += 1) this.#start();

@@ -21,16 +21,14 @@ export interface Page {
   route(pattern: RegExp, handle: (route: Route) => Promise<void>, options?: { readonly times?: number }): Promise<void>;
   on(event: "pageerror", listener: (error: Error) => void): void;
   on(event: "request", listener: (request: { url(): string }) => void): void;
-  on(event: "console", listener: (message: { type(): string; text(): string }) => void): void;
   readonly keyboard: { press(key: string): Promise<void>; type(text: string): Promise<void> };
   setViewportSize(size: { readonly width: number; readonly height: number }): Promise<void>;
   emulateMedia(options: { readonly colorScheme: "light" | "dark" }): Promise<void>;
-  screenshot(options: { readonly path: string; readonly fullPage?: boolean }): Promise<unknown>;
 }
 
 /** A request of a page that is looked at on its way. */
 export interface Route {
-  request(): { url(): string; method(): string; postData(): string | null };
+  request(): { url(): string; method(): string };
   continue(): Promise<void>;
 }
 

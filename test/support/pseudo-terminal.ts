@@ -15,18 +15,7 @@ export interface TerminalResult {
   readonly widths: readonly number[];
 }
 
-/** A command line of the program that runs in a terminal. */
-export interface TerminalSession {
-  /** As if typed. */
-  send(keys: string): void;
-  /** What it has shown so far. */
-  shown(): string;
-  /** Until this was shown. */
-  until(text: string): Promise<void>;
-  /** Ends the program by SIGTERM. */
-  end(): void;
-  readonly result: Promise<TerminalResult>;
-}
+export type TerminalSession = ReturnType<typeof openTerminal>;
 
 // Node takes a CI for a terminal of two colours, whatever TERM says.
 const none = { NO_COLOR: undefined, FORCE_COLOR: undefined, CI: undefined };
@@ -35,7 +24,7 @@ const none = { NO_COLOR: undefined, FORCE_COLOR: undefined, CI: undefined };
 export function openTerminal(
   line: readonly string[],
   { columns = 100, env = {} }: { columns?: number; env?: Readonly<Record<string, string | undefined>> } = {},
-): TerminalSession {
+) {
   const program = [process.execPath, command, ...line];
   const child = spawn("python3", ["test/support/pseudo-terminal.py", String(columns), ...program], {
     env: { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "", ...none, TERM: "xterm-256color", ...env },
@@ -54,11 +43,13 @@ export function openTerminal(
   // A caller that never asks how it ended is not told of it.
   result.catch(() => {});
   return {
-    send: (typed) => void keys.write(typed),
+    /** As if typed. */
+    send: (typed: string) => void keys.write(typed),
     end: () => void child.kill("SIGTERM"),
     shown: () => shown,
-    until: (text) =>
-      new Promise((resolve, reject) => {
+    /** Until this was shown. */
+    until: (text: string) =>
+      new Promise<void>((resolve, reject) => {
         const look = () => {
           if (!shown.includes(text)) return;
           waiting.delete(look);

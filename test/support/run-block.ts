@@ -4,13 +4,6 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { compilePrograms } from "./build-programs.js";
 
-export interface RunBlock {
-  /** 0 where it ended well. */
-  readonly status: unknown;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** Runs a block of a document, with the files that it imports beside it, in a process of its own. */
 export async function runBlock(
   code: string,
@@ -18,7 +11,7 @@ export async function runBlock(
     files = {},
     env = {},
   }: { readonly files?: Readonly<Record<string, string>>; readonly env?: NodeJS.ProcessEnv } = {},
-): Promise<RunBlock> {
+) {
   // Below the project, so that the package's own name leads to its sources.
   const folder = mkdtempSync(join("test", "executed-block-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -27,7 +20,7 @@ export async function runBlock(
   writeFileSync(main, code);
   await compilePrograms([main], folder);
   const clean = { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "", NO_COLOR: "1", ...env };
-  return new Promise((resolve) => {
+  return new Promise<{ status: unknown; stdout: string; stderr: string }>((resolve) => {
     execFile(process.execPath, [join(folder, main.replace(/ts$/, "js"))], { env: clean }, (error, stdout, stderr) =>
       resolve({ status: error === null ? 0 : error.code, stdout, stderr }),
     );
