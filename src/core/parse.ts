@@ -50,9 +50,9 @@ export function parseOptions<Options = Record<string, unknown>>(
   }
   const values: Record<string, unknown> = {};
   for (const name of names) {
-    const value: unknown = Reflect.get(given, name);
+    const value = given[name];
     const { accepts, expected, problemOf, isRequired, isSecret } = table[name] as Check;
-    if (value === undefined ? isRequired === true : !accepts(value)) {
+    if (value === undefined ? isRequired : !accepts(value)) {
       const problem = problemOf?.(value);
       const got = isSecret ? describeValue(value) : showValue(value);
       throw refuse(problem === undefined ? `${name} must be ${expected}; got ${got}` : `${name} ${problem}`);
@@ -79,7 +79,7 @@ function showValue(value: unknown): string {
 
 export const isBoolean = (value: unknown): boolean => typeof value === "boolean";
 /** Whether a value has named properties. An array, a `Map`, or a promise that wasn't awaited has none. */
-export const isPlainObject = (value: unknown): value is object =>
+export const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   Object.prototype.toString.call(value) === "[object Object]";
 export const isFunction = (value: unknown): boolean => typeof value === "function";
 export const hasMethods = (value: unknown, ...names: readonly string[]): boolean =>

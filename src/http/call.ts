@@ -201,9 +201,15 @@ export class Call extends CallReport {
     if (verb === "list") headers["cache-control"] = "no-cache";
     if (body !== undefined) headers["content-type"] = "application/json";
     if (signature !== undefined) headers["x-service-signature-base64"] = signature;
-    const repeatable = kind === "read" && this.#maxRetries > 0;
-    const maxResponseBytes = isList ? maxListBytes : maxRecordBytes;
-    return { method, origin, path, headers, body, repeatable, maxResponseBytes };
+    return {
+      method,
+      origin,
+      path,
+      headers,
+      body,
+      repeatable: kind === "read" && this.#maxRetries > 0,
+      maxResponseBytes: isList ? maxListBytes : maxRecordBytes,
+    };
   }
 
   /** @returns whether another attempt follows, after the wait before it. */
@@ -218,9 +224,8 @@ export class Call extends CallReport {
   }
 
   async #toError(failure: Failure | Thrown): Promise<CrossBorderError> {
-    const { client, request } = this;
-    const { signedPath, text } = request;
-    const description = this.#isSigned ? client.signer?.describe(signedPath, encodeUtf8(text)) : undefined;
+    const { signedPath, text } = this.request;
+    const description = this.#isSigned ? this.client.signer?.describe(signedPath, encodeUtf8(text)) : undefined;
     const error = toError(failure, this, await description?.catch(() => undefined));
     this.ended(error);
     return error;

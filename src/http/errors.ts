@@ -64,8 +64,7 @@ export function toError(failure: Failure | Thrown, call: CallReport, signed?: Si
   // Digits may be an account, and several words a name.
   const { serviceCode = "" } = said;
   const phrase = /^[a-z][a-z_.-]{0,63}$/i.test(serviceCode) ? ` ${serviceCode}` : "";
-  const isOfSignature = /signature/i.test(phrase);
-  const check = isOfSignature ? `See ${docsPage("invalid-signature.md")}.` : checks[kind];
+  const check = /signature/i.test(phrase) ? `See ${docsPage("invalid-signature.md")}.` : checks[kind];
   // An id in the path, or a filter in a signed query, may be an account. You can read such a path, but it isn't printed.
   if (signed !== undefined && !call.shows(signed.path)) hide(signed, "path", signed.path);
   return ApiError.of(messageOf(call, `${status}${phrase}`, check), {

@@ -72,8 +72,7 @@ export class HttpClient implements ApiClient {
     const timeoutMs = Math.min(5000, this.#context.timeoutMs);
     // A record that differs from the description shows that the service responds, too.
     const context: CallContext = { ...this.#context, maxRetries: 0, timeoutMs, validation: "off" };
-    const source = { ids: [], input: { paging: { _size: 1 } } };
-    const call = this.#open(list, source, options, this.#isSigned(list), context);
+    const call = this.#open(list, { ids: [], input: { paging: { _size: 1 } } }, options, undefined, context);
     const error = await call.run().then(
       () => undefined,
       (thrown: CrossBorderError) => thrown,
@@ -92,8 +91,9 @@ export class HttpClient implements ApiClient {
 
   assertCallable(operation: AnyOperation, isSigned = this.#isSigned(operation)): void {
     if (!isSigned || this.#context.signer !== undefined) return;
-    const message = `${operation.name} is signed, and the client was built without a signingKey`;
-    throw new ConfigError(message, { operation: operation.name });
+    throw new ConfigError(`${operation.name} is signed, and the client was built without a signingKey`, {
+      operation: operation.name,
+    });
   }
 
   get reporter(): ApiClient["reporter"] {

@@ -180,7 +180,7 @@ function checkFields(
   if (!isPlainObject(given)) {
     throw new InvalidArgumentError(`${name}: the ${part} must be an object with fields; got ${describeValue(given)}`);
   }
-  const values: Readonly<Record<string, unknown>> = { ...given };
+  const values = { ...given };
   const taken: Record<string, unknown> = {};
   const problems: string[] = [];
   for (const field of Object.keys({ ...fields, ...values })) {
@@ -218,17 +218,22 @@ function toJson(operation: string, body: unknown): string {
   try {
     return (JSON.stringify(body, refuseLost) as string | undefined) ?? "";
   } catch {
-    const expected = "a JSON value, without bigints, NaN, rounded numbers, maps, or cycles";
+    const expected = "a JSON value, without bigints, NaN, rounded numbers, functions, maps, or cycles";
     throw new InvalidArgumentError(`${operation}: the body must be ${expected}`);
   }
 }
 
-/** A whole number above 2 ** 53 was rounded when it was read. */
-function refuseLost(_: string, item: unknown): unknown {
-  const isNumberLost = typeof item === "number" && !(Math.abs(item) <= Number.MAX_SAFE_INTEGER);
-  const isObject = typeof item === "object" && item !== null;
-  if (isNumberLost || (isObject && !Array.isArray(item) && !isPlainObject(item)))
-    throw new TypeError("it would be lost");
+/** JSON leaves functions out, and writes `null` for others. A whole number above 2 ** 53 was rounded when it was read. */
+function refuseLost(this: unknown, _: string, item: unknown): unknown {
+  const isKept =
+    item === null ||
+    (item === undefined && !Array.isArray(this)) ||
+    typeof item === "string" ||
+    (typeof item === "number" && Math.abs(item) <= Number.MAX_SAFE_INTEGER) ||
+    isBoolean(item) ||
+    Array.isArray(item) ||
+    isPlainObject(item);
+  if (!isKept) throw new TypeError("it would be lost");
   return item;
 }
 
@@ -272,8 +277,15 @@ export type RawRequest<Path extends string = `/${string}`> = {
  */
 export function parseRawRequest(given: RawRequest) {
   const refuse = (message: string) => new InvalidArgumentError(`request: ${message}`);
-  const parts = parseOptions<RawRequest>(requestParts, given, "the request", refuse);
-  const { method, path, ids = [], query = {}, body, signed = false, idempotent = false } = parts;
+  const {
+    method,
+    path,
+    ids = [],
+    query = {},
+    body,
+    signed = false,
+    idempotent = false,
+  } = parseOptions<RawRequest>(requestParts, given, "the request", refuse);
   if (method === "GET" && body !== undefined) throw refuse("a GET has no body; give what it asks for as query");
   const operation: RawOperation = {
     name: `${method} ${path}`,

@@ -6,6 +6,7 @@ import { clock } from "../core/clock.js";
 import { Ended } from "../core/deadline.js";
 import { describeValue, looksLikeName } from "../core/describe.js";
 import { loadZod, type Zod } from "../core/libraries.js";
+import { isPlainObject } from "../core/parse.js";
 import { parseRetryAfterMs } from "../core/retry.js";
 import { decimalNumeral } from "../money.js";
 import { type BrokenBody, WireFailure, type WireResponse } from "../wire/transport.js";
@@ -109,8 +110,8 @@ function problemOf(
   data: unknown,
 ): string | undefined {
   if (isDeep(data)) return `JSON of more than ${maxLevels} levels`;
-  if (verb === "list") return Array.isArray(data) && data.every(isObject) ? undefined : "not an array of records";
-  if (!isObject(data)) return "not a record";
+  if (verb === "list") return Array.isArray(data) && data.every(isPlainObject) ? undefined : "not an array of records";
+  if (!isPlainObject(data)) return "not a record";
   if (data.id === "" || idText(data.id) === undefined) return "not a record, since it has no id";
   if (repeatsRequest(record, sent, data)) return "only the request";
   if (identifiedBy === undefined || sent[identifiedBy] === undefined) return undefined;
@@ -121,10 +122,6 @@ function problemOf(
 /** A service may trim an id, or return it as a number. */
 function idText(id: unknown): string | undefined {
   return typeof id === "string" || typeof id === "number" ? String(id).trim() : undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** More levels than any record has, and few enough to copy and store it. */
@@ -169,11 +166,13 @@ export class Schemas {
     const described = Object.keys(record).length;
     const items: readonly Readonly<Record<string, unknown>>[] = Array.isArray(value) ? value : [value];
     const found = new Map<string, Mismatch>();
+    let known: readonly string[] = [];
     for (const item of items) {
       const names = Object.keys(item);
       const isValid = zod.validate(schema, item);
-      // If no described field is missing, each further one is unknown.
-      if (isValid && names.length <= described) continue;
+      // If no described field is missing, each further one is unknown. Most records of a list have the names of the one before them.
+      if (isValid && (names.length <= described || names.every((name, index) => name === known[index]))) continue;
+      known = names;
       const wrong = isValid ? [] : (zod.safeParse(schema, item).error?.issues.map(({ path }) => String(path[0])) ?? []);
       const unknown = names.filter((name) => !Object.hasOwn(record, name));
       for (const name of [...wrong, ...unknown]) {
@@ -207,12 +206,13 @@ function schemaOf(zod: Zod, kind: FieldKind): $ZodType {
   if (kind === "integer") {
     return new zod.$ZodNumberFormat({ type: "number", check: "number_format", format: "safeint", abort: false });
   }
-  const pattern = kind === "timestamp" ? zod.regexes.datetime({}) : patterns[kind];
-  const checks = pattern && [new zod.$ZodCheckRegex({ check: "string_format", format: "regex", pattern })];
+  const patterns: Partial<Readonly<Record<FieldKind, readonly RegExp[]>>> = {
+    timestamp: [zod.regexes.datetime({ offset: true }), /(Z|\+00:00)$/],
+    paymentStatus: [/^(pending|processed|error|reverted)$/],
+    decimal: [decimalNumeral],
+  };
+  const checks = patterns[kind]?.map(
+    (pattern) => new zod.$ZodCheckRegex({ check: "string_format", format: "regex", pattern }),
+  );
   return new zod.$ZodString({ type: "string", ...(checks && { checks }) });
 }
-
-const patterns: Partial<Readonly<Record<FieldKind, RegExp>>> = {
-  paymentStatus: /^(pending|processed|error|reverted)$/,
-  decimal: decimalNumeral,
-};

@@ -33,7 +33,7 @@ const mark = "-----BEGIN PRIVATE KEY-----";
 const amount = 'amount must be a decimal string such as "1500.00"; got';
 const allowed = "Allowed: firstName, lastName, email";
 const nothing = "there is nothing to update. Give at least one of firstName, lastName, email";
-const json = "the body must be a JSON value, without bigints, NaN, rounded numbers, maps, or cycles";
+const json = "the body must be a JSON value, without bigints, NaN, rounded numbers, functions, maps, or cycles";
 const cycle: Record<string, unknown> = {};
 cycle.self = cycle;
 
@@ -72,6 +72,10 @@ describe("a body that is refused", () => {
     ...[
       { a: [new Map()] },
       Promise.resolve(),
+      { a: () => 1 },
+      { a: Symbol("s") },
+      { list: [undefined] },
+      new Array(1),
       [1, 1n],
       [Number.NaN],
       [2 ** 53],

@@ -45,6 +45,7 @@ describe.each([
     for (const row of operations.values()) {
       const described = recordOf(row.record);
       if ("createdAt" in described) described.createdAt = "2026-12-31T23:59:59Z";
+      if ("updatedAt" in described) described.updatedAt = "2026-12-31T23:59:59.123456789+00:00";
       expect(schemas.mismatches(row, row.verb === "list" ? [described, { ...described }] : described)).toEqual([]);
     }
   });
@@ -108,6 +109,13 @@ describe.each([
     const withdrawal = { ...recordOf(withdrawals.get.record), status: "new to us" };
     expect(schemas.mismatches(withdrawals.get, withdrawal)).toEqual([]);
     expect(schemas.mismatches(transfers.get, { ...recordOf(transfers.get.record), from: "bank" })).toEqual([]);
+  });
+
+  it("find what differs in a list of records with the same unknown field", async () => {
+    const schemas = await loaded(compiles);
+    const more = { ...record, colour: "x" };
+    const list = [more, more, { ...more, memo: 1 }, record, { ...record, size: 1 }, more];
+    expect(schemas.mismatches(payments.list, list).map(({ field }) => field)).toEqual(["colour", "memo", "size"]);
   });
 
   it("tell at most 20 differences, of any record", async () => {
