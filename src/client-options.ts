@@ -1,6 +1,7 @@
 import { maxRetriesOption, requestOptions, timeoutMsOption } from "./api/request-options.js";
 import { type AuthOptions, parseAuthOptions, tokenLeewayOption } from "./auth/auth-options.js";
 import { isTokenStore, type TokenStore } from "./auth/token-store.js";
+import { looksLikeName } from "./core/describe.js";
 import { ConfigError } from "./core/errors.js";
 import {
   type CheckTable,
@@ -145,6 +146,11 @@ export const clientOptions = {
   signedOperations: {
     accepts: (value) => Array.isArray(value) && value.every((name) => operations.has(name)),
     expected: "an array of operations, such as payments.create",
+    problemOf: (value) => {
+      const unknown: unknown = [value].flat().find((name) => !operations.has(name as string));
+      const isShown = typeof unknown === "string" && unknown.split(".").every(looksLikeName);
+      return isShown ? `has ${JSON.stringify(unknown)}, which is no operation` : undefined;
+    },
     default: [] as readonly OperationName[],
   },
   signQuery: aBoolean,

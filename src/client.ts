@@ -116,8 +116,8 @@ export class CrossBorderClient {
   /**
    * A client with other defaults for its calls, and the same connections, token, and signing key.
    *
-   * Each option that you give replaces the client's own, `headers` and `on` as a whole. Once the new client is closed, it refuses calls.
-   * Closing this one closes both.
+   * Each option that you give replaces the client's own, `headers` and `on` as a whole. Once the new client is closed, it refuses calls, and
+   * those in flight finish. Closing this one waits for the calls of both, and closes both.
    *
    * @example
    * const patient = client.withOptions({ timeoutMs: 120_000, headers: { "x-batch": "nightly" } });

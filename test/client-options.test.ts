@@ -85,9 +85,12 @@ it.each(Object.keys(clientOptions))("checks %s", (name) => {
   expect(refusal({ [name]: Symbol("of no option") }).message).toContain(name);
 });
 
-it("shows nothing of an operation to sign that there is not", () => {
-  const { message } = refusal({ signedOperations: ["payments.create", "sk_live_5123456" as "payments.create"] });
-  expect(message).toBe("signedOperations must be an array of operations, such as payments.create; got an array");
+it.each([
+  ["payments.creat", 'signedOperations has "payments.creat", which is no operation'],
+  ["sk_live_5123456", "signedOperations must be an array of operations, such as payments.create; got an array"],
+])("refuses %s among signedOperations, and shows only names", (operation, shown) => {
+  const { message } = refusal({ signedOperations: ["payments.create", operation as "payments.create"] });
+  expect(message).toBe(shown);
 });
 
 it.each([
