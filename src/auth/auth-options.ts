@@ -209,8 +209,7 @@ export function parseIdentityProviderOptions<Options extends IdentityProviderAut
   allowInsecureHttp: boolean,
 ): Options {
   const refuse = (message: string) => new ConfigError(`${owner}: ${message}`);
-  // The table has checked the types.
-  const options = parseOptions(table, given, "the options", refuse) as unknown as Options;
+  const options = parseOptions<Options>(table, given, "the options", refuse);
   parseAuthUrl(options.authUrl, `${owner}: authUrl`, allowInsecureHttp);
   if (options.clientAuthentication === "basic" && (options.clientSecret ?? "") === "") {
     throw refuse('clientAuthentication is "basic", which needs a clientSecret');

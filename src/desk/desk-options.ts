@@ -93,7 +93,7 @@ export type CheckedDeskOptions = ReturnType<typeof readDeskOptions>;
 /** @throws {ConfigError} that names the option and its mistake. */
 export function readDeskOptions(given: OperatorDeskOptions) {
   const refuse = (message: string) => new ConfigError(`operatorDesk: ${message}`);
-  const read = parseOptions(options, given, "the options", refuse) as unknown as OperatorDeskOptions;
+  const read = parseOptions<OperatorDeskOptions>(options, given, "the options", refuse);
   const { flow, authenticate, origin, csrfSecret = crypto.randomUUID() + crypto.randomUUID(), on = {} } = read;
   return {
     ...{ flow, authenticate },

@@ -74,7 +74,7 @@ export function readResolution(
 ): { readonly decision: Decision; readonly revision: number | undefined } {
   const refuse = refusing(operation);
   if (!actions.includes(action)) throw refuse('the action must be "found", "release", or "resend"');
-  const read = parseOptions(resolutionOptions, given ?? {}, "the decision", refuse) as unknown as FlowResolution;
+  const read = parseOptions<FlowResolution>(resolutionOptions, given ?? {}, "the decision", refuse);
   const { payment, withoutProof, why } = read;
   if (payment !== undefined && action !== "found") throw refuse(`payment is for "found" only, not for "${action}"`);
   if (withoutProof && action === "found") throw refuse('withoutProof is for "release" and "resend" only');
@@ -94,7 +94,7 @@ export function readProposal(
 
 /** @throws {InvalidArgumentError} that names what is missing or wrong. */
 export function readApproval(step: "approve" | "refuse", given: FlowApproval): Resolution {
-  const read = parseOptions(approvalOptions, given ?? {}, "the decision", refusing(step)) as unknown as FlowApproval;
+  const read = parseOptions<FlowApproval>(approvalOptions, given ?? {}, "the decision", refusing(step));
   return { step, by: read.by.trim(), revision: read.revision };
 }
 

@@ -71,8 +71,7 @@ export class PostgresTokenStore implements TokenStore {
 
   /** @throws {ConfigError} that names the option. */
   constructor(options: PostgresTokenStoreOptions) {
-    // The table has checked the types.
-    const read = parseOptions(storeOptions, options, "the options", refuse) as unknown as PostgresTokenStoreOptions;
+    const read = parseOptions<PostgresTokenStoreOptions>(storeOptions, options, "the options", refuse);
     const { pool, encryptionKey, schema = "public", table = "cross_border_tokens" } = read;
     const query = queryOf(pool, schema, table);
     const statements = statementsOf(`"${schema}"."${table}"`);

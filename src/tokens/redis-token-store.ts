@@ -40,8 +40,7 @@ export class RedisTokenStore implements TokenStore {
   /** @throws {ConfigError} that names the option. */
   constructor(options: RedisTokenStoreOptions) {
     const refuse = (message: string) => new ConfigError(`RedisTokenStore: ${message}`);
-    // The table has checked the types.
-    const read = parseOptions(redisOptions, options, "the options", refuse) as unknown as RedisTokenStoreOptions;
+    const read = parseOptions<RedisTokenStoreOptions>(redisOptions, options, "the options", refuse);
     const { redis, encryptionKey, prefix = "cross-border-tokens:" } = read;
     this.#run = async (script, key, ...values) => {
       const texts = values.map(String);
