@@ -313,7 +313,7 @@ function toRequest({ origin, path }: BaseUrl, body: string, authorization: strin
       "accept-encoding": "identity",
       ...(authorization !== undefined && { authorization }),
     },
-    body: new TextEncoder().encode(body),
+    body,
     maxResponseBytes: 2 ** 20,
   };
 }

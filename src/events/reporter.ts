@@ -67,8 +67,9 @@ export function createReporter(listeners: readonly Listener[], tracing?: Tracing
     emit(name, event) {
       for (const listener of listeners) {
         try {
+          const result = listener[name]?.(event);
           // The rejection of an async hook is its own, too.
-          Promise.resolve(listener[name]?.(event)).catch(() => {});
+          if (result !== undefined) Promise.resolve(result).catch(() => {});
         } catch {}
       }
     },

@@ -187,7 +187,6 @@ export class Call extends CallReport {
     const { origin, maxListBytes, maxRecordBytes, transport } = client;
     const { method, verb } = operation;
     const { path, text } = request;
-    const body = text === "" ? undefined : encodeUtf8(text);
     const headers: Record<string, string> = {
       ...traceHeaders,
       ...own,
@@ -199,14 +198,14 @@ export class Call extends CallReport {
     if (encoding !== undefined) headers["accept-encoding"] = encoding;
     // A cached list is out of date.
     if (verb === "list") headers["cache-control"] = "no-cache";
-    if (body !== undefined) headers["content-type"] = "application/json";
+    if (text !== "") headers["content-type"] = "application/json";
     if (signature !== undefined) headers["x-service-signature-base64"] = signature;
     return {
       method,
       origin,
       path,
       headers,
-      body,
+      body: text === "" ? undefined : text,
       repeatable: kind === "read" && this.#maxRetries > 0,
       maxResponseBytes: isList ? maxListBytes : maxRecordBytes,
     };

@@ -96,7 +96,8 @@ export function prepareRequest(
       ? input.body
       : operation.body && checkBody(operation, operation.body, input.body, input.isFromService);
   const values = operation.verb === "request" ? { ids, query, body } : { ...query, ...(body as object | undefined) };
-  return { path, signedPath: signQuery ? path : pathname, text: toJson(operation.name, body), values };
+  const text = body === undefined ? "" : toJson(operation.name, body);
+  return { path, signedPath: signQuery ? path : pathname, text, values };
 }
 
 /** A request that was signed earlier, maybe in another process. It has the same bytes and the same signature. */
@@ -210,7 +211,7 @@ function unknownField(field: string, part: string, names: readonly string[], nea
 }
 
 /**
- * The body as JSON. Values with a `toJSON` make their own. A body that is undefined has none.
+ * The body as JSON. Values with a `toJSON` make their own.
  *
  * @throws {InvalidArgumentError} if JSON can't carry it without loss.
  */

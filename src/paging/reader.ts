@@ -241,14 +241,18 @@ export function listReader<Item>(source: ListSource<Item>, query: ReaderQuery<It
   }
 
   function show(items: readonly Item[]): Shown<Item> {
-    const tokens = items.map((item) => exact(cursor === undefined ? (item as Identified).pagingToken : cursor(item)));
-    const ids = items.map((item, index) => exact((item as Identified).id) || (tokens[index] ?? ""));
+    const ids: string[] = [];
+    const tokens: string[] = [];
+    for (const item of items as readonly (Item & Identified)[]) {
+      const token = exact(cursor === undefined ? item.pagingToken : cursor(item));
+      const id = exact(item.id) || token;
+      // Records on the caller's own bounds are never handed out.
+      if (token === after || token === before) seen.add(id);
+      ids.push(id);
+      tokens.push(token);
+    }
     if (ids.includes("")) throw problem("unnamed");
     if (new Set(ids).size < ids.length) throw problem("repeated");
-    // Records on the caller's own bounds are never handed out.
-    tokens.forEach((token, index) => {
-      if (token === after || token === before) seen.add(ids[index] ?? "");
-    });
     return { items, ids, tokens };
   }
 

@@ -77,7 +77,7 @@ async function start(fetch: FetchLike, request: WireRequest, signal: AbortSignal
       headers: request.headers,
       redirect: "manual",
       signal,
-      ...(request.body && { body: request.body as Uint8Array<ArrayBuffer> }),
+      ...(request.body && { body: request.body }),
     });
   } catch (error) {
     throw new WireFailure({ sent: true, reason: reasonOf(error) });

@@ -8,7 +8,7 @@ export interface WireRequest {
   /** Path and query, encoded, as they stand in the request line. */
   readonly path: string;
   readonly headers: Record<string, string>;
-  readonly body: Uint8Array | undefined;
+  readonly body: string | undefined;
   /** A response with more bytes than this, decoded, is cut off. */
   readonly maxResponseBytes: number;
   /** Whether it may be sent twice. Only for a GET. */

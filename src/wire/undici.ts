@@ -50,7 +50,8 @@ export function undiciTransport(options: UndiciTransportOptions, firstByteMs = 5
     return opening;
   };
 
-  const send = async (to: UndiciAgent, request: WireRequest, deadline: Deadline): Promise<WireResponse> => {
+  const send = async (request: WireRequest, deadline: Deadline): Promise<WireResponse> => {
+    const to = await open();
     if (request.repeatable !== true) return exchange(to, request, deadline);
     const { reads } = to;
     const startMs = clock.monotonicMs();
@@ -74,9 +75,7 @@ export function undiciTransport(options: UndiciTransportOptions, firstByteMs = 5
   return {
     acceptEncoding: decompress === undefined ? "identity" : "gzip, br",
     send(request, deadline) {
-      return given === undefined
-        ? open().then((agent) => send(agent, request, deadline))
-        : exchange(given, request, deadline);
+      return given === undefined ? send(request, deadline) : exchange(given, request, deadline);
     },
     preload() {
       if (given === undefined) open().catch(() => {});

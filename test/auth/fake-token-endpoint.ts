@@ -78,7 +78,7 @@ export class FakeTokenEndpoint implements Transport {
 }
 
 export function bodyText({ body }: WireRequest): string {
-  return new TextDecoder().decode(body);
+  return body ?? "";
 }
 
 /** A 200 with a token of 300 s and a refresh token, unless told otherwise. `undefined` leaves a field out. */

@@ -22,7 +22,14 @@ export async function startIdentityServer(): Promise<IdentityServer> {
       return;
     }
     const { status, headers, text } = await identity.send(
-      { origin: "", path, method: "POST", headers: {}, body: Buffer.concat(chunks), maxResponseBytes: 2 ** 20 },
+      {
+        origin: "",
+        path,
+        method: "POST",
+        headers: {},
+        body: Buffer.concat(chunks).toString(),
+        maxResponseBytes: 2 ** 20,
+      },
       new Deadline({}),
     );
     response.writeHead(status, headers).end(text);

@@ -9,7 +9,7 @@ export function post(origin: string, body = '{"amount":"1.00"}'): WireRequest {
     origin,
     path: "/gw/payments?a=%27",
     headers: { "content-type": "application/json", "x-service-signature-base64": "c2ln" },
-    body: Buffer.from(body),
+    body,
     maxResponseBytes: 1000,
   };
 }
