@@ -1,17 +1,15 @@
 /**
  * Runs `work` for `budgetMs`, `atOnce` calls at a time, or to the end of a list, and tells what the process spent on it.
  *
- * @returns how many units (calls or records) were done, and CPU and wall time per unit in µs.
+ * @returns how many units (calls or records) were done, and CPU time per unit in µs.
  */
 export async function sample(contender, row, budgetMs) {
   // Sockets that were closed meanwhile, caches that others filled: a tenth of the time goes before the clock starts.
   await run(contender, { ...row, records: undefined }, budgetMs / 10);
   const cpuBefore = process.cpuUsage();
-  const from = performance.now();
   const units = await run(contender, row, budgetMs);
-  const wallUs = (performance.now() - from) * 1000;
   const { user, system } = process.cpuUsage(cpuBefore);
-  return { units, cpuUs: (user + system) / units, wallUs: wallUs / units };
+  return { units, cpuUs: (user + system) / units };
 }
 
 function run(contender, { work, atOnce = 1, size, records }, budgetMs) {

@@ -14,18 +14,9 @@ function pinned(core, command) {
   return canPin && core !== undefined ? ["taskset", "-c", String(core), ...command] : command;
 }
 
-/** Starts the server; gives its address, what it has spent so far, and a way to stop it. */
-export async function startServer(node) {
-  const { origin, stop } = await startListener(node, ["server.mjs"]);
-  return {
-    origin,
-    /** CPU time of the server in µs. */
-    async spent() {
-      const { user, system } = await (await fetch(`${origin}/cpu`)).json();
-      return user + system;
-    },
-    stop,
-  };
+/** Starts the server; gives its address, and a way to stop it. */
+export function startServer(node) {
+  return startListener(node, ["server.mjs"]);
 }
 
 async function startListener(node, script) {

@@ -1,21 +1,20 @@
 import { execFileSync } from "node:child_process";
 import { cpus } from "node:os";
-import { client, contenders, secondYardstick, yardstick } from "./contenders.mjs";
+import { client, contenders, yardstick } from "./contenders.mjs";
 import { versionOf } from "./packages.mjs";
 
 /** The whole of a run as one page. */
 export function toMarkdown(run) {
   return [
     "# What the client costs",
-    `CPU time of the measured process for each call or record, as a ratio to bare \`${yardstick}\` and \`JSON.parse\` in the same round: median of ${run.options.processes * run.options.rounds} interleaved rounds (least–most), ${run.options.processes === 1 ? "all in one process" : `${run.options.rounds} in each of ${run.options.processes} processes`} a contender. The server is another process.${run.options.isQuick ? " **A quick run: rounds are short and few, so expect the ratios to move by a fifth.**" : ""}`,
+    `CPU time of the measured process for each call or record, as a ratio to bare \`${yardstick}\` and \`JSON.parse\` in the same round (its own CPU time stands in its column): median of ${run.options.processes * run.options.rounds} interleaved rounds (least–most), ${run.options.processes === 1 ? "all in one process" : `${run.options.rounds} in each of ${run.options.processes} processes`} a contender. The server is another process.${run.options.isQuick ? " **A quick run: rounds are short and few, so expect the ratios to move by a fifth.**" : ""}`,
     machine(run),
     ...(run.results.length === 0 ? [] : ["## CPU per call and per record", comparison(run.results)]),
     ...(run.goals.length === 0 ? [] : ["## Goals", goalTable(run.goals)]),
     ...(run.failures.size === 0
       ? []
       : ["## Not measured", list([...run.failures].map(([who, why]) => `${who}: ${why}`))]),
-    "## Versions",
-    versions(),
+    `With ${versions()}`,
     "",
   ].join("\n\n");
 }
@@ -29,25 +28,16 @@ function machine({ node, canPin, minutes }) {
 
 function comparison(results) {
   const names = Object.keys(contenders).filter((name) => results.some(({ figures }) => figures.has(name)));
-  const lines = names.map((name) => [
-    name === client ? `**${name}**` : name,
-    ...results.map(({ figures }) => (figures.has(name) ? ratioText(figures.get(name).ratio) : "–")),
-  ]);
-  const bare = results.map(({ row, figures }) => `${figures.get(yardstick).cpuUs.median.toFixed(1)} µs a ${row.unit}`);
-  const second = results.map(({ figures }) => figures.get(client)?.secondRatio.median.toFixed(2) ?? "–");
-  return table(
-    ["", ...results.map(({ row }) => row.title)],
-    [
-      ...lines,
-      [`${yardstick} itself`, ...bare],
-      [`${client} against ${secondYardstick}`, ...second],
-      ["server's share of its core", ...results.map(({ load }) => `${(load * 100).toFixed(0)} %`)],
-    ],
-  );
-}
-
-function ratioText({ median, least, most }) {
-  return `${median.toFixed(2)} (${least.toFixed(2)}–${most.toFixed(2)})`;
+  const lines = results.map(({ row, figures }) => {
+    const cells = names.map((name) => {
+      if (!figures.has(name)) return "–";
+      const { median, least, most } = figures.get(name).ratio;
+      if (name === yardstick) return `${figures.get(name).cpuUs.median.toFixed(1)} µs a ${row.unit}`;
+      return name === client ? `**${median.toFixed(2)}** (${least.toFixed(2)}–${most.toFixed(2)})` : median.toFixed(2);
+    });
+    return [row.title, ...cells];
+  });
+  return table(["", ...names], lines);
 }
 
 function goalTable(goals) {
@@ -59,16 +49,8 @@ function goalTable(goals) {
 }
 
 function versions() {
-  const names = [
-    "cross-border-payments",
-    "undici",
-    "zod",
-    "openid-client",
-    "stripe",
-    "openai",
-    "@interledger/open-payments",
-  ];
-  return list(names.map((name) => `${name} ${versionOf(name)}`));
+  const names = ["undici", "zod", "openid-client", "stripe", "openai", "@interledger/open-payments"];
+  return `${names.map((name) => `${name} ${versionOf(name)}`).join(", ")}.`;
 }
 
 function table(head, lines) {

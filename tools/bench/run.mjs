@@ -12,7 +12,7 @@ async function bench() {
   const node = chooseNode(options.wantedNode);
   placeClient(node, options.dist);
   // They load packages that have just been installed.
-  const { compare, comparisonGoals } = await import("./rows/comparison.mjs");
+  const { compare } = await import("./rows/comparison.mjs");
   const { otherRows } = await import("./rows/rows.mjs");
   const { toMarkdown } = await import("./report.mjs");
   const { toChart } = await import("./chart.mjs");
@@ -22,7 +22,7 @@ async function bench() {
   const settings = { ...options, node, server, tell };
   const from = performance.now();
   const { results, failures } = await compare(settings);
-  const goals = comparisonGoals(results);
+  const goals = [];
   for (const row of otherRows.filter(options.only)) {
     tell(row.title);
     goals.push(...(await row.measure(settings)));

@@ -113,7 +113,6 @@ function bytesFor(method, path, search, total, signature, body) {
     if (signature !== undefined) return answer(signedPrefix + repeatedOf(body, signature) + sent);
     return answer((prefixes[path] ?? otherPrefix) + sent);
   }
-  if (path === "/cpu") return answer(JSON.stringify(process.cpuUsage()));
   return lists[path] === undefined ? one : page(path, new URLSearchParams(search), total);
 }
 

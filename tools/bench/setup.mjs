@@ -46,16 +46,28 @@ export function placeClient(node, dist) {
   cpSync(dist ?? join(root, "dist"), join(folder, "dist"), { recursive: true });
   for (const file of ["package.json", "openapi.json", "README.md", "LICENSE"])
     cpSync(join(root, file), join(folder, file));
+  linkUndici(node, modules);
+}
+
+/** All contenders use one undici, the newest that this Node runs. */
+function linkUndici(node, modules) {
   const print = 'import("./packages.mjs").then((packages) => console.log(packages.undiciName))';
   const undici = execFileSync(node, ["--eval", print], { cwd: bench, encoding: "utf8" }).trim();
+  rmSync(join(modules, "undici"), { recursive: true, force: true });
   symlinkSync(join(bench, "node_modules", undici), join(modules, "undici"), "junction");
 }
 
 /** Builds and packs that release once, and gives a folder whose programs find it. */
-export function placeReleaseBefore() {
+export function placeReleaseBefore(node) {
   const { folder, project } = placesBefore;
+  installReleaseBefore(folder, project);
+  linkUndici(node, join(project, "node_modules"));
+  return project;
+}
+
+function installReleaseBefore(folder, project) {
   const sources = join(folder, "sources");
-  if (existsSync(join(project, "node_modules/cross-border-payments"))) return project;
+  if (existsSync(join(project, "node_modules/cross-border-payments"))) return;
   rmSync(folder, { recursive: true, force: true });
   run("git", ["clone", "--quiet", "--no-checkout", root, sources], tmpdir());
   run("git", ["checkout", "--quiet", commitBefore], sources);
@@ -65,7 +77,6 @@ export function placeReleaseBefore() {
   const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz"));
   writeFileSync(join(project, "package.json"), "{}");
   run(npm, ["install", "--no-audit", "--no-fund", "--ignore-scripts", join(folder, tarball)], project);
-  return project;
 }
 
 function run(command, args, cwd) {

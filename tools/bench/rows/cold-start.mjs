@@ -18,7 +18,7 @@ export async function coldStart({ node, server, starts }) {
   const firstCall = async (name, options) => (await probe(node, "first-call.mjs", [name, server.origin], options)).ms;
   const withCache = () => firstCall(client, { env: { NODE_COMPILE_CACHE: cacheFolder } });
   await withCache();
-  const projects = { now: clientProject, before: placeReleaseBefore() };
+  const projects = { now: clientProject, before: placeReleaseBefore(node) };
   const loads = ["import", "require"].map((how) => ({ how, now: [], before: [] }));
   for (let round = 0; round < starts; round++) {
     for (const load of loads) {

@@ -7,7 +7,7 @@ const bare = [client, releaseBefore, yardstick, secondYardstick];
 const everyone = [...bare, ...peers];
 const signers = [...bare, pooledSigning];
 
-/** What every contender does, and how much of the yardstick's CPU the client may spend on it. */
+/** What every contender does. */
 export const comparisons = [
   {
     id: "get-1",
@@ -15,7 +15,6 @@ export const comparisons = [
     work: "get",
     atOnce: 1,
     unit: "call",
-    goal: 0.95,
     who: everyone,
   },
   {
@@ -24,7 +23,6 @@ export const comparisons = [
     work: "get",
     atOnce: 64,
     unit: "call",
-    goal: 0.95,
     who: everyone,
   },
   {
@@ -33,7 +31,6 @@ export const comparisons = [
     work: "create",
     atOnce: 1,
     unit: "call",
-    goal: 1.05,
     who: everyone,
   },
   {
@@ -42,7 +39,6 @@ export const comparisons = [
     work: "create",
     atOnce: 64,
     unit: "call",
-    goal: 1.05,
     who: everyone,
   },
   {
@@ -51,7 +47,6 @@ export const comparisons = [
     work: "sign",
     atOnce: 1,
     unit: "call",
-    goal: 1.03,
     who: signers,
   },
   {
@@ -60,7 +55,6 @@ export const comparisons = [
     work: "sign",
     atOnce: 64,
     unit: "call",
-    goal: 1.03,
     who: signers,
   },
   {
@@ -69,7 +63,6 @@ export const comparisons = [
     work: "records",
     size: 100,
     unit: "record",
-    goal: 1,
     who: everyone,
   },
   {
@@ -78,7 +71,6 @@ export const comparisons = [
     work: "records",
     size: 1000,
     unit: "record",
-    goal: 1.15,
     who: everyone,
   },
   {
@@ -87,7 +79,6 @@ export const comparisons = [
     work: "pages",
     size: 100,
     unit: "record",
-    goal: 1,
     who: bare,
   },
   {
@@ -96,7 +87,6 @@ export const comparisons = [
     work: "pages",
     size: 1000,
     unit: "record",
-    goal: 1.15,
     who: bare,
   },
 ];
@@ -108,20 +98,17 @@ export const comparisons = [
  */
 export async function compare({ records, only, tell, ...settings }) {
   const rows = comparisons.filter(only).map((row) => (row.size === undefined ? row : { ...row, records }));
-  if (rows.length > 0) placeReleaseBefore();
+  if (rows.length > 0) placeReleaseBefore(settings.node);
   const failures = new Map();
   const results = [];
   for (const row of rows) {
     tell(row.title);
     const samples = new Map(row.who.map((name) => [name, []]));
-    const loads = [];
-    for (let process = 0; process < settings.processes; process++) {
-      loads.push(await sampleRow(row, samples, failures, settings));
-    }
+    for (let process = 0; process < settings.processes; process++) await sampleRow(row, samples, failures, settings);
     // Who failed in one of the processes has no round to set against each round of the yardstick.
     const all = settings.processes * settings.rounds;
     for (const name of row.who) if (samples.get(name).length < all) samples.delete(name);
-    results.push({ row, load: spread(loads).median, figures: figuresOf(samples) });
+    results.push({ row, figures: figuresOf(samples) });
   }
   return { results, failures };
 }
@@ -129,16 +116,13 @@ export async function compare({ records, only, tell, ...settings }) {
 async function sampleRow(row, samples, failures, { node, server, rounds, budgetMs, peerBudgetMs, warmUpMs }) {
   const workers = await openWorkers(node, server.origin, row.who, failures);
   const able = await warmUp(workers, row, warmUpMs, failures);
-  const load = await serverLoad(server, async () => {
-    for (let round = 0; round < rounds; round++) {
-      for (const name of rotated(able, round)) {
-        const turnMs = signers.includes(name) ? budgetMs : peerBudgetMs;
-        samples.get(name).push(await workers.get(name).sample(row, turnMs));
-      }
+  for (let round = 0; round < rounds; round++) {
+    for (const name of rotated(able, round)) {
+      const turnMs = signers.includes(name) ? budgetMs : peerBudgetMs;
+      samples.get(name).push(await workers.get(name).sample(row, turnMs));
     }
-  });
+  }
   for (const worker of workers.values()) worker.stop();
-  return load;
 }
 
 async function openWorkers(node, origin, names, failures) {
@@ -166,69 +150,22 @@ async function warmUp(workers, row, warmUpMs, failures) {
   return able;
 }
 
-/** The server's share of its core while `work` went on. */
-async function serverLoad(server, work) {
-  const spentBefore = await server.spent();
-  const from = performance.now();
-  await work();
-  return ((await server.spent()) - spentBefore) / 1000 / (performance.now() - from);
-}
-
 function rotated(names, by) {
   const at = by % names.length;
   return [...names.slice(at), ...names.slice(0, at)];
 }
 
 function figuresOf(samples) {
-  const against = (name, other) =>
-    spread(samples.get(name).map(({ cpuUs }, round) => cpuUs / samples.get(other)[round].cpuUs));
+  const ownUs = samples.get(yardstick).map(({ cpuUs }) => cpuUs);
   return new Map(
     [...samples].map(([name, taken]) => [
       name,
       {
         cpuUs: spread(taken.map(({ cpuUs }) => cpuUs)),
-        wallUs: spread(taken.map(({ wallUs }) => wallUs)),
-        ratio: against(name, yardstick),
-        secondRatio: against(name, secondYardstick),
+        ratio: spread(taken.map(({ cpuUs }, round) => cpuUs / ownUs[round])),
       },
     ]),
   );
-}
-
-/** The goals that these rows are to meet. */
-export function comparisonGoals(results) {
-  return results.flatMap(({ row, figures }) => {
-    const { ratio } = figures.get(client);
-    const own = {
-      work: row.title,
-      goal: `CPU ≤ ${row.goal.toFixed(2)} × ${yardstick}`,
-      found: `${ratio.median.toFixed(2)} (${ratio.least.toFixed(2)}–${ratio.most.toFixed(2)})`,
-      met: ratio.median <= row.goal,
-    };
-    const goals = [own];
-    const before = figures.get(releaseBefore)?.ratio.median;
-    if (before !== undefined) {
-      goals.push({
-        work: row.title,
-        goal: "≤ the release before",
-        found: `${ratio.median.toFixed(2)}, ${releaseBefore} ${before.toFixed(2)}`,
-        met: ratio.median <= before,
-      });
-    }
-    const rivals = peers.filter((name) => figures.has(name));
-    if (rivals.length === 0) return goals;
-    const [best] = rivals.sort((one, other) => figures.get(one).ratio.median - figures.get(other).ratio.median);
-    const theirs = figures.get(best).ratio.median;
-    return [
-      ...goals,
-      {
-        work: row.title,
-        goal: "ahead of every peer",
-        found: `${ratio.median.toFixed(2)}, the best peer (${best}) ${theirs.toFixed(2)}`,
-        met: ratio.median < theirs,
-      },
-    ];
-  });
 }
 
 function firstLine(error) {
