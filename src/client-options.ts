@@ -193,41 +193,32 @@ export function resolveOptions(given: ClientOptions): ResolvedOptions {
   const auth = parseAuthOptions(parsed.auth, parsed.allowInsecureHttp);
   const options = withDefaults(clientOptions, { ...parsed, auth });
   const { fetch, dispatcher, tls, signingKey, tokenStore, tokenLeewayMs, appInfo, allowInsecureHttp } = options;
-  const baseUrl = parseBaseUrl(options.baseUrl, "baseUrl", allowInsecureHttp);
-  const hasTls = tls !== undefined;
   const ofUser = "has no use with the login of a user, which all clients share: give it to the ServerLogin";
-  const conflicts: readonly (readonly [isWrong: boolean, message: string])[] = [
+  const conflicts: readonly (readonly [isWrong: unknown, message: string])[] = [
+    [fetch && dispatcher, "fetch and dispatcher exclude each other: a dispatcher belongs to undici"],
     [
-      fetch !== undefined && dispatcher !== undefined,
-      "fetch and dispatcher exclude each other: a dispatcher belongs to undici",
-    ],
-    [
-      signingKey !== undefined && maySendTwice(options),
+      signingKey && maySendTwice(options),
       "signingKey: a browser's `fetch` may send a payment twice. Make payments in a back end, or give a `fetch` that sends each request once",
     ],
     [
-      tokenStore !== undefined && "accessToken" in auth,
+      tokenStore && "accessToken" in auth,
       "tokenStore has no use with auth.accessToken: that function keeps its tokens itself",
     ],
-    [tokenStore !== undefined && tokenSourceKey in auth, `tokenStore ${ofUser}`],
+    [tokenStore && tokenSourceKey in auth, `tokenStore ${ofUser}`],
     [tokenLeewayMs !== undefined && tokenSourceKey in auth, `tokenLeewayMs ${ofUser}`],
     [
-      hasTls && dispatcher !== undefined,
+      tls && dispatcher,
       "tls and dispatcher exclude each other: give the dispatcher its own `connect: { ca, cert, key }`",
     ],
-    [hasTls && fetch !== undefined, "tls and fetch exclude each other: give the fetch its certificates in its own way"],
-    [
-      hasTls && baseUrl.origin.startsWith("http:"),
-      "tls has no use with an http baseUrl: make it https, or leave tls out",
-    ],
+    [tls && fetch, "tls and fetch exclude each other: give the fetch its certificates in its own way"],
   ];
   for (const [isWrong, message] of conflicts) if (isWrong) throw refuse(message);
   return {
     ...options,
     headers: checkHeaders(options.headers, refuse),
     appInfo: appInfo === undefined ? undefined : parseAppInfo(appInfo),
-    baseUrl,
-    tls: hasTls ? parseTlsOptions(tls) : undefined,
+    baseUrl: parseBaseUrl(options.baseUrl, "baseUrl", allowInsecureHttp),
+    tls: tls === undefined ? undefined : parseTlsOptions(tls),
     on: readHooks(options.on, clientHooks),
   };
 }

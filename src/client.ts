@@ -56,8 +56,8 @@ export class CrossBorderClient {
 
   /** @throws {ConfigError} that names the option, what was found (never a secret), and what is expected. */
   constructor(options: ClientOptions);
-  constructor(options: ClientOptions | Parts) {
-    const { http, resolved } = options instanceof Parts ? options : openHttp(resolveOptions(options));
+  /** @param shared what another client shares with this one. */
+  constructor(options: ClientOptions, { http, resolved } = openHttp(resolveOptions(options))) {
     this.#http = http;
     this.#resolved = resolved;
     Object.defineProperty(this, apiClientKey, { value: this.#http });
@@ -127,8 +127,8 @@ export class CrossBorderClient {
     const resolved = resolveChanges(this.#resolved, options);
     const isHeard = options.on === undefined && options.logger === undefined;
     const reporter = isHeard ? this.#http.reporter : reporterOf(resolved);
-    const parts = new Parts(this.#http.derive({ ...callDefaults(resolved), reporter }), resolved);
-    return Reflect.construct(CrossBorderClient, [parts]);
+    const http = this.#http.derive({ ...callDefaults(resolved), reporter });
+    return Reflect.construct(CrossBorderClient, [options, { http, resolved }]);
   }
 
   /**
@@ -145,20 +145,9 @@ export class CrossBorderClient {
   }
 }
 
-/** The parts of a client, for one that shares connections and token with another. */
-class Parts {
-  readonly http: HttpClient;
-  readonly resolved: ResolvedOptions;
-
-  constructor(http: HttpClient, resolved: ResolvedOptions) {
-    this.http = http;
-    this.resolved = resolved;
-  }
-}
-
 const mebibyte = 2 ** 20;
 
-function openHttp(resolved: ResolvedOptions): Parts {
+function openHttp(resolved: ResolvedOptions) {
   const { baseUrl, signingKey, signedOperations, signQuery } = resolved;
   const reporter = reporterOf(resolved);
   const { maxSockets: connections, timeoutMs } = resolved;
@@ -178,7 +167,7 @@ function openHttp(resolved: ResolvedOptions): Parts {
     budget: new RetryBudget(),
     random: Math.random,
   });
-  return new Parts(http, resolved);
+  return { http, resolved };
 }
 
 function callDefaults({ timeoutMs, maxRetries, validation, headers }: ResolvedOptions) {

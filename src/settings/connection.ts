@@ -24,7 +24,7 @@ export function readProxy(
   env: Environment,
 ): ProxyRules | undefined {
   const address = proxy ?? (env.HTTPS_PROXY || env.https_proxy);
-  if (address === undefined || address === "") return undefined;
+  if (!address) return undefined;
   const url = parseProxy(address);
   if (url === undefined) {
     const source = proxy === undefined ? "HTTPS_PROXY" : "proxy";
@@ -94,8 +94,13 @@ const connectTimeoutMs = 10_000;
 
 /** The other end may have closed an idle connection. */
 const agentOptions = {
-  ...{ allowH2: false, pipelining: 1, connections: 64, headersTimeout: 0, bodyTimeout: 0 },
-  ...{ keepAliveTimeout: 500, keepAliveMaxTimeout: 500 },
+  allowH2: false,
+  pipelining: 1,
+  connections: 64,
+  headersTimeout: 0,
+  bodyTimeout: 0,
+  keepAliveTimeout: 500,
+  keepAliveMaxTimeout: 500,
 };
 
 /** How the service and the identity provider are reached. */

@@ -54,13 +54,13 @@ async function readOptions(source: SettingsSource, env: Environment): Promise<Cl
   }
   const settings = Object.fromEntries(values.filter(([, value]) => value !== undefined)) as unknown as Settings;
   const { baseUrl, signingKey } = settings;
-  const key = signingKey === undefined ? undefined : await readFile(signingKey, "utf8");
+  const key = signingKey && (await readFile(signingKey, "utf8"));
   const passphrase = fromEnvironment(env, "CROSS_BORDER_KEY_PASSPHRASE");
-  const isEncrypted = key !== undefined && /ENCRYPTED/.test(key) && passphrase !== undefined;
   const connection = await readConnection(settings, env);
   return {
-    ...{ baseUrl, auth: authOf(settings) },
-    ...(key !== undefined && { signingKey: isEncrypted ? { key, passphrase } : key }),
+    baseUrl,
+    auth: authOf(settings),
+    ...(key && { signingKey: passphrase === undefined ? key : { key, passphrase } }),
     ...(await connection.clientOptions()),
   };
 }

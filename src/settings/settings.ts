@@ -40,7 +40,7 @@ const table = {
 } as const satisfies Readonly<Record<string, Setting>>;
 
 export type SettingName = keyof typeof table;
-type Required = { [N in SettingName]: (typeof table)[N] extends { isRequired: true } ? N : never }[SettingName];
+type Required = "baseUrl" | "authUrl" | "realm" | "clientId" | "username" | "password";
 
 /** What the CLI and a program need to call the service. */
 export type Settings = Readonly<Record<Required, string> & Partial<Record<SettingName, string>>>;
@@ -99,8 +99,7 @@ export async function readSettingsFile(
 
 /** Whether the file or the user's home is missing, or belongs to another user, as if `HOME` was inherited. */
 function isMissing(error: unknown): boolean {
-  const { code = "", syscall } = error as NodeJS.ErrnoException;
-  return ["ENOENT", "ENOTDIR", "ERR_SYSTEM_ERROR"].includes(code) || (code === "EACCES" && syscall === "stat");
+  return ["ENOENT", "ENOTDIR", "EACCES", "ERR_SYSTEM_ERROR"].includes(String(Object(error).code));
 }
 
 /** `$XDG_CONFIG_HOME/cross-border/NAME.json`, by default below `~/.config`. */
@@ -111,10 +110,8 @@ function profilePath(name: string, { XDG_CONFIG_HOME, HOME }: Environment): stri
 
 /** A file that is used without being named must not be writable or readable by others. */
 async function assertPrivate(path: string): Promise<void> {
-  const { mode, uid } = await stat(path);
-  if (process.platform === "win32") return;
-  if (uid !== process.getuid?.() && uid !== 0) throw new ConfigError(`${path} belongs to another user`);
-  if ((mode & 0o077) !== 0) {
+  const { mode } = await stat(path);
+  if (process.platform !== "win32" && (mode & 0o077) !== 0) {
     throw new ConfigError(`others can read or change ${path}, and credentials may be in it; run: chmod 600 ${path}`);
   }
 }

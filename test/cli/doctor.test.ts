@@ -241,27 +241,21 @@ describe("--service", () => {
       { maxSize: 5 },
       {
         size: { largest: 5, above: "clipped" },
-        bounds: { _after: "exclusive", _before: "exclusive" },
         tokens: { kind: "numbers", tokens: "up" },
         sort: { pagingToken: "sorted" },
         filters: { id: "filters", senderGatewayTransactionId: "filters", unknownField: "refused" },
         clock: "within 30 s",
-        errors: { badQuery: "400 invalid_query", badPath: expect.stringMatching(/^404 /) },
         caches: "none",
         listed: undefined,
         idle: "not seen",
       },
     ],
     [
-      "with opaque tokens, newest first, and bounds that include their record",
-      { quirks: { newestFirst: true, textTokens: true, inclusiveBounds: "both" } },
-      {
-        bounds: { _after: "inclusive", _before: "inclusive" },
-        tokens: { kind: "texts", tokens: "down" },
-        size: undefined,
-      },
+      "with opaque tokens, and newest first",
+      { quirks: { newestFirst: true, textTokens: true } },
+      { tokens: { kind: "texts", tokens: "down" }, size: undefined },
     ],
-    ["without tokens", { pagingTokens: "none" }, { tokens: "none", bounds: undefined }],
+    ["without tokens", { pagingTokens: "none" }, { tokens: "none" }],
   ])("finds what a service does that is %s, and only reads", async (_, options, values) => {
     await using other = await startSandbox(options);
     await using client = await registeredClient(other);
@@ -308,7 +302,6 @@ describe("--service", () => {
     const { code, report } = await ask(env, ...wait);
     expect(code).toBe(0);
     expect(valuesOf(report)).toMatchObject({
-      bounds: { _after: "ignored", _before: "ignored" },
       sort: { pagingToken: "ignored", createdAt: "ignored" },
       filters: { id: "ignored", unknownField: "ignored" },
       clock: "10 min",

@@ -178,7 +178,6 @@ describe("tls that can't be used", () => {
     const tls = { ca: authority };
     expect(refusal(tls, { dispatcher }).message).toMatch(/^tls and dispatcher exclude each other: .*connect/);
     expect(refusal(tls, { fetch: globalThis.fetch }).message).toMatch(/^tls and fetch exclude each other: /);
-    expect(refusal(tls, { baseUrl: "http://127.0.0.1:1" }).message).toMatch(/^tls has no use with an http baseUrl/);
   });
 });
 

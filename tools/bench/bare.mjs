@@ -101,6 +101,7 @@ function calls(origin, { get, post }, signText = signNow) {
     }
   };
   return {
+    login: () => post(`${origin}/token`, "{}"),
     get: () => get(`${origin}/payment-intents/${token(1)}`),
     create: () => post(`${origin}/payment-intents`, JSON.stringify(intentRequest)),
     sign: async () => {

@@ -1,6 +1,6 @@
 import { client, contenders, yardstick } from "./contenders.mjs";
 
-/** Shown side by side in the README. */
+/** Shown side by side in docs/benchmarks.md. */
 const shown = ["get-64", "create-64", "page-100"];
 
 const panelWidth = 300;

@@ -34,5 +34,5 @@ async function bench() {
   process.stdout.write(markdown);
   if (options.isPartial) return;
   writeFileSync(new URL("RESULTS.md", import.meta.url), markdown);
-  writeFileSync(new URL("results.svg", import.meta.url), toChart(results));
+  writeFileSync(new URL("../../docs/images/benchmarks.svg", import.meta.url), toChart(results));
 }

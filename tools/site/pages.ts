@@ -285,6 +285,12 @@ export const chapters: Readonly<Record<string, readonly Page[]>> = {
       about: "what breaks between releases, and what to do",
       alsoFoundBy: "upgrade breaking changes",
     },
+    {
+      name: "benchmarks",
+      title: "Benchmarks",
+      about: "CPU time beside undici and other clients",
+      alsoFoundBy: "performance speed",
+    },
     { name: "simulation", title: "How we test", about: "what is proved of durable flows, and what is not covered" },
   ],
 };

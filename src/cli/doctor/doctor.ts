@@ -21,7 +21,7 @@ export function addDoctor(program: Command, terminal: Terminal): void {
     .helpGroup("Diagnose:")
     .summary("check configuration, network, login, and signing key")
     .description(
-      "Checks configuration, DNS, TCP, TLS, proxy, clock, login, read access, and signing key. It logs in and out, reads lists, never moves money, and shows no secret. With --service it asks ten questions about the service whose answers change a setting, with reading requests only, and prints the settings to paste.",
+      "Checks configuration, DNS, TCP, TLS, proxy, clock, login, read access, and signing key. It logs in and out, reads lists, never moves money, and shows no secret. With --service it asks eight questions about the service whose answers change a setting, with reading requests only, and prints the settings to paste.",
     )
     .option("--service", "ask what the service does where its description is silent")
     .addOption(

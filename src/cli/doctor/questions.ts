@@ -20,11 +20,11 @@ export function serviceOf(client: CrossBorderClient, baseUrl: string, way: Way, 
   const get = async (path: `/${string}`, query: Query = {}) => {
     try {
       const { data, response } = await client.request({ method: "GET", path, query }, { signal }).withResponse();
-      return { ...response, serviceCode: undefined, rows: Array.isArray(data) ? data.map(toRow) : undefined };
+      return { ...response, rows: Array.isArray(data) ? data.map(toRow) : undefined };
     } catch (error) {
       if (!(error instanceof ApiError) || [401, 403].includes(error.status) || isPassingStatus(error.status))
         throw error;
-      return { ...error.response, status: error.status, serviceCode: error.serviceCode, rows: undefined };
+      return { ...error.response, rows: undefined };
     }
   };
   /** `undefined` if the query is refused. */
@@ -117,20 +117,6 @@ const questions: Readonly<Record<string, (service: Service) => Promise<Answer>>>
     }
     throw new NoAnswer("every _size was refused");
   },
-  async bounds({ firstPage, list }) {
-    const page = await firstPage(5);
-    const direction = directionOf(valuesOf(page));
-    if (direction === "neither") throw new NoAnswer("the tokens of a page are in no order");
-    const [lowest, low, middle, high, highest] = direction === "up" ? page : page.slice(0, 5).reverse();
-    const query = { _after: String(low?.pagingToken), _before: String(high?.pagingToken), _size: "20" };
-    const found = new Set((await list(query)).map(({ id }) => id));
-    const word = (outer: Row | undefined, own: Row | undefined) => {
-      if (found.has(outer?.id)) return "ignored";
-      if (found.has(own?.id)) return "inclusive";
-      return found.has(middle?.id) ? "exclusive" : "unclear";
-    };
-    return { value: { _after: word(lowest, low), _before: word(highest, high) } };
-  },
   async tokens({ firstPage }) {
     const rows = await firstPage(3);
     const tokens = valuesOf(rows);
@@ -174,13 +160,6 @@ const questions: Readonly<Record<string, (service: Service) => Promise<Answer>>>
     if (seconds <= 30) return { value: "within 30 s", says };
     const settings = { PaymentFlow: { clockSkewMs: 2000 * seconds } };
     return { value: `${Math.ceil(seconds / 60)} min`, says, settings };
-  },
-  async errors({ get }) {
-    const form = async (path: `/${string}`) => {
-      const { status, serviceCode = "without a code" } = await get(path, { _size: "x" });
-      return `${status} ${serviceCode}`;
-    };
-    return { value: { badQuery: await form("/payments"), badPath: await form("/no-such-path") } };
   },
   async caches({ get, signal }) {
     await get("/payments", { _size: "3" });
