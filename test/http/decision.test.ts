@@ -6,6 +6,7 @@ import {
   decisions,
   type FailureClass,
   operationKind,
+  worseEffect,
 } from "../../src/http/decision.js";
 import { parseRawRequest } from "../../src/http/prepare.js";
 import { catalogue } from "../../src/resources/catalogue.js";
@@ -152,4 +153,13 @@ describe("operationKind", () => {
     const repeatable = rows.filter((row) => operationKind(row, row.signed) === "repeatable");
     expect(repeatable.map(({ name }) => name)).toEqual(["paymentIntents.create"]);
   });
+});
+
+it.each([
+  ["none", "possible", "possible"],
+  ["possible", "none", "possible"],
+  ["possible", "done", "done"],
+  ["done", "none", "done"],
+] as const)("keeps the effect of the attempts %s and %s: %s", (one, other, expected) => {
+  expect(worseEffect(one, other)).toBe(expected);
 });
