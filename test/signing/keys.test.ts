@@ -18,6 +18,7 @@ const pair = keyPairOf("gateway");
 const weak = rsaKeyPair(1024);
 const ec = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const pss = generateKeyPairSync("rsa-pss", { modulusLength: 2048 });
+const dh = generateKeyPairSync("dh", { group: "modp14" });
 
 const pkcs1 = String(pair.privateKey.export({ type: "pkcs1", format: "pem" }));
 const encrypted = {
@@ -39,12 +40,24 @@ const mangled: [name: string, change: (pem: string) => string | Uint8Array][] = 
   ["as a Uint8Array", (pem) => new TextEncoder().encode(pem)],
 ];
 
+/** What a message says to pass, unless it says what to do already. */
+function adviceAfter(found: string, kind: "private" | "public", forms: string): string {
+  return /[.?]$/.test(found) ? "" : `. Pass a ${kind} RSA key of at least 2048 bits, as ${forms}.`;
+}
+
+function inLinesOf(width: number, pem: string): string {
+  const [begin = "", ...lines] = pem.trim().split("\n");
+  const end = lines.pop() ?? "";
+  return [begin, ...(lines.join("").match(new RegExp(`.{1,${width}}`, "g")) ?? []), end, ""].join("\n");
+}
+
 const text = Buffer.from("/payments{}");
 const onlyNodeDecrypts =
   "an encrypted key, which only Node can decrypt. Decrypt it first, for example with openssl pkcs8 -topk8 -nocrypt.";
 
 describe.for(platforms)("on the platform %s", async (platform) => {
-  const { generateSigningKeyPair, parsePublicKey, parseSigningKey, publicKeyToBase64 } = await signingOn(platform);
+  const { generateSigningKeyPair, parsePublicKey, parseSigningKey, publicKeyFault, publicKeyToBase64 } =
+    await signingOn(platform);
 
   describe("parseSigningKey", () => {
     const accepted: [name: string, key: SigningKey][] = [
@@ -81,13 +94,23 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       [onNode("an RSA key of 1024 bits"), pkcs8(weak.privateKey)],
       [onNode("an EC key"), pkcs8(ec.privateKey)],
       [onNode("an RSA-PSS key"), pkcs8(pss.privateKey)],
+      ["a DH key", dh.privateKey],
       ["a symmetric key", createSecretKey(Buffer.from("not-a-key-pair-but-a-shared-secret"))],
       ["a key whose passphrase is undefined. Is the environment variable set?", { key: encrypted.pkcs8 }],
       ["a key whose passphrase is not a string", { key: pem, passphrase: 1 }],
       ["Base64 of a PEM text. Decode it first.", base64(pem)],
       ["text that is not PEM", "the key of the bank"],
+      ["text that is not PEM", base64("a few words")],
+      ["text that is not PEM", "version 1.2 of a key"],
+      ["text that is not PEM", "two lines\nof a/b"],
+      ["text that is not PEM", `${"k".repeat(254)}/b`],
       ["bytes of something that is not PEM", pair.privateKey.export({ type: "pkcs8", format: "der" })],
       [aPath, "/run/secrets/gateway-signing-key.pem"],
+      [aPath, "gateway.pem\n"],
+      ["a PEM text without a key", pem.replaceAll("PRIVATE KEY", "PARAMETERS")],
+      ["a PEM text whose private key can't be read", pkcs1.slice(0, 400)],
+      ["a public key", spki(pair.publicKey).replaceAll("PUBLIC", "RSA PUBLIC")],
+      ["an empty string. Is the environment variable set?", " \n"],
       ["a PEM text whose private key can't be read", `${pem.slice(0, 400)}\n-----END PRIVATE KEY-----\n`],
       ["a PEM text of several private keys", `${pem}${pkcs8(keyPairOf("stranger").privateKey)}`],
       ["a private key in OpenSSH's own format", pem.replaceAll("PRIVATE KEY", "OPENSSH PRIVATE KEY")],
@@ -111,7 +134,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       const error = thrownBy(() => parseSigningKey(key as SigningKey));
       expect(error).toBeInstanceOf(ConfigError);
       expect(error).toMatchObject({
-        message: expect.stringContaining(`signingKey is ${found}`),
+        message: `signingKey is ${found}${adviceAfter(found, "private", "PEM, KeyObject, or { key, passphrase }")}`,
         effect: "none",
         code: "invalid_config",
       });
@@ -130,6 +153,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["Base64 of PEM", base64(pem)],
       ["Base64 of PEM, wrapped into lines", base64(pem).replace(/(.{76})/g, "$1\n")],
       ["Base64 of DER", der("spki")],
+      ["Base64 of PKCS#1 DER", der("pkcs1")],
       ["SPKI under the label of PKCS#1", pem.replaceAll("PUBLIC", "RSA PUBLIC")],
       ["PKCS#1 under the label of SPKI", pkcs1Pem.replaceAll("RSA ", "")],
       ...mangled.map(([name, change]): [string, string | Uint8Array] => [`PEM ${name}`, change(pem)]),
@@ -146,6 +170,8 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       ["a private key", `${pem}${privatePem}`],
       ["a private key", pair.privateKey],
       ["a private key", base64(pair.privateKey.export({ type: "pkcs8", format: "der" }))],
+      ["a private key", base64(pair.privateKey.export({ type: "pkcs1", format: "der" }))],
+      ["a certificate", pem.replaceAll("PUBLIC KEY", "CERTIFICATE")],
       ["Base64 of something that is not a public key", base64("a few words")],
       [onNode("an RSA key of 1024 bits"), spki(weak.publicKey)],
       [onNode("an EC key"), base64(spki(ec.publicKey))],
@@ -158,7 +184,21 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     ])("refuses %s by name", (found, input) => {
       const error = thrownBy(() => parsePublicKey(input as string | KeyObject));
       expect(error).toBeInstanceOf(InvalidArgumentError);
-      expect(error).toMatchObject({ message: expect.stringContaining(`publicKey is ${found}`), effect: "none" });
+      const advice = adviceAfter(found, "public", "PEM, Base64 of the PEM text, or KeyObject");
+      expect(error).toMatchObject({ message: `publicKey is ${found}${advice}`, effect: "none" });
+    });
+  });
+
+  describe("publicKeyFault", () => {
+    const pem = spki(pair.publicKey);
+    it.each([
+      [undefined, ""],
+      [undefined, base64(pem)],
+      ["PEM text: give it to publicKeyToBase64 first", pem],
+      ["a private key, which must never be sent", base64(pkcs8(pair.privateKey))],
+      ["text that is not PEM", "no key!"],
+    ])("finds %s", (fault, text) => {
+      expect(publicKeyFault(text)).toBe(fault);
     });
   });
 
@@ -166,6 +206,8 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     it.each([
       ["as it is", (pem: string) => pem],
       ["with Windows line ends", (pem: string) => pem.replaceAll("\n", "\r\n")],
+      ["in lines of 76 characters", () => inLinesOf(76, spki(pair.publicKey))],
+      ["PKCS#1", () => String(pair.publicKey.export({ type: "pkcs1", format: "pem" }))],
     ])("keeps PEM text byte for byte: %s", (_name, change) => {
       const pem = change(spki(pair.publicKey));
       const encoded = publicKeyToBase64(pem);
@@ -198,7 +240,8 @@ describe.for(platforms)("on the platform %s", async (platform) => {
     });
 
     it("refuses any other text by its name", () => {
-      expect(() => publicKeyToBase64("no key")).toThrow("the public key is text that is not PEM. Pass ");
+      const advice = adviceAfter("", "public", "PEM or KeyObject");
+      expect(() => publicKeyToBase64("no key")).toThrow(`the public key is text that is not PEM${advice}`);
     });
   });
 
