@@ -12,6 +12,6 @@ export default defineConfig({
     setupFiles: "test/support/undo.ts",
     // A mutant is switched on while the tests run, so no module must be loaded again for it.
     isolate: part?.isolated === true,
-    testTimeout: 30_000,
+    testTimeout: 120_000,
   },
 });
