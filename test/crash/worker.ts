@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { CrossBorderError } from "cross-border-payments";
-import type { FlowOutcome, PaymentFlow } from "cross-border-payments/flow";
+import { type FlowOutcome, FlowPausedError, type PaymentFlow } from "cross-border-payments/flow";
 import { seededRandom } from "../faults/seeded-random.js";
 import { CrashPoints } from "./crash-points.js";
 import { crashingJournal } from "./crashing-journal.js";
@@ -47,19 +47,27 @@ async function obey(worker: Worker, command: Command): Promise<void> {
 }
 
 async function doTask(worker: Worker, task: Task): Promise<void> {
-  while (!(await tryTask(worker, task))) await pause(25);
+  for (;;) {
+    const againMs = await tryTask(worker, task);
+    if (againMs === undefined) return;
+    await pause(againMs);
+  }
 }
 
-/** False when the task is to be tried again. */
-async function tryTask(worker: Worker, task: Task): Promise<boolean> {
+/** After how long the task is to be tried again, if at all. A flow that waits for the service says until when. */
+async function tryTask(worker: Worker, task: Task): Promise<number | undefined> {
   try {
     void report(await ways[task.way](worker, task));
-    return true;
+    return undefined;
   } catch (error) {
     const code = codeOf(error);
-    if (refusals.has(code)) void report({ type: "refused", task, code });
-    else stumble(task.key, error);
-    return refusals.has(code);
+    if (refusals.has(code)) {
+      void report({ type: "refused", task, code });
+      return undefined;
+    }
+    stumble(task.key, error);
+    const retryAtMs = error instanceof FlowPausedError ? error.retryAtMs : undefined;
+    return Math.max(25, (retryAtMs ?? 0) - Date.now());
   }
 }
 
@@ -86,8 +94,10 @@ function codeOf(error: unknown): string {
 
 async function keepRecovering(flow: PaymentFlow, everyMs: number): Promise<void> {
   for (;;) {
+    const startMs = performance.now();
     await recoverOnce(flow);
-    await pause(everyMs);
+    // Many flows that wait take long to look at, and the others need the time, too.
+    await pause(Math.max(everyMs, 3 * (performance.now() - startMs)));
   }
 }
 

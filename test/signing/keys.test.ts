@@ -18,7 +18,7 @@ const pair = keyPairOf("gateway");
 const weak = rsaKeyPair(1024);
 const ec = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const pss = generateKeyPairSync("rsa-pss", { modulusLength: 2048 });
-const dh = generateKeyPairSync("dh", { group: "modp14" });
+const dsa = generateKeyPairSync("dsa", { modulusLength: 1024, divisorLength: 160 });
 
 const pkcs1 = String(pair.privateKey.export({ type: "pkcs1", format: "pem" }));
 const encrypted = {
@@ -94,7 +94,7 @@ describe.for(platforms)("on the platform %s", async (platform) => {
       [onNode("an RSA key of 1024 bits"), pkcs8(weak.privateKey)],
       [onNode("an EC key"), pkcs8(ec.privateKey)],
       [onNode("an RSA-PSS key"), pkcs8(pss.privateKey)],
-      ["a DH key", dh.privateKey],
+      ["a DSA key", dsa.privateKey],
       ["a symmetric key", createSecretKey(Buffer.from("not-a-key-pair-but-a-shared-secret"))],
       ["a key whose passphrase is undefined. Is the environment variable set?", { key: encrypted.pkcs8 }],
       ["a key whose passphrase is not a string", { key: pem, passphrase: 1 }],
