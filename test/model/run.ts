@@ -2,11 +2,11 @@ import { explore } from "./explore.js";
 import { Model } from "./model.js";
 import { type WorldName, worlds } from "./worlds.js";
 
-// npm run model -- [--faults 2] [--world PATTERN]. A world with more states is explored in part.
+// npm run model -- [--faults 2] [--states 100000] [--world PATTERN]. A world with more states is explored in part.
 const { argv } = process;
 const option = (name: string): string | undefined => argv[argv.indexOf(`--${name}`) + 1 || argv.length];
 const faults = Number(option("faults") ?? 2);
-const maxStates = 100_000;
+const maxStates = Number(option("states") ?? 100_000);
 const only = new RegExp(option("world") ?? "");
 let states = 0;
 let seconds = 0;
