@@ -18,7 +18,7 @@ export function crashingDispatcher(
   return {
     showsStart: true,
     dispatch(options, handler) {
-      if (!isPayment(options) || !(options.body instanceof Uint8Array)) return dispatcher.dispatch(options, handler);
+      if (!isPayment(options) || typeof options.body !== "string") return dispatcher.dispatch(options, handler);
       return dispatcher.dispatch(options, crashing(handler, points, keyOf(options.body)));
     },
   };
@@ -50,7 +50,7 @@ export function isPayment({ method, path }: { readonly method: string; readonly 
   return method === "POST" && path.endsWith("/payments");
 }
 
-export function keyOf(body: Uint8Array): string {
+export function keyOf(body: Uint8Array | string): string {
   const { memo }: { memo?: string } = JSON.parse(Buffer.from(body).toString());
   return memo ?? "";
 }

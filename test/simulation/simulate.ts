@@ -160,7 +160,7 @@ class Simulation {
     const send: Fetch = async (url, { method = "", body, headers }) => {
       if (!isLoaded) return Response.json([]);
       const signature = new Headers(headers).get("x-service-signature-base64") ?? "";
-      const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : "";
+      const text = typeof body === "string" ? body : "";
       const request = { method, url: new URL(url), body: text, signature, sentAtMs: world.time.nowMs };
       return world.remote(host, "service", `${method} ${request.url.pathname}`, () => this.#service.handle(request));
     };
