@@ -3,6 +3,7 @@ import { rootCertificates } from "node:tls";
 import { ConfigError } from "../core/errors.js";
 import { addressTimeoutMs, loadUndici } from "../platform/undici-agent.js";
 import { parseTlsOptions, type TlsMaterial } from "../wire/tls.js";
+import type { DispatcherLike } from "../wire/undici.js";
 import type { Environment, Settings } from "./settings.js";
 
 /** A proxy, and the addresses that are reached without it. */
@@ -27,9 +28,8 @@ export function readProxy(
   if (!address) return undefined;
   const url = parseProxy(address);
   if (url === undefined) {
-    const source = proxy === undefined ? "HTTPS_PROXY" : "proxy";
     throw new ConfigError(
-      `${source} must be the address of a proxy, such as http://proxy.example:3128. Write a % of its user or password as %25`,
+      `${proxy === undefined ? "HTTPS_PROXY" : "proxy"} must be the address of a proxy, such as http://proxy.example:3128. Write a % of its user or password as %25`,
     );
   }
   return { url, isForHttp: proxy !== undefined, noProxy: noProxy ?? (env.NO_PROXY || env.no_proxy || "") };
@@ -58,10 +58,9 @@ export function proxyFor(rules: ProxyRules | undefined, { protocol, hostname, po
 }
 
 /** Sends each request by the proxy that leads to its address, or without one. */
-export interface ProxyDispatcher {
+export interface ProxyDispatcher extends DispatcherLike {
   /** It calls `onRequestStart` before it writes, so a client can tell what was not sent. */
   readonly showsStart: true;
-  dispatch(options: never, handler: never): boolean;
   close(): Promise<void>;
 }
 
@@ -74,7 +73,14 @@ export async function openProxyDispatcher(
   const timeouts = { timeout: connectTimeoutMs, autoSelectFamilyAttemptTimeout: addressTimeoutMs };
   const target = { ...(tls as object), ...timeouts };
   const agent = new EnvHttpProxyAgent({
-    ...agentOptions,
+    allowH2: false,
+    pipelining: 1,
+    connections: 64,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    // The other end may have closed an idle connection.
+    keepAliveTimeout: 500,
+    keepAliveMaxTimeout: 500,
     connect: target,
     requestTls: target,
     proxyTls: { ...timeouts, ...(tls.ca && { ca: [...rootCertificates, ...tls.ca] }) },
@@ -92,17 +98,6 @@ export async function openProxyDispatcher(
 
 const connectTimeoutMs = 10_000;
 
-/** The other end may have closed an idle connection. */
-const agentOptions = {
-  allowH2: false,
-  pipelining: 1,
-  connections: 64,
-  headersTimeout: 0,
-  bodyTimeout: 0,
-  keepAliveTimeout: 500,
-  keepAliveMaxTimeout: 500,
-};
-
 /** How the service and the identity provider are reached. */
 export type Connection = Awaited<ReturnType<typeof readConnection>>;
 
@@ -116,7 +111,7 @@ export async function readConnection(settings: Partial<Settings>, env: Environme
     /** Absent if no file is set. */
     tls,
     /** `dispatcher` if there is a proxy, with the certificates, or else `tls` if there are certificates. */
-    async clientOptions(): Promise<{ readonly dispatcher?: ProxyDispatcher; readonly tls?: TlsMaterial }> {
+    async clientOptions() {
       const isUsed = [baseUrl, authUrl].some((url) => URL.canParse(url) && proxyFor(rules, new URL(url)) !== undefined);
       if (rules !== undefined && isUsed) return { dispatcher: await openProxyDispatcher(rules, tls ?? {}) };
       return tls === undefined ? {} : { tls };

@@ -60,7 +60,7 @@ async function readOptions(source: SettingsSource, env: Environment): Promise<Cl
   return {
     baseUrl,
     auth: authOf(settings),
-    ...(key && { signingKey: passphrase === undefined ? key : { key, passphrase } }),
+    ...(key !== undefined && { signingKey: passphrase === undefined ? key : { key, passphrase } }),
     ...(await connection.clientOptions()),
   };
 }

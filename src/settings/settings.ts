@@ -40,7 +40,7 @@ const table = {
 } as const satisfies Readonly<Record<string, Setting>>;
 
 export type SettingName = keyof typeof table;
-type Required = "baseUrl" | "authUrl" | "realm" | "clientId" | "username" | "password";
+type Required = { [N in SettingName]: (typeof table)[N] extends { isRequired: true } ? N : never }[SettingName];
 
 /** What the CLI and a program need to call the service. */
 export type Settings = Readonly<Record<Required, string> & Partial<Record<SettingName, string>>>;
@@ -99,7 +99,8 @@ export async function readSettingsFile(
 
 /** Whether the file or the user's home is missing, or belongs to another user, as if `HOME` was inherited. */
 function isMissing(error: unknown): boolean {
-  return ["ENOENT", "ENOTDIR", "EACCES", "ERR_SYSTEM_ERROR"].includes(String(Object(error).code));
+  const { code = "", syscall } = error as NodeJS.ErrnoException;
+  return ["ENOENT", "ENOTDIR", "ERR_SYSTEM_ERROR"].includes(code) || (code === "EACCES" && syscall === "stat");
 }
 
 /** `$XDG_CONFIG_HOME/cross-border/NAME.json`, by default below `~/.config`. */

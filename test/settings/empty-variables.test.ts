@@ -36,3 +36,10 @@ it("an empty path in the file is unset", async () => {
   writeFileSync(config, JSON.stringify({ ...stored, ...paths }));
   expect(await readSettings({ config, env: {} })).toEqual(await readSettings({ env: { HOME: home } }));
 });
+
+it("an empty key file isn't unset, so that the client refuses it", async () => {
+  const config = join(home, "empty-key.json");
+  writeFileSync(join(home, "key.pem"), "");
+  writeFileSync(config, JSON.stringify({ ...stored, signingKey: "key.pem" }));
+  expect(await readSettings({ config, env: {} })).toMatchObject({ signingKey: "" });
+});
