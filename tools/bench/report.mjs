@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { cpus } from "node:os";
-import { client, contenders, yardstick } from "./contenders.mjs";
+import { client, contenders, releaseBefore, yardstick } from "./contenders.mjs";
 import { versionOf } from "./packages.mjs";
 
 /** The whole of a run as one page. */
@@ -35,13 +35,15 @@ function comparison(results) {
       if (name === yardstick) return `${figures.get(name).cpuUs.median.toFixed(1)} µs a ${row.unit}`;
       return name === client ? `**${median.toFixed(2)}** (${least.toFixed(2)}–${most.toFixed(2)})` : median.toFixed(2);
     });
-    return [row.title, ...cells];
+    const before = figures.get(releaseBefore)?.ratio.median;
+    return [row.title, ...cells, words[before === undefined ? "" : figures.get(client).ratio.median <= before] ?? "–"];
   });
-  return table(["", ...names], lines);
+  return table(["", ...names, `≤ ${releaseBefore}`], lines);
 }
 
+const words = { true: "met", false: "**not met**" };
+
 function goalTable(goals) {
-  const words = { true: "met", false: "**not met**" };
   return table(
     ["work", "goal", "found", ""],
     goals.map(({ work, goal, found, met }) => [work, goal, found, words[met] ?? "no goal"]),
