@@ -18,8 +18,8 @@ export function crashingDispatcher(
   return {
     showsStart: true,
     dispatch(options, handler) {
-      if (!isPayment(options) || typeof options.body !== "string") return dispatcher.dispatch(options, handler);
-      return dispatcher.dispatch(options, crashing(handler, points, keyOf(options.body)));
+      if (!isPayment(options)) return dispatcher.dispatch(options, handler);
+      return dispatcher.dispatch(options, crashing(handler, points, keyOf(options.body as string)));
     },
   };
 }
