@@ -8,6 +8,7 @@ export interface WireRequest {
   /** Path and query, encoded, as they stand in the request line. */
   readonly path: string;
   readonly headers: Record<string, string>;
+  /** Sent as UTF-8. */
   readonly body: string | undefined;
   /** A response with more bytes than this, decoded, is cut off. */
   readonly maxResponseBytes: number;
