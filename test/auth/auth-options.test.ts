@@ -1,7 +1,16 @@
 import { inspect } from "node:util";
 import { expect, it } from "vitest";
-import { endpointAddress, type PasswordAuth, parseAuthOptions } from "../../src/auth/auth-options.js";
+import {
+  endpointAddress,
+  type PasswordAuth,
+  parseAuthOptions,
+  parseAuthUrl,
+  tokenLeewayOption,
+} from "../../src/auth/auth-options.js";
+import { isTokenStore } from "../../src/auth/token-store.js";
 import { ConfigError } from "../../src/core/errors.js";
+import { tokenSourceKey } from "../../src/http/token-source.js";
+import { MemoryTokenStore } from "../../src/tokens/memory-token-store.js";
 
 const complete: PasswordAuth = {
   authUrl: "https://id.example",
@@ -25,7 +34,8 @@ function refusal(auth: unknown): ConfigError {
 it.each<object>([
   { ...complete, password: (): string => "p", clientSecret: async (): Promise<string> => "s" },
   { ...complete, clientAuthentication: "basic", endSessionOnClose: true },
-  { ...complete, clientAuthentication: undefined, endSessionOnClose: undefined },
+  { ...complete, clientAuthentication: "post", timeoutMs: 1 },
+  { ...complete, clientAuthentication: undefined, endSessionOnClose: undefined, timeoutMs: 2 ** 31 - 1 },
   { authUrl: "https://id.example", realm: "r", clientId: "c", clientSecret: "s", refreshToken: "t" },
 ])("takes the options of case %#", (auth) => {
   expect(() => parseAuthOptions(auth)).not.toThrow();
@@ -52,6 +62,7 @@ it("copies what an instance of a class gives by its getters, and calls its metho
 
 it.each([
   [undefined, "got undefined"],
+  [null, "got null"],
   ["canary", "got a string"],
   [{}, "auth: authUrl must be an address such as https://host; got undefined"],
   [{ ...complete, authUrl: "http://id.example" }, "auth: authUrl is an http address of a host other than this machine"],
@@ -59,6 +70,7 @@ it.each([
   ...[
     ["https://id.example/auth", "/auth"],
     ["https://id.example/sso/auth/realms/canary/protocol/openid-connect/token", "/auth/realms/…"],
+    ["https://id.example/auth/realms", "/auth/realms/…"],
     ["https://id.example/realms/canary", "/realms/…"],
   ].map(([authUrl, found]): [object, string] => [
     { ...complete, authUrl },
@@ -73,10 +85,14 @@ it.each([
   [{ ...complete, password: 123456 }, /^auth: password must be .*; got a number$/],
   [{ ...complete, password: "canary\n" }, "auth: password contains a line break. Trim"],
   [{ ...complete, clientAuthentication: "jwt" }, 'auth: clientAuthentication must be "post" or "basic"; got a string'],
-  [
-    { ...complete, clientAuthentication: "basic", clientSecret: "" },
+  ...["", undefined].map((clientSecret): [object, string] => [
+    { ...complete, clientAuthentication: "basic", clientSecret },
     'auth: clientAuthentication is "basic", which needs a clientSecret',
-  ],
+  ]),
+  ...[0, 2 ** 31, "7", Number.NaN].map((timeoutMs): [object, string] => [
+    { ...complete, timeoutMs },
+    "auth: timeoutMs must be a number of milliseconds above 0 and up to 2147483647",
+  ]),
   [{ ...complete, refreshToken: "canary" }, 'auth: unknown option "username"'],
   [
     { authUrl: "https://id.example", realm: "r", clientId: "c", refreshToken: "" },
@@ -116,4 +132,17 @@ it("writes the realm as one segment of the path", () => {
   const { origin, path } = endpointAddress({ ...complete, realm: "a/b?c#d e%2f" }, "token");
   expect(path).toBe("/auth/realms/a%2Fb%3Fc%23d%20e%252f/protocol/openid-connect/token");
   expect(new URL(origin + path).pathname).toBe(path);
+});
+
+it("takes a login of a user as it is, http only if it's allowed, and a leeway of 0 or more", () => {
+  const user = { [tokenSourceKey]: () => {}, logout: async () => {} };
+  expect(parseAuthOptions(user)).toBe(user);
+  expect(() => parseAuthUrl("http://id.example", "authUrl")).toThrow(ConfigError);
+  expect([0, 0.5, -1, "1", Number.NaN].map(tokenLeewayOption.accepts)).toEqual([true, true, false, false, false]);
+});
+
+it.each(["read", "lock", "unlock", "write"])("takes no store without %s", (method) => {
+  const store = new MemoryTokenStore();
+  expect([isTokenStore(store), isTokenStore(undefined)]).toEqual([true, false]);
+  expect(isTokenStore(Object.assign(store, { [method]: undefined }))).toBe(false);
 });

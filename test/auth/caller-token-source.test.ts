@@ -25,7 +25,7 @@ it("calls the function for every call, with a refused token only where there is 
 it("passes the refused token after a 401", async () => {
   expect(await sourceOf(({ rejectedToken }) => `after-${rejectedToken}`).renew("a", deadline, 2)).toBe("after-a");
   const error = await failure(sourceOf(() => "canary").renew("canary", deadline, 2));
-  expect(error.code).toBe("token_rejected");
+  expect(error).toMatchObject({ code: "token_rejected", message: expect.stringContaining("the same one again") });
   expect(inspect(error)).not.toContain("canary");
 });
 
@@ -45,6 +45,28 @@ it.each([
     expect(inspect(error, { showHidden: true })).not.toMatch(/c[aä]nary/);
   }
 });
+
+it.each([true, false])(
+  "says that the function failed, without the token that it was given (at once: %s)",
+  async (isAtOnce) => {
+    const fail = ({ rejectedToken }: AccessTokenContext): never => {
+      throw new Error(`no token after ${rejectedToken}`);
+    };
+    const accessToken = isAtOnce ? fail : async (context: AccessTokenContext) => fail(context);
+    for (const [asked, cause] of [
+      [sourceOf(accessToken).current(deadline, 2), "no token after undefined"],
+      [sourceOf(accessToken).renew("canary", deadline, 2), "no token after [redacted]"],
+    ] as const) {
+      const error = await failure(asked);
+      expect(error).toMatchObject({
+        code: "token_source_failed",
+        message: expect.stringContaining("auth.accessToken failed"),
+        cause: { message: expect.stringContaining(cause) },
+      });
+      expect(inspect(error)).not.toContain("canary");
+    }
+  },
+);
 
 it("ends with the call, and aborts the function's signal", async () => {
   const signals: (AbortSignal | undefined)[] = [];

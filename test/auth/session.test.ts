@@ -1,4 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
+import { Session, type SessionOptions } from "../../src/auth/session.js";
+import { TokenEndpoint } from "../../src/auth/token-endpoint.js";
 import { now } from "../../src/core/clock.js";
 import {
   FakeTokenEndpoint,
@@ -9,7 +11,7 @@ import {
   refusal,
   responded,
 } from "./fake-token-endpoint.js";
-import { type Fleet, fleetOf, givenFleet, type Member, type StoreFault } from "./fleet-fixture.js";
+import { FaultyStore, type Fleet, fleetOf, givenFleet, type Member, type StoreFault } from "./fleet-fixture.js";
 import {
   auth,
   type CallOptions,
@@ -466,5 +468,115 @@ describe("the end of a session of many processes", () => {
     await callNow(fleet.members[0]).catch(() => {});
     expect(await end(fleet.members[1])).toBeUndefined();
     expect(fleet.identity.loggedOut).toEqual([]);
+  });
+});
+
+/** What a store gives to each call in turn. The last one stays. */
+interface Answers {
+  readonly read?: readonly (object | undefined)[];
+  readonly lock?: readonly boolean[];
+  readonly write?: readonly boolean[];
+}
+
+/** A session over a store that gives these answers, and an endpoint that replies by script. */
+function sessionOver(
+  { read = [], lock = [true], write = [true] }: Answers,
+  replies: Reply[],
+  more: Partial<SessionOptions> = {},
+) {
+  const calls: string[] = [];
+  const answer = <T>(name: string, given: readonly T[]): T | undefined => {
+    calls.push(name);
+    return given[Math.min(calls.filter((call) => call === name).length, given.length) - 1];
+  };
+  const fake = new FakeTokenEndpoint(...replies);
+  const options: SessionOptions = {
+    ...{ auth, random: () => 0, signal: new AbortController().signal },
+    endpoint: new TokenEndpoint({ auth, transport: fake }),
+    store: {
+      read: async () => {
+        const value = answer("read", read);
+        return value && { value: JSON.stringify({ v: 1, ...value }), version: "1" };
+      },
+      lock: async () => answer("lock", lock) === true,
+      unlock: async () => {},
+      write: async () => answer("write", write) === true,
+    },
+    ...more,
+  };
+  return { session: new Session(options), fake, times: (name: string) => calls.filter((call) => call === name).length };
+}
+
+describe("a process that shares its session", () => {
+  const entry = { accessToken: "a", lifetimeMs, refreshToken: "refresh-of-a" };
+  const expired = () => ({ ...entry, expiresAtMs: Date.now() - 1 });
+  const fresh = () => ({ ...entry, accessToken: "b", expiresAtMs: Date.now() + lifetimeMs });
+  const noted = () => ({ retryNotBefore: { atMs: Date.now() + 60_000, status: 429 } });
+  const failed = (failure: object, kind: string) => ({ failure, kind });
+  const b = { token: { value: "b" } };
+  const throttled = failed({ class: "throttled", status: 429, retryAfterMs: 60_000 }, "refresh");
+  type Row = [string, () => Answers, Reply[], expected: object, writes: number];
+
+  it.each<Row>([
+    ["finds a token under the lock", () => ({ read: [undefined, fresh()] }), [], b, 0],
+    ["marks again after another's write", () => ({ read: [expired()], write: [false, true] }), [granted("b")], b, 2],
+    [
+      "reads again what has gone",
+      () => ({ read: [expired(), expired(), undefined, fresh()], write: [false] }),
+      [],
+      b,
+      1,
+    ],
+    ["sends nothing while it's too early", () => ({ read: [noted()] }), [], throttled, 0],
+    ["takes another's login", () => ({ read: [expired(), expired(), fresh()] }), [refusal(400)], b, 1],
+    [
+      "takes it without a second lock",
+      () => ({ read: [expired(), expired(), fresh()], lock: [true, false] }),
+      [refusal(400)],
+      b,
+      1,
+    ],
+    ["notes no login that fails", () => ({}), [responded(503)], failed({ status: 503 }, "login"), 0],
+    ["notes a login that is refused", () => ({}), [refusal(401)], failed({ status: 401 }, "login"), 1],
+  ])("%s", async (_, answers, replies, expected, writes) => {
+    const { session, fake, times } = sessionOver(answers(), replies);
+    expect(await outcomeOf(session.renew([]), 1000)).toMatchObject(expected);
+    expect([fake.requests.length, times("write")]).toEqual([replies.length, writes]);
+  });
+
+  it.each([
+    ["CLOSED", 1, { signal: AbortSignal.abort() }],
+    ["LOCKED", 601, {}],
+    ["LOCKED", 61, { random: () => 1 }],
+  ])("waits for a lock for 30 s, every 50 to 500 ms, unless it's closed: %s after %i", async (reason, locks, more) => {
+    const { session, times } = sessionOver({ lock: [false] }, [], more);
+    expect(await outcomeOf(session.renew([]), 31_000)).toEqual(failed({ class: "unshared", reason }, "refresh"));
+    expect(times("lock")).toBe(locks);
+  });
+
+  it("says that a store gave no answer in time", async () => {
+    const store = new FaultyStore();
+    store.fault = "hangs";
+    const { session: shared } = sessionOver({}, [], { store });
+    expect(await outcomeOf(shared.renew([]), 3000)).toEqual(
+      failed({ class: "unshared", reason: "TIMEOUT" }, "refresh"),
+    );
+  });
+
+  it.each<[string, () => Answers, object | undefined, writes: number, more?: Partial<SessionOptions>]>([
+    ["no session", () => ({}), undefined, 0],
+    ["a session without a refresh token", () => ({ read: [{ accessToken: "a" }] }), undefined, 0],
+    ["the one that it was given", () => ({}), { refreshToken: "given", isNewest: false }, 1, { auth: session }],
+    ["the one in the store", () => ({ read: [fresh()] }), { refreshToken: "refresh-of-a", isNewest: true }, 1],
+  ])("ends %s", async (_, answers, ended, writes, more) => {
+    const { session: shared, times } = sessionOver(answers(), [], more);
+    expect(await shared.end()).toEqual(ended);
+    expect(times("write")).toBe(writes);
+  });
+
+  it("ends its session after it has waited for the lock for 15 s", async () => {
+    const { session: shared, times } = sessionOver({ lock: [false], read: [fresh()] }, []);
+    expect(await outcomeOf(shared.end(), 16_000)).toMatchObject({ isNewest: true });
+    expect(times("lock")).toBe(301);
   });
 });
