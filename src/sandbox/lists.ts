@@ -85,7 +85,13 @@ function byToken(sign: 1 | -1): Order {
 function parseSort(value: string, operation: Operation): Order {
   const terms = value.split(",").map((term) => parseSortTerm(term, operation));
   const ties = byToken(value.split(",")[0]?.endsWith(".desc") ? -1 : 1);
-  return (one, other) => [...terms, ties].map((order) => order(one, other)).find((order) => order !== 0) ?? 0;
+  return (one, other) => {
+    for (const term of terms) {
+      const order = term(one, other);
+      if (order !== 0) return order;
+    }
+    return ties(one, other);
+  };
 }
 
 function parseSortTerm(term: string, operation: Operation): Order {

@@ -308,6 +308,7 @@ const unauthorized = new SandboxRefusal("unauthorized", "the access token is mis
 
 /** A record, or a list of them, as the quirks show it. */
 function shaped(output: unknown, fields: FieldTable, { normalizesAmounts, addsFields }: SandboxQuirks): string {
+  if (!normalizesAmounts && !addsFields) return JSON.stringify(output);
   return JSON.stringify(output, (name, value) => {
     if (normalizesAmounts === true && fields[name] === "decimal")
       return value.replace(/(\.\d*?)0*$/, "$1").replace(/\.$/, "");

@@ -1,3 +1,4 @@
+import { writeSync } from "node:fs";
 import type { Trouble } from "./worker-messages.js";
 
 /** The points at which a worker can be killed or stopped, or its disk made to fail. */
@@ -23,6 +24,8 @@ export class CrashPoints {
     const act = this.#troubles.get(`${point} ${key}`);
     if (act === undefined) return;
     this.#troubles.delete(`${point} ${key}`);
+    // A message would be lost with the process.
+    writeSync(2, `at ${point}\n`);
     if (act === "kill") {
       process.kill(process.pid, "SIGKILL");
       throw new Error("killed");

@@ -38,8 +38,8 @@ export interface KillsOptions extends JournalChoice, Readonly<Partial<Record<Int
 }
 
 export interface KillsResult extends Verdict, Readonly<Record<Interruption, number>> {
-  /** Kills and stops at named points. */
-  readonly atPoints: number;
+  /** The named points at which a process was killed or stopped, and how often. */
+  readonly points: Readonly<Record<string, number>>;
   /** Quotes that another process confirmed than the one that had made them. */
   readonly confirmedElsewhere: number;
   readonly stumbles: ReadonlyMap<string, number>;
@@ -71,14 +71,14 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
   const outcomes = await fixture.audit(keys);
   const { told, service, bank } = fixture;
   const verdict = judge({ keys, outcomes, told, payments: service.payments, bank: bank.entries });
-  const { done, atPoints, confirmedElsewhere, stumbles, accidents } = workers;
+  const { done, points: met, confirmedElsewhere, stumbles, accidents } = workers;
   const violations = [...verdict.violations, ...bank.violations, ...accidents];
   const seconds = (performance.now() - startedMs) / 1000;
   return {
     ...verdict,
     violations,
     ...done,
-    atPoints,
+    points: met,
     confirmedElsewhere,
     stumbles,
     seconds,
@@ -89,8 +89,6 @@ interface Slot {
   readonly worker: WorkerProcess;
   isReady: boolean;
   isStopped: boolean;
-  /** This run has killed it at a random moment. */
-  isKilled: boolean;
   /** What it was given and has not reported the end of. */
   readonly inHand: Set<GivenTask>;
 }
@@ -105,7 +103,7 @@ class Workers implements AsyncDisposable {
   readonly accidents: string[] = [];
   readonly stumbles = new Map<string, number>();
   readonly done = Object.fromEntries(interruptions.map((name) => [name, 0])) as Record<Interruption, number>;
-  atPoints = 0;
+  readonly points: Record<string, number> = {};
   confirmedElsewhere = 0;
   readonly #fixture: CrashFixture;
   readonly #options: KillsOptions;
@@ -176,14 +174,13 @@ class Workers implements AsyncDisposable {
       worker: this.#fixture.newWorker({ diskFaults }, (report) => this.#hear(slot, report)),
       isReady: false,
       isStopped: false,
-      isKilled: false,
       inHand: new Set(),
     };
     this.#slots.set(index, slot);
     void slot.worker.ended.then((error) => {
+      for (const point of slot.worker.points()) this.points[point] = (this.points[point] ?? 0) + 1;
       if (this.#isOver) return;
       if (error !== undefined) this.accidents.push(error);
-      else if (!slot.isKilled) this.atPoints += 1;
       // Half of its tasks are given to others at once; the rest is left to workers that recover.
       for (const task of slot.inHand) {
         if (this.#unsettled.has(task.key) && this.#random() < 0.5) this.#queue.unshift(task);
@@ -196,7 +193,7 @@ class Workers implements AsyncDisposable {
     switch (report.type) {
       case "ready":
         slot.isReady = true;
-        slot.worker.send({ type: "keep-recovering", everyMs: this.#options.leaseMs / 2 });
+        slot.worker.send({ type: "work", everyMs: this.#options.leaseMs / 2 });
         this.#handOut();
         return;
       case "settled":
@@ -293,7 +290,6 @@ class Workers implements AsyncDisposable {
   async #kill(): Promise<void> {
     await this.#choose((slot) => {
       slot.isReady = false;
-      slot.isKilled = true;
       slot.worker.signal("SIGKILL");
     });
   }
@@ -318,7 +314,6 @@ class Workers implements AsyncDisposable {
     for (const slot of this.#slots.values()) {
       if (slot.isStopped || slot.worker.isOver || !slot.worker.isHalted()) continue;
       slot.isStopped = true;
-      this.atPoints += 1;
       void this.#continueLater(slot);
     }
   }
@@ -342,8 +337,8 @@ class Workers implements AsyncDisposable {
 
 const readBackDelayMs = 120;
 
-/** A flow that no process can settle is unsettled, and the run doesn't wait for it. */
-const maxSilenceMs = 120_000;
+/** A flow that no process can settle is unsettled, and the run doesn't wait for it. After failed searches, flows wait up to ten minutes. */
+const maxSilenceMs = 700_000;
 
 /** Around what is written, asked of the bank, and sent. */
 const points: readonly string[] = [

@@ -1,12 +1,23 @@
 import { CrossBorderClient } from "cross-border-payments";
-import { type FlowFunds, type FlowOutcome, type Journal, PaymentFlow } from "cross-border-payments/flow";
+import {
+  type FlowEvents,
+  type FlowFunds,
+  type FlowOutcome,
+  type Journal,
+  PaymentFlow,
+} from "cross-border-payments/flow";
 import { Agent } from "undici";
 import type { CrashPoints } from "./crash-points.js";
 import { crashingDispatcher } from "./crashing-dispatcher.js";
 import type { JournalPlace, Outcome, Report, WorkerSettings } from "./worker-messages.js";
 
 /** A flow that can be killed at each of the points. */
-export function openFlow(settings: WorkerSettings, journal: Journal, points: CrashPoints): PaymentFlow {
+export function openFlow(
+  settings: WorkerSettings,
+  journal: Journal,
+  points: CrashPoints,
+  on: FlowEvents = {},
+): PaymentFlow {
   const agent = new Agent({ allowH2: false, pipelining: 1, connections: 64, headersTimeout: 0, bodyTimeout: 0 });
   const client = new CrossBorderClient({
     baseUrl: settings.baseUrl,
@@ -28,8 +39,7 @@ export function openFlow(settings: WorkerSettings, journal: Journal, points: Cra
     return JSON.parse(text);
   };
   return new PaymentFlow({
-    client,
-    journal,
+    ...{ client, journal, on },
     leaseMs: settings.leaseMs,
     readBackDelayMs: settings.readBackDelayMs,
     // Bank and workers have one clock: a search that reads few pages meets few faults.

@@ -44,8 +44,8 @@ export interface Task {
 export type Command =
   /** Does each task until something came of it, whatever is thrown before. */
   | { readonly type: "do"; readonly tasks: readonly Task[] }
-  /** Recovers what is abandoned, again and again, `everyMs` apart. */
-  | { readonly type: "keep-recovering"; readonly everyMs: number }
+  /** Takes over what is abandoned, looking for it again `everyMs` later. */
+  | { readonly type: "work"; readonly everyMs: number }
   | { readonly type: "expect"; readonly trouble: Trouble }
   /** Reads what a journal says of each key. */
   | { readonly type: "audit"; readonly journal: JournalPlace; readonly keys: readonly string[] };

@@ -58,6 +58,11 @@ export class WorkerProcess implements AsyncDisposable {
     this.#child.kill(name);
   }
 
+  /** The points at which it was killed or stopped. */
+  points(): string[] {
+    return [...this.#errors.matchAll(/^at (\S+)$/gm)].map(([, point = ""]) => point);
+  }
+
   /** Rejects when the worker ends before it has read the journal. */
   async audit(journal: JournalPlace, keys: readonly string[]): Promise<readonly (Outcome | undefined)[]> {
     const audited = new Promise<readonly (Outcome | undefined)[]>((resolve, reject) => {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { CrossBorderError } from "cross-border-payments";
-import { type FlowOutcome, FlowPausedError, type PaymentFlow } from "cross-border-payments/flow";
+import { type FlowOutcome, FlowPausedError, type FlowPhase, type PaymentFlow } from "cross-border-payments/flow";
 import { seededRandom } from "../faults/seeded-random.js";
 import { CrashPoints } from "./crash-points.js";
 import { crashingJournal } from "./crashing-journal.js";
@@ -18,7 +18,12 @@ import {
 async function main(settings: WorkerSettings): Promise<void> {
   const points = new CrashPoints(failingDisk(settings));
   const journal = await patiently(() => openJournal(settings.journal));
-  const flow = openFlow(settings, crashingJournal(journal, points), points);
+  const flow: PaymentFlow = openFlow(settings, crashingJournal(journal, points), points, {
+    error: (error) => stumble("", error),
+    flow({ key, from, to }) {
+      if (from !== to && outcomes.has(to)) void reportOutcome(flow, key);
+    },
+  });
   process.on("message", (command: Command) => void obey({ flow, points, settings }, command));
   process.on("disconnect", () => process.exit());
   void report({ type: "ready" });
@@ -35,8 +40,8 @@ async function obey(worker: Worker, command: Command): Promise<void> {
     case "do":
       for (const task of command.tasks) void doTask(worker, task);
       return;
-    case "keep-recovering":
-      await keepRecovering(worker.flow, command.everyMs);
+    case "work":
+      void worker.flow.work({ concurrency: 16, everyMs: command.everyMs });
       return;
     case "expect":
       worker.points.expect(command.trouble);
@@ -92,24 +97,12 @@ function codeOf(error: unknown): string {
   return error instanceof CrossBorderError ? error.code : "";
 }
 
-async function keepRecovering(flow: PaymentFlow, everyMs: number): Promise<void> {
-  for (;;) {
-    const startMs = performance.now();
-    await recoverOnce(flow);
-    // Many flows that wait take long to look at, and the others need the time, too.
-    await pause(Math.max(everyMs, 3 * (performance.now() - startMs)));
-  }
-}
+const outcomes = new Set<FlowPhase | undefined>(["paid", "declined", "rejected", "held"]);
 
-async function recoverOnce(flow: PaymentFlow): Promise<void> {
-  try {
-    for await (const outcome of flow.recover({ concurrency: 16 })) {
-      void report({ type: "settled", outcome: toReported(outcome) });
-    }
-  } catch (error) {
-    const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
-    for (const one of errors) stumble("", one);
-  }
+/** Of a flow that this process settled, also one that it took over. */
+async function reportOutcome(flow: PaymentFlow, key: string): Promise<void> {
+  const status = await flow.status(key).catch(() => undefined);
+  if (status?.outcome !== undefined) void report(settled(status.outcome));
 }
 
 async function audit(
