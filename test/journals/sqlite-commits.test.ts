@@ -113,7 +113,7 @@ describe.skipIf(nodeSqlite === undefined)("the journal's thread", () => {
     const file = newFile();
     const sent = vi.spyOn(Worker.prototype, "postMessage");
     onTestFinished(() => sent.mockRestore());
-    const journal = await openSqliteJournal(file);
+    const journal = await openSqliteJournal(file, { busyTimeoutMs: 2000 });
     await begin(journal, "first");
     const [thread] = sent.mock.contexts;
     const other = openHandle(file);

@@ -59,7 +59,7 @@ function mutate(name: string): void {
     incrementalFile: join(reports, `${file}.json`),
     force: values.force,
     concurrency: Number(values.cores),
-    timeoutMS: 20_000,
+    timeoutMS: 4000,
     dryRunTimeoutMinutes: 30,
     reporters: ["progress", "clear-text"],
     thresholds: { high: 100, low: threshold, break: threshold },
@@ -72,7 +72,7 @@ function mutate(name: string): void {
   writeFileSync(config, JSON.stringify(options));
   const stryker = join(tools, "@stryker-mutator/core/bin/stryker.js");
   // What a change prevents never comes.
-  const env = { ...process.env, MUTATED_PART: name, CBP_PATIENCE_MS: "20000" };
+  const env = { ...process.env, MUTATED_PART: name, CBP_PATIENCE_MS: "4000" };
   const { status } = spawnSync(process.execPath, [stryker, "run", config], { cwd: root, env, stdio: "inherit" });
   rmSync(temporary, { recursive: true, force: true });
   if (status !== 0) process.exitCode = 1;

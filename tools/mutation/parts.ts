@@ -20,6 +20,6 @@ export const parts: readonly Part[] = [
   part("core", "flows/core/*", ["flows/core"]),
   part("signing", "signing/*", ["signing"], true),
   part("journals", "journals/*", ["journals"]),
-  part("auth", "auth/*", ["auth", "tokens"]),
+  part("auth", "auth/*", ["auth", "tokens", "login"]),
   part("paging", "paging/*", ["paging"]),
 ];
