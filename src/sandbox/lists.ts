@@ -31,9 +31,11 @@ export function listPage(
     const kind = filterKind(operation, name);
     return (record: object) => compareValues(kind, textOf(record, name), value) === 0;
   });
+  const listedMs = listedAfterMs === 0 ? Infinity : now() - listedAfterMs;
+  const isListed = ({ token, addedAtMs, record }: Listed) =>
+    token > after && token < before && addedAtMs <= listedMs && filterTests.every((passes) => passes(record));
   return rows
-    .filter(({ addedAtMs }) => listedAfterMs === 0 || addedAtMs + listedAfterMs <= now())
-    .filter(({ token, record }) => token > after && token < before && filterTests.every((passes) => passes(record)))
+    .filter(isListed)
     .sort(order)
     .slice(0, Math.min(size, maxSize))
     .map(({ token, record }) =>
