@@ -71,7 +71,9 @@ export async function startService(options: ServiceOptions) {
     return undefined;
   }
 
-  const server = await startSandbox({ tokenLifetimeSeconds: 24 * 3600, onRequest: before, onResponse: after });
+  // Searches take few requests.
+  const large = { tokenLifetimeSeconds: 24 * 3600, maxSize: 1000 };
+  const server = await startSandbox({ ...large, onRequest: before, onResponse: after });
   const { privateKey: signingKey, publicKeyBase64 } = await generateSigningKeyPair();
   await using client = new CrossBorderClient({ ...server.clientOptions, signingKey });
   await openCorridor(client, publicKeyBase64);

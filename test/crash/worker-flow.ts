@@ -42,8 +42,8 @@ export function openFlow(
     ...{ client, journal, on },
     leaseMs: settings.leaseMs,
     readBackDelayMs: settings.readBackDelayMs,
-    // Bank and workers have one clock: a search that reads few pages meets few faults.
-    bankSkewMs: 1000,
+    // Bank, service, and workers have one clock: a search that reads few pages meets few faults.
+    ...{ bankSkewMs: 1000, clockSkewMs: 1000 },
     // Among faults as frequent as these it would be open most of the time.
     circuitBreaker: false,
     async takeFunds({ key, intent }) {

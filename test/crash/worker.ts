@@ -41,7 +41,7 @@ async function obey(worker: Worker, command: Command): Promise<void> {
       for (const task of command.tasks) void doTask(worker, task);
       return;
     case "work":
-      void worker.flow.work({ concurrency: 16, everyMs: command.everyMs });
+      void worker.flow.work({ concurrency: 2, everyMs: command.everyMs });
       return;
     case "expect":
       worker.points.expect(command.trouble);
