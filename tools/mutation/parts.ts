@@ -21,5 +21,5 @@ export const parts: readonly Part[] = [
   part("signing", "signing/*", ["signing"], true),
   part("journals", "journals/*", ["journals"]),
   part("auth", "auth/*", ["auth", "tokens", "login"]),
-  part("paging", "paging/*", ["paging"]),
+  part("paging", "paging/*", ["paging", "reconcile"]),
 ];
