@@ -20,22 +20,21 @@ export function listPage(
   query: URLSearchParams,
   rows: readonly Listed[],
 ): readonly object[] {
-  const { inclusiveBounds = "none", newestFirst, textTokens, listedAfterMs = 0 } = quirks;
+  const { inclusiveBounds, newestFirst, textTokens, listedAfterMs } = quirks;
   const { _size, _after, _before, _sort, ...filters } = assertQuery(query, operation);
   const isWith = (bound: string) => (inclusiveBounds === bound || inclusiveBounds === "both" ? 1 : 0);
   const after = _after === undefined ? -1 : parseToken("_after", _after, textTokens) - isWith("after");
   const before = _before === undefined ? Infinity : parseToken("_before", _before, textTokens) + isWith("before");
   const size = _size === undefined ? defaultSize : parseSize(_size);
-  const order = _sort === undefined ? byToken(newestFirst === true ? -1 : 1) : parseSort(_sort, operation);
+  const order = _sort === undefined ? byToken(newestFirst ? -1 : 1) : parseSort(_sort, operation);
   const filterTests = Object.entries(filters).map(([name, value]) => {
     const kind = filterKind(operation, name);
     return (record: object) => compareValues(kind, textOf(record, name), value) === 0;
   });
-  const listedMs = listedAfterMs === 0 ? Infinity : now() - listedAfterMs;
-  const isListed = ({ token, addedAtMs, record }: Listed) =>
-    token > after && token < before && addedAtMs <= listedMs && filterTests.every((passes) => passes(record));
+  const listedMs = listedAfterMs ? now() - listedAfterMs : Infinity;
   return rows
-    .filter(isListed)
+    .filter(({ token, addedAtMs }) => token > after && token < before && addedAtMs <= listedMs)
+    .filter(({ record }) => filterTests.every((passes) => passes(record)))
     .sort(order)
     .slice(0, Math.min(size, maxSize))
     .map(({ token, record }) =>
@@ -86,14 +85,8 @@ function byToken(sign: 1 | -1): Order {
 /** Records that the terms leave equal stay in the order of their tokens, so that a cursor can follow it. */
 function parseSort(value: string, operation: Operation): Order {
   const terms = value.split(",").map((term) => parseSortTerm(term, operation));
-  const ties = byToken(value.split(",")[0]?.endsWith(".desc") ? -1 : 1);
-  return (one, other) => {
-    for (const term of terms) {
-      const order = term(one, other);
-      if (order !== 0) return order;
-    }
-    return ties(one, other);
-  };
+  terms.push(byToken(/^[^,]*\.desc/.test(value) ? -1 : 1));
+  return (one, other) => terms.reduce((order, term) => order || term(one, other), 0);
 }
 
 function parseSortTerm(term: string, operation: Operation): Order {

@@ -277,7 +277,7 @@ export class Sandbox {
     const verified = mustSign(this.#settings, operation) ? await checkSignature(this.#store, parsed) : undefined;
     // A client sends an added field back.
     const { addedField: _, ...described } = parsed.body;
-    const body = this.#settings.quirks.addsFields === true ? described : parsed.body;
+    const body = this.#settings.quirks.addsFields ? described : parsed.body;
     assertBody(operation, body);
     const handle = handlers[operation.name] ?? handleRecord;
     return handle(this.#store, { ...parsed, body, query: new URLSearchParams(parsed.seen.query), verified });
@@ -310,8 +310,7 @@ const unauthorized = new SandboxRefusal("unauthorized", "the access token is mis
 function shaped(output: unknown, fields: FieldTable, { normalizesAmounts, addsFields }: SandboxQuirks): string {
   if (!normalizesAmounts && !addsFields) return JSON.stringify(output);
   return JSON.stringify(output, (name, value) => {
-    if (normalizesAmounts === true && fields[name] === "decimal")
-      return value.replace(/(\.\d*?)0*$/, "$1").replace(/\.$/, "");
-    return addsFields === true && Object(value).id !== undefined ? { ...value, addedField: "added" } : value;
+    if (normalizesAmounts && fields[name] === "decimal") return value.replace(/(\.\d*?)0*$/, "$1").replace(/\.$/, "");
+    return addsFields && Object(value).id !== undefined ? { ...value, addedField: "added" } : value;
   });
 }
