@@ -1,2 +1,2 @@
 /** The version in package.json. `npm run release` sets both. */
-export const version = "0.3.0";
+export const version = "0.4.0";

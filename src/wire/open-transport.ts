@@ -68,4 +68,4 @@ export function withUserAgent(transport: Transport, app: AppInfo | undefined): T
 }
 
 /** The version in package.json. `npm run release` sets both, since bundles can't read the file. */
-export const version: string = "0.3.0";
+export const version: string = "0.4.0";
