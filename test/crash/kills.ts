@@ -395,14 +395,16 @@ const paymentFaults: readonly (readonly [number, ServiceFault])[] = [
   [3, "unavailable-after"],
 ];
 
-/** A search makes many requests. If more of them failed, few searches would come to an end. */
 const otherFaults: readonly (readonly [number, ServiceFault])[] = [
-  [194, "none"],
-  [2, "unavailable"],
-  [2, "reset"],
-  [1, "lost"],
-  [1, "throttle"],
+  [90, "none"],
+  [3, "unavailable"],
+  [3, "reset"],
+  [2, "lost"],
+  [2, "throttle"],
 ];
+
+/** A search makes many requests. If more of them failed, few searches would come to an end. */
+const listFaults: typeof otherFaults = [[290, "none"], ...otherFaults];
 
 export function serviceFaults(seed: number) {
   return (operation: string | undefined, key: string, attempt: number): ServiceFault => {
@@ -410,7 +412,7 @@ export function serviceFaults(seed: number) {
     if (operation === "payments.create") return weighted(random, paymentFaults);
     // Decided once for each key, so that a key that was accepted is not refused later.
     if (operation === "paymentIntents.create" && randomOf(seed, `refuses ${key}`)() < 0.02) return "refuse";
-    return weighted(random, otherFaults);
+    return weighted(random, operation === "payments.list" ? listFaults : otherFaults);
   };
 }
 

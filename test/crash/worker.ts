@@ -1,6 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { CrossBorderError } from "cross-border-payments";
-import { type FlowOutcome, FlowPausedError, type FlowPhase, type PaymentFlow } from "cross-border-payments/flow";
+import {
+  type FlowOutcome,
+  FlowPausedError,
+  type FlowPhase,
+  finalPhases,
+  type PaymentFlow,
+} from "cross-border-payments/flow";
 import { seededRandom } from "../faults/seeded-random.js";
 import { CrashPoints } from "./crash-points.js";
 import { crashingJournal } from "./crashing-journal.js";
@@ -97,7 +103,7 @@ function codeOf(error: unknown): string {
   return error instanceof CrossBorderError ? error.code : "";
 }
 
-const outcomes = new Set<FlowPhase | undefined>(["paid", "declined", "rejected", "held"]);
+const outcomes = new Set<FlowPhase>([...finalPhases, "held"]);
 
 /** Of a flow that this process settled, also one that it took over. */
 async function reportOutcome(flow: PaymentFlow, key: string): Promise<void> {
