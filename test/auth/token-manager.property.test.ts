@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { expect, it, vi } from "vitest";
 import { Deadline, Ended } from "../../src/core/deadline.js";
 import { TokenError } from "../../src/core/errors.js";
-import { runs } from "../support/thorough.js";
 import { type Answer, answers } from "./answers.js";
 import { granted } from "./fake-token-endpoint.js";
 import { fakeTime, managerFixture, pass, settle, withFakeTime } from "./manager-fixture.js";
@@ -176,6 +175,6 @@ it("keeps its rules under any schedule of calls, responses, refused tokens and c
       await fakeTime();
       await new World().run(script);
     }),
-    { numRuns: runs(200) },
+    { numRuns: 200 },
   );
 });
