@@ -42,11 +42,11 @@ it.skipIf(!hasRedis)("keeps every law on the server that Sentinel promotes, by e
   const [first, second] = stores as [RedisTokenStore, RedisTokenStore];
   const key = randomUUID();
   await expect.poll(() => first.write(key, "session", 600_000, undefined).catch(() => false)).toBe(true);
-  await verifyTokenStore(first, { second });
+  await verifyTokenStore(first, { second, shortMs: 1000 });
   await run("signal", folder, "KILL");
   for (const store of stores) {
     await expect.poll(() => store.lock(key, "owner", 60_000).catch(() => false)).toBe(true);
     expect((await store.read(key))?.value).toBe("session");
   }
-  await verifyTokenStore(first, { second });
+  await verifyTokenStore(first, { second, shortMs: 1000 });
 });

@@ -43,7 +43,7 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     new PostgresTokenStore({ pool, encryptionKey, schema, ...options });
 
   it("keeps every law", async () => {
-    await verifyTokenStore(storeOf(), { second: storeOf() });
+    await verifyTokenStore(storeOf(), { second: storeOf(), shortMs: 1000 });
   });
 
   it("keeps every law where the database isolates more strictly by default", async () => {
@@ -53,7 +53,7 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
       options: "-c default_transaction_isolation=serializable",
     });
     try {
-      await verifyTokenStore(storeOf({ pool: strict }), { second: storeOf(), workers: 8 });
+      await verifyTokenStore(storeOf({ pool: strict }), { second: storeOf(), workers: 8, shortMs: 1000 });
     } finally {
       await strict.end();
     }
@@ -89,7 +89,7 @@ describe.skipIf(url === "")(`with a server${skipped}`, () => {
     address.password = "only-for-this-test";
     const limited = new pg.Pool({ connectionString: address.href });
     try {
-      await verifyTokenStore(storeOf({ pool: limited, schema: own }));
+      await verifyTokenStore(storeOf({ pool: limited, schema: own }), { shortMs: 1000 });
     } finally {
       await limited.end();
       await pool.query(`DROP SCHEMA ${own} CASCADE; DROP ROLE ${role}`);
