@@ -59,7 +59,7 @@ function failingLater() {
 describe("a listing", () => {
   it("requests nothing before it is used", () => {
     const { list, requested } = serviceOf(3);
-    list();
+    expect(String(list())).toBe("[object Listing]");
     expect(requested).toEqual([]);
   });
 
@@ -129,6 +129,41 @@ describe("a listing", () => {
   });
 });
 
+describe("a wait for a record that is gone", () => {
+  /** The last records leave after the first page. */
+  function leaving() {
+    const made = serviceOf(25, 20);
+    made.service.intercept = (_, number) => {
+      if (number === 2) made.service.records.splice(19, 6);
+      return undefined;
+    };
+    return made;
+  }
+
+  it.each<[Query["filter"], code: string | undefined]>([
+    [{ name: "a" }, undefined],
+    [{ name: "a", createdAt: undefined }, undefined],
+    [{ name: undefined }, "paging_end_unproved"],
+  ])("isn't needed if the list is filtered, and ends with the caller's signal: %j", async (filter, code) => {
+    const { list } = leaving();
+    const found = collect(list({ filter }, { signal: AbortSignal.abort() })).then(
+      undefined,
+      ({ code }: PagingError) => code,
+    );
+    expect(await found).toEqual(code ?? expect.objectContaining({ length: 20 }));
+  });
+
+  it.each([false, true])("comes before each further request, with prefetch: %s", async (prefetch) => {
+    const { service, list, rows } = serviceOf(9, 4);
+    service.intercept = (_, number) => (number === 2 ? service.records.slice(0, 3) : undefined);
+    const { signal } = new AbortController();
+    const startMs = performance.now();
+    expect(await collect(list({ prefetch }, { signal }))).toEqual(rows);
+    expect(performance.now() - startMs).toBeGreaterThan(200);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+});
+
 describe("a page's next", () => {
   it("continues where the page ended, in either direction", async () => {
     for (const sort of ["pagingToken.asc", "pagingToken.desc"] as const) {
@@ -164,12 +199,19 @@ describe("toArray", () => {
     const { list, rows } = serviceOf(5, 4);
     expect(await list().toArray({ max: 5 })).toEqual(rows);
     expect(await list().toArray({ max: Number.POSITIVE_INFINITY })).toHaveLength(5);
-    await expect(list().toArray({ max: 4 })).rejects.toBeInstanceOf(PagingError);
+    const error: unknown = await list()
+      .toArray({ max: 4 })
+      .then(undefined, (reason: unknown) => reason);
+    expect(error).toBeInstanceOf(PagingError);
+    expect(error).toMatchObject({ operation: "rows.list", message: "rows.list: there are more than 4 records." });
+    expect(await serviceOf(0).list().toArray({ max: 0 })).toEqual([]);
   });
 
   it.each([undefined, {}, { max: -1 }, { max: Number.NaN }, { max: "5" }])("rejects %j", async (limit) => {
     const { list, requested } = serviceOf(5);
-    await expect(list().toArray(limit as { max: number })).rejects.toBeInstanceOf(InvalidArgumentError);
+    const refused = expect(list().toArray(limit as { max: number })).rejects;
+    await refused.toBeInstanceOf(InvalidArgumentError);
+    await refused.toThrow("rows.list: toArray needs { max }");
     expect(requested).toEqual([]);
   });
 });
@@ -183,6 +225,7 @@ describe("prefetch", () => {
     await pages.next();
     expect(requested.map(({ paging }) => paging._after)).toEqual([undefined, "1001"]);
     expect((await collect(pages)).flatMap(({ items }) => items)).toEqual(rows.slice(3));
+    expect(requested).toHaveLength(5);
   });
 
   it.each(["break", "abort"])("ends the request of a page that isn't wanted any more: %s", async (stop) => {
@@ -193,8 +236,9 @@ describe("prefetch", () => {
     const signal = requested[1]?.options?.signal;
     expect(signal?.aborted).toBe(false);
     if (stop === "abort") caller.abort();
-    await pages.return();
+    else await pages.return();
     expect(signal?.aborted).toBe(true);
+    await pages.return();
     expect(getEventListeners(caller.signal, "abort")).toEqual([]);
   });
 

@@ -37,30 +37,6 @@ describe.each(ordinaryServices)("%s", (_, features) => {
 
 const yesterday = { since: startMs - 24 * hourMs };
 
-it.each<[name: string, count: number, features: ModelOptions, options: Partial<NewestFirstOptions>, sorts: string[]]>([
-  ["one page proves it", 230, {}, yesterday, ["createdAt.desc", "createdAt.desc"]],
-  [
-    "a larger page does",
-    230,
-    {},
-    { since: startMs - 150 * hourMs },
-    ["createdAt.desc", "createdAt.desc", "createdAt.desc"],
-  ],
-  ["the list is short", 50, {}, { since: 0 }, ["createdAt.desc", "createdAt.desc", "createdAt.asc"]],
-  [
-    "tokens follow time",
-    230,
-    { cap: 10 },
-    { ...yesterday, tokensFollowTime: true },
-    ["createdAt.desc", "createdAt.desc", ...Array.from({ length: 5 }, () => "pagingToken.desc")],
-  ],
-])("costs few requests if %s", async (_, count, features, options, sorts) => {
-  const service = new ModelService(hourly(count), features);
-  const { end } = await read(service, options);
-  expect(end).toEqual({ complete: true });
-  expect(service.requests.map(({ _sort }) => _sort)).toEqual(sorts);
-});
-
 it.each<[reason: string, features: ModelOptions, options: Partial<NewestFirstOptions>]>([
   ["time_bound", { cap: 10 }, yesterday],
   ["max_records", { cap: 10 }, { maxRecords: 20 }],

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { PagingError } from "../../src/core/errors.js";
+import { ConnectionError, CrossBorderError } from "../../src/core/errors.js";
 import { listReader, type ReaderQuery } from "../../src/paging/reader.js";
 import { type Defect, type ModelOptions, type ModelRecord, ModelService } from "./model-service.js";
-import { kindsOfTokens } from "./select-page.js";
+import { kindsOfTokens, refusal } from "./select-page.js";
 
 type Query = ReaderQuery<ModelRecord>;
 
@@ -23,7 +23,7 @@ async function read(service: ModelService, query: Query = {}, onRecord = () => {
     }
     return { ids };
   } catch (error) {
-    if (!(error instanceof PagingError)) throw error;
+    if (!(error instanceof CrossBorderError)) throw error;
     return { ids, code: error.code };
   }
 }
@@ -69,20 +69,6 @@ describe("an ordinary service", () => {
       expect(service.slept, trial).toEqual([]);
     }
   });
-
-  it.each([
-    { sort: undefined, newestFirst: false, requests: 13 },
-    { sort: ["pagingToken.asc"], newestFirst: false, requests: 13 },
-    { sort: ["pagingToken.desc"], newestFirst: false, requests: 14 },
-    { sort: undefined, newestFirst: true, requests: 14 },
-  ])(
-    "is asked for 105 records by pages of 10 in $requests requests: $sort, $newestFirst",
-    async ({ requests, ...made }) => {
-      const service = new ModelService({ count: 105, tokens: "number", newestFirst: made.newestFirst });
-      expect((await read(service, { size: 10, sort: made.sort })).ids).toHaveLength(105);
-      expect(service.requested).toHaveLength(requests);
-    },
-  );
 
   it("gives the first page, and an error instead of a second one, in an order that tokens may not follow", async () => {
     for (const { made, query } of ordinary.filter(({ query: { sort } }) => !isTokenSort(sort))) {
@@ -207,6 +193,15 @@ describe("an error", () => {
   };
   const one = (options: Partial<ModelOptions>) => new ModelService({ count: 50, tokens: "number", ...options });
 
+  const answering = (answers: Record<number, () => readonly ModelRecord[]>) => {
+    const service = one({ defect: "has no tokens" });
+    service.intercept = (_, number) => answers[number]?.();
+    return service;
+  };
+  const fail = (error: Error) => {
+    throw error;
+  };
+
   it.each<[string, ModelService, Query]>([
     ["paging_cursor_ignored", one({ defect: "ignores the cursor", cap: 20 }), {}],
     ["paging_no_token", one({ defect: "has no tokens" }), {}],
@@ -224,6 +219,15 @@ describe("an error", () => {
     ["paging", first({ id: 2 ** 53 }), {}],
     ["paging", first({ pagingToken: 2 ** 60 }), {}],
     ["paging", first({ pagingToken: null }), {}],
+    ["paging", one({}), { cursor: () => "" }],
+    ["paging", answering({ 1: () => [{ id: "" } as ModelRecord] }), {}],
+    ["paging_sort", one({}), { sort: ["name.asc"], cursor: ({ name, id }) => (name === "n0" ? name : id) }],
+    // What proves that the first page is the whole list.
+    ["paging_no_token", one({ count: 21, defect: "has no tokens" }), { size: 10 }],
+    ["paging_no_token", answering({ 2: () => [], 3: () => [], 4: () => [], 5: () => [] }), { size: 10 }],
+    ["paging_no_token", answering({ 2: () => fail(refusal(400)) }), {}],
+    ["connection_failed", answering({ 2: () => fail(new ConnectionError("")) }), {}],
+    ["http_400", answering({ 1: () => fail(refusal(400)) }), {}],
   ])("has the code %s (%#)", async (code, service, query) => {
     expect((await read(service, query)).code).toBe(code);
   });
@@ -258,6 +262,17 @@ describe("a query", () => {
         const requests = sort === "pagingToken.desc" ? service.requested.slice(0, -1) : service.requested;
         for (const request of requests) expect(request).toMatchObject({ [`_${kept}`]: query[kept], _size: 5 });
       }
+  });
+
+  it("may have tokens of which only some are numbers", async () => {
+    const service = new ModelService({ count: 50, tokens: "UUID" });
+    Object.assign(service.records[1] ?? {}, { pagingToken: "7" });
+    expect(await read(service, { sort: ["pagingToken.asc"], size: 10 })).toEqual({ ids: idsOf(service) });
+  });
+
+  it("gives a whole list without tokens in a second page", async () => {
+    const service = new ModelService({ count: 9, tokens: "number", defect: "has no tokens" });
+    expect(await read(service, { size: 4 })).toEqual({ ids: idsOf(service) });
   });
 
   it("continues anywhere if it trusts the cursor", async () => {
