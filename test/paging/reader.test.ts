@@ -70,6 +70,20 @@ describe("an ordinary service", () => {
     }
   });
 
+  it.each([
+    { sort: undefined, newestFirst: false, requests: 13 },
+    { sort: ["pagingToken.asc"], newestFirst: false, requests: 13 },
+    { sort: ["pagingToken.desc"], newestFirst: false, requests: 14 },
+    { sort: undefined, newestFirst: true, requests: 14 },
+  ])(
+    "is asked for 105 records by pages of 10 in $requests requests: $sort, $newestFirst",
+    async ({ requests, ...made }) => {
+      const service = new ModelService({ count: 105, tokens: "number", newestFirst: made.newestFirst });
+      expect((await read(service, { size: 10, sort: made.sort })).ids).toHaveLength(105);
+      expect(service.requested).toHaveLength(requests);
+    },
+  );
+
   it("gives the first page, and an error instead of a second one, in an order that tokens may not follow", async () => {
     for (const { made, query } of ordinary.filter(({ query: { sort } }) => !isTokenSort(sort))) {
       const { ids, code } = await read(new ModelService(made), query);

@@ -1,6 +1,7 @@
 import { constants, createHash, generateKeyPairSync, sign } from "node:crypto";
+import { Socket } from "node:net";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { explainSignature, fingerprintOf, type SignatureQuestion } from "../../src/verification/explain-signature.js";
 import { candidatesOf } from "../../src/verification/signed-text-variants.js";
 import { keyPairOf } from "../support/key-pairs.js";
@@ -34,6 +35,13 @@ it("finds nothing wrong with what is right", () => {
     found: { hash: "sha256", digest },
   });
   expect(fingerprintOf(right.publicKey)).toBe(fingerprint);
+});
+
+it("sends nothing", async () => {
+  const sent = [vi.spyOn(Socket.prototype, "connect"), vi.spyOn(globalThis, "fetch")];
+  expect(explainSignature({ ...right, signature: signed("") }).isValid).toBe(false);
+  await new Promise((resolve) => setImmediate(resolve));
+  for (const spy of sent) expect(spy).not.toHaveBeenCalled();
 });
 
 describe("the text", () => {
