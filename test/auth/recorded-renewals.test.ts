@@ -14,7 +14,7 @@ interface Case {
   readonly begins: "password" | "session";
   readonly shared: boolean;
   /** When the next call comes. */
-  readonly moment: "first" | "expired" | "leeway" | "last second" | "rejected";
+  readonly moment: (typeof moments)[number];
   readonly storeFault?: StoreFault | undefined;
   /** What another process does meanwhile. */
   readonly rival?: keyof typeof rivals | undefined;
@@ -46,17 +46,16 @@ const rivals = {
   ...{ "write 1": () => false, "write 2": () => false },
 };
 
-function* cases(): Generator<Case> {
-  for (const begins of ["password", "session"] as const)
-    for (const moment of ["first", "expired", "leeway", "last second", "rejected"] as const) {
-      for (const shared of [false, true]) for (const faults of faultLists) yield { begins, shared, moment, faults };
-      for (const storeFault of storeFaults)
-        for (const faults of [[], ["lost"]] as const) yield { begins, shared: true, moment, storeFault, faults };
-      if (moment !== "first" && moment !== "expired") continue;
-      for (const rival of Object.keys(rivals) as (keyof typeof rivals)[])
-        for (const faults of [[], ["failing"], ["ended"], ["refused"]] as const)
-          yield { begins, shared: true, moment, rival, faults };
-    }
+const moments = ["first", "expired", "leeway", "last-second", "rejected"] as const;
+
+function* cases({ begins, moment }: Pick<Case, "begins" | "moment">): Generator<Case> {
+  for (const shared of [false, true]) for (const faults of faultLists) yield { begins, shared, moment, faults };
+  for (const storeFault of storeFaults)
+    for (const faults of [[], ["lost"]] as const) yield { begins, shared: true, moment, storeFault, faults };
+  if (moment !== "first" && moment !== "expired") return;
+  for (const rival of Object.keys(rivals) as (keyof typeof rivals)[])
+    for (const faults of [[], ["failing"], ["ended"], ["refused"]] as const)
+      yield { begins, shared: true, moment, rival, faults };
 }
 
 /** What a client asks of its store and of the identity provider, with the time of each. */
@@ -117,7 +116,7 @@ async function story({ begins, shared, moment, storeFault, rival, faults }: Case
   if (moment !== "first") {
     used = await member.call();
     member.manager.accepted(used);
-    await pass({ expired: 301_000, leeway: 296_000, "last second": 299_500, rejected: 20_000 }[moment]);
+    await pass({ expired: 301_000, leeway: 296_000, "last-second": 299_500, rejected: 20_000 }[moment]);
   }
   [startMs, log.length] = [performance.now(), 0];
   parts.meet(rival);
@@ -141,8 +140,14 @@ async function story({ begins, shared, moment, storeFault, rival, faults }: Case
   return `${log.join(", ")}, ${JSON.stringify(member.events)}`;
 }
 
-it("makes the recorded requests, whatever comes of them", async () => {
-  const recorded = new Recorded();
-  for (const one of cases()) recorded.add(JSON.stringify(one), await story(one));
-  await expect(String(recorded)).toMatchFileSnapshot("recorded-renewals.txt");
-});
+it.each((["password", "session"] as const).flatMap((begins) => moments.map((moment) => ({ begins, moment }))))(
+  "makes the recorded requests, whatever comes of them: $begins, $moment",
+  async (group) => {
+    const recorded = new Recorded();
+    for (const one of cases(group)) {
+      const { begins: _, moment: __, ...shown } = one;
+      recorded.add(JSON.stringify(shown), await story(one));
+    }
+    await expect(String(recorded)).toMatchFileSnapshot(`recorded/${group.begins}-${group.moment}.txt`);
+  },
+);
