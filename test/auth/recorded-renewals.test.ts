@@ -3,8 +3,9 @@ import type { TokenStore } from "../../src/auth/token-store.js";
 import { CrossBorderError } from "../../src/core/errors.js";
 import type { Transport } from "../../src/wire/transport.js";
 import { Recorded } from "../support/recorded.js";
+import { answers } from "./answers.js";
 import { type Fleet, fleetOf, type StoreFault } from "./fleet-fixture.js";
-import { auth, client, handled, pass, withFakeTime } from "./manager-fixture.js";
+import { auth, client, failure, handled, managerFixture, pass, withFakeTime } from "./manager-fixture.js";
 import type { IdentityFault } from "./rotating-identity.js";
 
 withFakeTime();
@@ -151,3 +152,13 @@ it.each((["password", "session"] as const).flatMap((begins) => moments.map((mome
     await expect(String(recorded)).toMatchFileSnapshot(`recorded/${group.begins}-${group.moment}.txt`);
   },
 );
+
+it("says the recorded messages", async () => {
+  const recorded = new Recorded();
+  for (const { name, reply } of answers) {
+    const { call, manager } = managerFixture([reply]);
+    const { message } = await failure(call({ maxRetries: 0 }));
+    recorded.add(name, `${message} ${JSON.stringify(manager.hold())}`);
+  }
+  await expect(String(recorded)).toMatchFileSnapshot("recorded/messages.txt");
+});

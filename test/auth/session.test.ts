@@ -205,6 +205,7 @@ describe("a password that is refused to a fleet", () => {
     expect(Object.keys(JSON.parse(stored))).toEqual(["v", "retryNotBefore"]);
     expect(JSON.parse(stored).retryNotBefore.mark).toMatch(/^[\da-f]{2}$/);
     await refusedTo([fleet.join(), fleet.join()]);
+    expect([...fleet.store.values.values()]).toEqual([stored]);
     expect(fleet.identity.logins).toBe(1);
     await pass(60_000);
     await refusedTo([...fleet.members, fleet.join()]);
@@ -262,10 +263,12 @@ describe("a store", () => {
 
   it.each<[string, (fleet: Fleet) => unknown]>([
     ["wiped", ({ store }) => store.wipe()],
-    ...["", "rubbish", "null", "[]", '{"v":2}'].map((text): [string, (fleet: Fleet) => unknown] => [
-      `filled with ${JSON.stringify(text)}`,
-      ({ store }) => store.fill(text),
-    ]),
+    ...["", "rubbish", "null", "[]", '{"v":2,"accessToken":"of v2"}'].map(
+      (text): [string, (fleet: Fleet) => unknown] => [
+        `filled with ${JSON.stringify(text)}`,
+        ({ store }) => store.fill(text),
+      ],
+    ),
   ])("that is %s costs one login", async (_, spoil) => {
     const fleet = fleetOf(5);
     await callAll(fleet.members);
@@ -316,6 +319,23 @@ describe("a session that was given by its refresh token", () => {
     await callAll([one.join({ auth: { ...client, refreshToken } })]);
     await callAll([other.join({ auth: { ...client, realm: "other", refreshToken: same }, store: one.store })]);
     expect([same, other.identity.requests[0]?.refreshToken]).toEqual([refreshToken, refreshToken]);
+  });
+
+  it("has an entry of its own for each realm, client, user, and session", async () => {
+    const { store, identity, join } = fleetOf(0);
+    const [one, other] = [identity.begin(), identity.begin()];
+    for (const owner of [
+      ...[auth, { ...auth, authUrl: "https://other.example" }, { ...auth, realm: "other" }],
+      ...[
+        { ...auth, clientId: "other" },
+        { ...auth, username: "other" },
+        { ...auth, username: one },
+      ],
+      ...[one, other].map((refreshToken) => ({ ...client, refreshToken })),
+    ]) {
+      await callNow(join({ auth: owner }));
+    }
+    expect(store.values.size).toBe(8);
   });
 
   it("sends a refresh token whose mark was stored, although the store's client tells of a second write that was refused", async () => {
@@ -471,77 +491,34 @@ describe("the end of a session of many processes", () => {
   });
 });
 
-/** What a store gives to each call in turn. The last one stays. */
-interface Answers {
-  readonly read?: readonly (object | undefined)[];
-  readonly lock?: readonly boolean[];
-  readonly write?: readonly boolean[];
-}
-
-/** A session over a store that gives these answers, and an endpoint that replies by script. */
-function sessionOver(
-  { read = [], lock = [true], write = [true] }: Answers,
-  replies: Reply[],
-  more: Partial<SessionOptions> = {},
-) {
-  const calls: string[] = [];
-  const answer = <T>(name: string, given: readonly T[]): T | undefined => {
-    calls.push(name);
-    return given[Math.min(calls.filter((call) => call === name).length, given.length) - 1];
-  };
-  const fake = new FakeTokenEndpoint(...replies);
+/** A session over a store that always holds this entry, and gives its lock or doesn't. */
+function sessionOver(entry: object | undefined, isFree = true, more: Partial<SessionOptions> = {}) {
+  const times = { lock: 0, write: 0 };
+  const fake = new FakeTokenEndpoint();
   const options: SessionOptions = {
     ...{ auth, random: () => 0, signal: new AbortController().signal },
     endpoint: new TokenEndpoint({ auth, transport: fake }),
     store: {
-      read: async () => {
-        const value = answer("read", read);
-        return value && { value: JSON.stringify({ v: 1, ...value }), version: "1" };
-      },
-      lock: async () => answer("lock", lock) === true,
+      read: async () => entry && { value: JSON.stringify({ v: 1, ...entry }), version: "1" },
+      lock: async () => times.lock++ >= 0 && isFree,
       unlock: async () => {},
-      write: async () => answer("write", write) === true,
+      write: async () => times.write++ >= 0,
     },
     ...more,
   };
-  return { session: new Session(options), fake, times: (name: string) => calls.filter((call) => call === name).length };
+  return { session: new Session(options), fake, times };
 }
 
 describe("a process that shares its session", () => {
-  const entry = { accessToken: "a", lifetimeMs, refreshToken: "refresh-of-a" };
-  const expired = () => ({ ...entry, expiresAtMs: Date.now() - 1 });
-  const fresh = () => ({ ...entry, accessToken: "b", expiresAtMs: Date.now() + lifetimeMs });
-  const noted = () => ({ retryNotBefore: { atMs: Date.now() + 60_000, status: 429 } });
-  const failed = (failure: object, kind: string) => ({ failure, kind });
-  const b = { token: { value: "b" } };
-  const throttled = failed({ class: "throttled", status: 429, retryAfterMs: 60_000 }, "refresh");
-  type Row = [string, () => Answers, Reply[], expected: object, writes: number];
+  const fresh = { accessToken: "b", lifetimeMs, refreshToken: "refresh-of-b" };
+  const failed = (failure: object) => ({ failure, kind: "refresh" });
 
-  it.each<Row>([
-    ["finds a token under the lock", () => ({ read: [undefined, fresh()] }), [], b, 0],
-    ["marks again after another's write", () => ({ read: [expired()], write: [false, true] }), [granted("b")], b, 2],
-    [
-      "reads again what has gone",
-      () => ({ read: [expired(), expired(), undefined, fresh()], write: [false] }),
-      [],
-      b,
-      1,
-    ],
-    ["sends nothing while it's too early", () => ({ read: [noted()] }), [], throttled, 0],
-    ["takes another's login", () => ({ read: [expired(), expired(), fresh()] }), [refusal(400)], b, 1],
-    [
-      "takes it without a second lock",
-      () => ({ read: [expired(), expired(), fresh()], lock: [true, false] }),
-      [refusal(400)],
-      b,
-      1,
-    ],
-    ["notes no login that fails", () => ({}), [responded(503)], failed({ status: 503 }, "login"), 0],
-    ["notes a login that is refused", () => ({}), [refusal(401)], failed({ status: 401 }, "login"), 1],
-  ])("%s", async (_, answers, replies, expected, writes) => {
-    const { session, fake, times } = sessionOver(answers(), replies);
-    expect(await outcomeOf(session.renew([]), 1000)).toMatchObject(expected);
-    expect([fake.requests.length, times("write")]).toEqual([replies.length, writes]);
+  it("sends nothing while it's too early", async () => {
+    const retryNotBefore = { atMs: Date.now() + 60_000, status: 429 };
+    const { session, fake, times } = sessionOver({ retryNotBefore });
+    const throttled = { class: "throttled", status: 429, retryAfterMs: 60_000 };
+    expect(await outcomeOf(session.renew([]), 1000)).toEqual(failed(throttled));
+    expect([fake.requests, times.write]).toEqual([[], 0]);
   });
 
   it.each([
@@ -549,34 +526,32 @@ describe("a process that shares its session", () => {
     ["LOCKED", 601, {}],
     ["LOCKED", 61, { random: () => 1 }],
   ])("waits for a lock for 30 s, every 50 to 500 ms, unless it's closed: %s after %i", async (reason, locks, more) => {
-    const { session, times } = sessionOver({ lock: [false] }, [], more);
-    expect(await outcomeOf(session.renew([]), 31_000)).toEqual(failed({ class: "unshared", reason }, "refresh"));
-    expect(times("lock")).toBe(locks);
+    const { session, times } = sessionOver(undefined, false, more);
+    expect(await outcomeOf(session.renew([]), 31_000)).toEqual(failed({ class: "unshared", reason }));
+    expect(times.lock).toBe(locks);
   });
 
   it("says that a store gave no answer in time", async () => {
     const store = new FaultyStore();
     store.fault = "hangs";
-    const { session: shared } = sessionOver({}, [], { store });
-    expect(await outcomeOf(shared.renew([]), 3000)).toEqual(
-      failed({ class: "unshared", reason: "TIMEOUT" }, "refresh"),
-    );
+    const { session: shared } = sessionOver(undefined, true, { store });
+    expect(await outcomeOf(shared.renew([]), 3000)).toEqual(failed({ class: "unshared", reason: "TIMEOUT" }));
   });
 
-  it.each<[string, () => Answers, object | undefined, writes: number, more?: Partial<SessionOptions>]>([
-    ["no session", () => ({}), undefined, 0],
-    ["a session without a refresh token", () => ({ read: [{ accessToken: "a" }] }), undefined, 0],
-    ["the one that it was given", () => ({}), { refreshToken: "given", isNewest: false }, 1, { auth: session }],
-    ["the one in the store", () => ({ read: [fresh()] }), { refreshToken: "refresh-of-a", isNewest: true }, 1],
-  ])("ends %s", async (_, answers, ended, writes, more) => {
-    const { session: shared, times } = sessionOver(answers(), [], more);
+  it.each<[string, entry: object | undefined, ended: object | undefined, more?: Partial<SessionOptions>]>([
+    ["no session", undefined, undefined],
+    ["a session without a refresh token", { accessToken: "a" }, undefined],
+    ["the one that it was given", undefined, { refreshToken: "given", isNewest: false }, { auth: session }],
+    ["the one in the store", fresh, { refreshToken: "refresh-of-b", isNewest: true }],
+  ])("ends %s", async (_, entry, ended, more) => {
+    const { session: shared, times } = sessionOver(entry, true, more);
     expect(await shared.end()).toEqual(ended);
-    expect(times("write")).toBe(writes);
+    expect(times.write).toBe(ended === undefined ? 0 : 1);
   });
 
   it("ends its session after it has waited for the lock for 15 s", async () => {
-    const { session: shared, times } = sessionOver({ lock: [false], read: [fresh()] }, []);
+    const { session: shared, times } = sessionOver(fresh, false);
     expect(await outcomeOf(shared.end(), 16_000)).toMatchObject({ isNewest: true });
-    expect(times("lock")).toBe(301);
+    expect(times.lock).toBe(301);
   });
 });

@@ -107,6 +107,7 @@ it.each<[string, Options, string[]]>([
   const header = `Basic ${Buffer.from("gate%26way:s%3Ae%2Bc+r%E2%82%ACt").toString("base64")}`;
   const expected = options.clientAuthentication === "basic" ? header : undefined;
   expect(fake.requests.map(({ headers }) => headers.authorization)).toEqual([expected, expected, expected]);
+  expect(Object.hasOwn(fake.requests[0]?.headers ?? {}, "authorization")).toBe(expected !== undefined);
 });
 
 // What comes back
@@ -169,6 +170,7 @@ it.each<[Reply, object]>([
   [granted("t", { token_type: undefined }), { class: "unreadable", status: 200 }],
   [granted("t", { token_type: "DPoP" }), { class: "unreadable", status: 200 }],
   [responded(200, "\n<!doctype html>"), { class: "server-error", status: 200 }],
+  [responded(200, "no <html>"), { class: "unreadable", status: 200 }],
   [responded(200, "Welcome", { "content-type": "text/html; charset=utf-8" }), { class: "server-error", status: 200 }],
   [
     { ...granted("t"), broken: "not-utf8" },
@@ -217,6 +219,16 @@ it("keeps the response's error, description and Retry-After", async () => {
   );
   expect(long.serviceCode).toBe("Realm does not exist");
   expect(long.serviceMessage).toHaveLength(301);
+  const line = "x".repeat(300);
+  expect(await failureOf(responded(400, { error: "\n", error_description: line }))).toEqual({
+    ...{ class: "refused-by-another", status: 400, serviceMessage: line },
+  });
+});
+
+it("refreshes only by a refresh token that is a text", async () => {
+  for (const refresh_token of ["", 7, null]) {
+    expect(await login(granted("t", { refresh_token }))).toMatchObject({ granted: { refreshToken: undefined } });
+  }
 });
 
 const vaultIsAway = () => {
@@ -249,6 +261,7 @@ it("knows credentials other than those of the last login", async () => {
 
 it.each<[Reply, object | undefined]>([
   [responded(299, ""), undefined],
+  [responded(200, ""), undefined],
   [responded(400, { error: "invalid_grant" }), undefined],
   [responded(300, ""), { class: "redirect", status: 300 }],
   [responded(400, { error: "invalid_client" }), { class: "refused", status: 400, serviceCode: "invalid_client" }],
@@ -269,6 +282,8 @@ it("redacts what a refused logout held, and needs its secret", async () => {
 it.each<[Reply, Options, object]>([
   [granted("t"), {}, { "http.response.status_code": 200 }],
   [responded(401, ""), {}, { "http.response.status_code": 401, "error.type": "401" }],
+  [responded(400, ""), {}, { "http.response.status_code": 400, "error.type": "400" }],
+  [responded(302, ""), {}, { "http.response.status_code": 302, "error.type": "redirect" }],
   [maybeSent(), {}, { "error.type": "ECONNRESET" }],
   [granted("t"), { password: vaultIsAway }, { "error.type": "no-secret" }],
 ])("is followed as one request to the identity provider (case %#)", async (reply, options, notes) => {

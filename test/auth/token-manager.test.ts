@@ -45,9 +45,12 @@ const ending = { auth: { ...auth, endSessionOnClose: true } };
 
 describe("one request for all", () => {
   it("requests nothing before the first call", async () => {
-    const { fake } = managerFixture([granted("a")]);
+    const { fake, call } = managerFixture([granted("a")], { onToken: undefined as never });
     await pass(1000);
+    await expect(call({ signal: AbortSignal.abort() })).rejects.toMatchObject({ kind: "abort" });
+    await settle();
     expect(fake.requests).toHaveLength(0);
+    expect(await call()).toBe("a");
   });
 
   it("makes one request for 1,000 calls on a cold manager", async () => {
@@ -267,13 +270,14 @@ describe("a wait", () => {
   });
 
   it.each([
-    [429, "7", 7000],
-    [429, "301", 300_000],
-    [503, "3600", 3000],
+    [429, "7", 7000, {}],
+    [429, "8", 8000, { error: "invalid_request" }],
+    [429, "301", 300_000, {}],
+    [503, "3600", 3000, {}],
   ])(
     "waits after a %i for its Retry-After of %s s, or %i ms, with one request for all calls",
-    async (status, seconds, ms) => {
-      const { call, fake } = managerFixture([responded(status, {}, { "retry-after": seconds }), granted("a")]);
+    async (status, seconds, ms, body) => {
+      const { call, fake } = managerFixture([responded(status, body, { "retry-after": seconds }), granted("a")]);
       const calls = [1, 2, 3].map(() => call({ timeoutMs: 400_000 }));
       await pass(ms - 1);
       expect(fake.requests).toHaveLength(1);
@@ -282,6 +286,15 @@ describe("a wait", () => {
       expect(gapsOf(fake)).toEqual([ms]);
     },
   );
+
+  it("ends with the signal of its call", async () => {
+    const { call } = managerFixture([notSent(), notSent()]);
+    const abort = new AbortController();
+    const waiting = handled(call({ signal: abort.signal }));
+    await pass(50);
+    abort.abort();
+    await expect(waiting).rejects.toMatchObject({ kind: "abort" });
+  });
 
   it("fails at once, and says until when, if the hold outlasts the call's deadline", async () => {
     const { call, fake } = managerFixture([responded(429, {}, { "retry-after": "30" }), granted("a")]);
@@ -338,6 +351,7 @@ describe("a refused login", () => {
     password = "right";
     expect(await Promise.all([call(), call(), call()])).toEqual(["a", "a", "a"]);
     expect(fake.forms.map((form) => form.password)).toEqual(["wrong", "right"]);
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   it("does not log in with each call where a function never returns the same password twice", async () => {
@@ -391,6 +405,8 @@ describe("a 401 of the service", () => {
       expect(fake.requests).toHaveLength(requests + 1);
     }
     await failure(renew(token));
+    manager.accepted("an earlier one");
+    expect(manager.hold()).toBeDefined();
     manager.accepted(token);
     expect(manager.hold()).toBeUndefined();
   });
@@ -422,6 +438,8 @@ describe("a 401 of the service", () => {
     manager.refused(used);
     manager.accepted(used);
     expect(await call()).toBe("b");
+    manager.refused(used);
+    expect(await call()).toBe("b");
     expect(fake.requests).toHaveLength(2);
   });
 });
@@ -444,27 +462,31 @@ describe("secrets", () => {
     expect(asked.sort()).toEqual(["of-the-client", "of-the-client", "of-the-vault"]);
   });
 
-  it.each<[string, () => unknown]>([
+  it.each<[string, reason: string, () => unknown, option?: "password" | "clientSecret"]>([
     [
       "rejects",
+      "THREW",
       () => Promise.reject(Object.assign(new Error(secrets.password), { code: secrets.password.toUpperCase() })),
     ],
     [
       "throws no error",
+      "THREW",
       () => {
         throw secrets.password;
       },
     ],
-    ["returns nothing", () => undefined],
-    ["returns an empty string", () => ""],
-    ["returns a line break, which is of the file", () => `${secrets.password}\n`],
-    ["hangs", () => new Promise(() => {})],
-  ])("fails safely where the function for the password %s", async (_, password) => {
-    const { call, fake } = managerFixture([granted("a")], { auth: { ...auth, password: password as () => string } });
+    ["returns nothing", "NO_SECRET_RETURNED", () => undefined],
+    ["returns an empty string", "NO_SECRET_RETURNED", () => ""],
+    ["returns a line break, which is of the file", "NO_SECRET_RETURNED", () => `${secrets.password}\n`],
+    ["hangs", "DEADLINE", () => new Promise(() => {})],
+    ["returns no text", "NO_SECRET_RETURNED", () => 7, "clientSecret"],
+  ])("fails safely where the function for a secret %s", async (_, reason, secret, option = "password") => {
+    const { call, fake } = managerFixture([granted("a")], { auth: { ...auth, [option]: secret as () => string } });
     const failing = handled(call());
     await pass(10_000);
     const error = await failure(failing);
     expect(error.code).toBe("token_source_failed");
+    expect(error.message).toContain(`the function auth.${option} did not return a secret (${reason}).`);
     expect(shown(error)).not.toContain(secrets.password);
     expect(shown(error)).not.toContain(secrets.password.toUpperCase());
     expect(fake.requests).toHaveLength(0);
@@ -542,6 +564,7 @@ describe("close", () => {
   ])("takes 2 s at most when its logout %s", async (_, replies) => {
     const { call, manager } = managerFixture([granted("a"), ...replies], ending);
     await call();
+    await pass(1000);
     const closing = manager.close();
     await pass(2000);
     await closing;
@@ -556,6 +579,15 @@ describe("close", () => {
     for (let made = 0; made < calls; made++) await call();
     await manager.close();
     expect(fake.requests).toHaveLength(calls);
+  });
+
+  it("drops the token request of a session that goes on", async () => {
+    const { call, manager, fake } = managerFixture([]);
+    handled(call());
+    await settle();
+    await manager.close();
+    await settle();
+    expect(fake.pending).toBe(0);
   });
 });
 

@@ -153,18 +153,3 @@ it("shows no header of the caller's own that a proxy repeats", async () => {
   expect(shownTexts(error)).not.toContain("77112233");
   expect(error).not.toHaveProperty("requestId");
 });
-
-it("calls hooks as methods of their object, which may be of a class", async () => {
-  class Metrics {
-    static calls = 0;
-    response(): void {
-      if (this instanceof Metrics) Metrics.calls += 1;
-    }
-  }
-  const on = new Metrics();
-  await using client = new CrossBorderClient({ ...server.clientOptions, on });
-  await client.payments.list();
-  expect(Metrics.calls).toBe(1);
-  const wrong = { ...server.clientOptions, on: { response: "log" } as never };
-  expect(() => new CrossBorderClient(wrong)).toThrow("response must be a function; got a string");
-});

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { createdMsOf, type NewestFirstOptions, newestFirst, type ReadingEnd } from "../../src/paging/newest-first.js";
 import { payments } from "../../src/resources/payments.js";
 import { type ModelOptions, type ModelPayment, ModelService, ordinaryServices } from "../reconcile/model-service.js";
-import { refusal } from "./select-page.js";
 
 const hourMs = 3_600_000;
 const startMs = Date.parse("2026-11-22T00:00:00Z");
@@ -36,17 +35,6 @@ describe.each(ordinaryServices)("%s", (_, features) => {
 });
 
 const yesterday = { since: startMs - 24 * hourMs };
-
-it.each<[reason: string, features: ModelOptions, options: Partial<NewestFirstOptions>]>([
-  ["time_bound", { cap: 10 }, yesterday],
-  ["max_records", { cap: 10 }, { maxRecords: 20 }],
-  ["failed", { failure: () => refusal(403) }, {}],
-  ["failed", { failure: () => refusal(400) }, {}],
-  ["failed", { cap: 10, bounds: "ignored" }, { ...yesterday, toTheEnd: true }],
-])("says that a reading isn't complete: %s %j", async (reason, features, options) => {
-  const { end } = await read(new ModelService(hourly(230), features), options);
-  expect(end).toMatchObject({ complete: false, reason });
-});
 
 it.each<[name: string, features: ModelOptions]>([
   ["full pages", { sort: "cut" }],

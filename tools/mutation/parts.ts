@@ -19,7 +19,7 @@ export const parts: readonly Part[] = [
   part("decision", "http/decision", ["http"]),
   part("core", "flows/core/*", ["flows/core"]),
   part("signing", "signing/*", ["signing"], true),
-  part("journals", "journals/*", ["journals"]),
+  part("journals", "journals/*", ["journals", "journal-parts"]),
   part("auth", "auth/*", ["auth", "tokens", "login"]),
   part("paging", "paging/*", ["paging", "reconcile"]),
 ];
