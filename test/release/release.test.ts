@@ -1,12 +1,5 @@
-import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { changesOf, nextVersion, releaseChangelog, releaseVersion } from "../../tools/release/release-changelog.js";
-
-/** The files that hold the version. */
-const versionFiles = ["src/opentelemetry/version.ts", "src/wire/open-transport.ts"];
 
 const changelog =
   "# Changelog\n\nIntroduction.\n\n## Unreleased\n\n### Added\n\n- Much.\n\n## 0.1.0 (2026-01-01)\n\n- All.\n";
@@ -47,61 +40,4 @@ it.each([
   ["0.1.0", "", "none of major, minor, patch"],
 ])("refuses to go from %s to %s", (current, wanted, why) => {
   expect(() => nextVersion(current, wanted)).toThrow(why);
-});
-
-/** A repository with the scripts of this one. */
-function repository() {
-  const folder = mkdtempSync(join(tmpdir(), "release-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const git = (...command: readonly string[]) =>
-    execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b.example", ...command], {
-      cwd: folder,
-      stdio: "pipe",
-    });
-  git("init", "--quiet");
-  cpSync("tools/release", join(folder, "tools/release"), { recursive: true });
-  symlinkSync(join(process.cwd(), "node_modules"), join(folder, "node_modules"));
-  writeFileSync(join(folder, ".gitignore"), "node_modules\n");
-  writeFileSync(join(folder, "package.json"), '{ "name": "a", "version": "0.1.0", "type": "module" }\n');
-  writeFileSync(join(folder, "CHANGELOG.md"), changelog.replace(/\n## 0\.1\.0[\s\S]*/, "\n"));
-  for (const file of versionFiles) {
-    mkdirSync(join(folder, dirname(file)), { recursive: true });
-    writeFileSync(join(folder, file), 'export const version = "0.1.0";\n');
-  }
-  mkdirSync(join(folder, "tools/api"));
-  writeFileSync(join(folder, "tools/api/index.api.md"), "one\n");
-  git("add", "--all");
-  git("commit", "--quiet", "--message", "Begin");
-  const run = (script: string, ...options: readonly string[]) =>
-    spawnSync(process.execPath, ["--import", "tsx", `tools/release/${script}.ts`, ...options], {
-      cwd: folder,
-      encoding: "utf8",
-    });
-  const write = (file: string, text: string) => writeFileSync(join(folder, file), text);
-  return { git, run, write, read: (file: string) => readFileSync(join(folder, file), "utf8") };
-}
-
-it("sets the version and the changelog by one command, in a clean tree only", () => {
-  const { git, run, write, read } = repository();
-  write("tools/api/index.api.md", "two\n");
-  expect(run("release", "minor")).toMatchObject({ status: 1, stderr: expect.stringContaining("has changes") });
-  git("checkout", "--quiet", ".");
-  expect(run("release", "minor")).toMatchObject({ status: 0, stdout: expect.stringContaining("git tag v0.2.0") });
-  expect(JSON.parse(read("package.json"))).toMatchObject({ version: "0.2.0" });
-  for (const file of versionFiles) expect(read(file)).toBe('export const version = "0.2.0";\n');
-  expect(read("CHANGELOG.md")).toMatch(/^## Unreleased\n\n## 0\.2\.0 \(\d{4}-\d\d-\d\d\)\n\n### Added$/m);
-});
-
-it("shows what changed in the published types since the release before", () => {
-  const { git, run, write } = repository();
-  expect(run("api-difference").stdout).toContain("+one");
-  git("tag", "v0.1.0");
-  write("tools/api/index.api.md", "two\n");
-  git("commit", "--quiet", "--all", "--message", "Change");
-  git("tag", "v0.2.0");
-  const { stdout } = run("api-difference");
-  expect(stdout).toContain("-one");
-  expect(stdout).toContain("+two");
-  git("commit", "--quiet", "--allow-empty", "--message", "Nothing");
-  expect(run("api-difference").stdout).toBe("Nothing has changed since v0.2.0.\n");
 });

@@ -16,6 +16,12 @@ git config user.email nobody@users.noreply.example
 # In a release's own commit nothing is unreleased: it is tried as it is.
 unreleased=$(sed --quiet '/^## Unreleased$/,/^## [0-9]/p' CHANGELOG.md)
 if grep --quiet '^[-*] ' <<< "$unreleased"; then
+  echo >> CHANGELOG.md
+  if npm run --silent release -- minor 2> /dev/null; then
+    echo "release took a tree with changes" >&2
+    exit 1
+  fi
+  git checkout --quiet CHANGELOG.md
   npm run --silent release -- minor
   git commit --quiet --all --message "Release $(node --print 'require("./package.json").version')"
 fi
