@@ -2,10 +2,17 @@ import { randomBytes } from "node:crypto";
 import { PostgresJournal } from "cross-border-payments/journal/postgres";
 import { PostgresTokenStore } from "cross-border-payments/tokens/postgres";
 import pg from "pg";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ConfigError } from "../../src/core/errors.js";
-import { isOfOneStatement, maxAttempts, postgresFailure, retrying } from "../../src/journals/postgres-failure.js";
-import { failure } from "../journals/journal-fixture.js";
+import {
+  isOfOneStatement,
+  maxAttempts,
+  postgresFailure,
+  retrying,
+  tokenStoreFailure,
+} from "../../src/journals/postgres-failure.js";
+import { migrate } from "../../src/journals/postgres-migrate.js";
+import { failure, newLease, scope, state } from "../journals/journal-fixture.js";
 
 const driverError = (code: unknown) => Object.assign(new Error("of CH9300762011623852957"), { code });
 
@@ -31,6 +38,8 @@ it.each([
   ["XX000", /the server failed/, "unknown", false],
   ["08006", /the connection failed/, "unknown", false],
   ["22008", /the database refused/, "nothing", true],
+  ["22028", /the database refused/, "nothing", true],
+  ["220281", /can't be reached/, "unknown", false],
   ["ECONNREFUSED", /nothing listens/, "nothing", false],
   ["ENOTFOUND", /can't be resolved/, "nothing", false],
   ["ENOENT", /a file .* is missing/, "nothing", false],
@@ -60,12 +69,19 @@ it.each([
 ])("gives the driver's %o the code %s", (error, code, stored) => {
   const failed = postgresFailure(error, "read a flow");
   expect(failed).toMatchObject({ stored });
-  expect(Reflect.get(Object(failed.cause), "code")).toBe(code);
+  expect(failed.message).not.toContain("undefined");
+  expect(failed.cause).toEqual(
+    code === undefined ? expect.not.objectContaining({ code }) : expect.objectContaining({ code }),
+  );
+  const ofStore = tokenStoreFailure(error);
+  expect(ofStore.cause).toEqual(failed.cause);
+  expect(Object.hasOwn(ofStore, "code")).toBe(code !== undefined);
 });
 
 it("leaves the library's own errors as they are", () => {
   const own = new ConfigError("mine");
-  expect(postgresFailure(own, "read a flow")).toBe(own);
+  expect([postgresFailure(own, "read a flow"), tokenStoreFailure(own)]).toEqual([own, own]);
+  expect(tokenStoreFailure(own)).toBe(own);
 });
 
 it.each([
@@ -83,6 +99,64 @@ it.each([
   };
   await expect(retrying(send)).rejects.toMatchObject({ message: driverError(code).message });
   expect(sent).toBe(attempts);
+});
+
+it.each([
+  ["waits for the lock of a table", Array(9).fill("55P03"), 10, undefined],
+  ["doesn't wait for ever", Array(10).fill("55P03"), 10, "55P03"],
+  ["fails at once of anything else", ["42501"], 1, "42501"],
+])("a migration %s", async (_, codes, attempts, failed) => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const query = vi.fn(async () => {
+    const code = codes[query.mock.calls.length - 1];
+    if (code !== undefined) throw driverError(code);
+    return { rows: [] };
+  });
+  const migrated = migrate({ query }, { schema: "s", table: "t", steps: "" }).then(
+    () => undefined,
+    (error: unknown) => Reflect.get(Object(error), "code"),
+  );
+  await vi.advanceTimersByTimeAsync(499);
+  expect(query).toHaveBeenCalledTimes(1);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect([await migrated, query.mock.calls.length]).toEqual([failed, attempts]);
+});
+
+it("asks a given pool for tables in the schema public, and says what it could not do", async () => {
+  const query = vi.fn(async (text: string): Promise<{ rows: unknown[] }> => {
+    if (text.startsWith("SELECT FROM pg_class")) return { rows: [{}] };
+    return { rows: [{ version: 4, oldest_writer: 4, commits: "on" }] };
+  });
+  const journal = await PostgresJournal.open({ query });
+  expect(query.mock.calls.join()).toContain('\'"public"."cross_border_flows"\'::regclass');
+  query.mockImplementation(async () => ({ rows: [] }));
+  const begun = (data: string) => failure(journal.begin("k", scope, { ...state, data }, newLease()));
+  expect(await begun("")).toMatchObject({ name: "JournalError", message: expect.stringMatching(/free again/) });
+  for (const data of ["\0", "\ud800"]) {
+    expect(await begun(data)).toMatchObject({
+      name: "InvalidArgumentError",
+      message: expect.stringMatching(/U\+0000/),
+    });
+  }
+  query.mockRejectedValue(driverError("42501"));
+  const message = expect.stringMatching(/^PostgresJournal could not list flows: /);
+  expect(await failure(journal.list({ scope, limit: 1 }))).toMatchObject({ stored: "nothing", message });
+});
+
+it("says that the package pg is missing", async () => {
+  vi.doMock("pg", () => {
+    throw new Error("not found");
+  });
+  vi.resetModules();
+  onTestFinished(() => {
+    vi.doUnmock("pg");
+    vi.resetModules();
+  });
+  const { PostgresJournal: Fresh } = await import("cross-border-payments/journal/postgres");
+  const error = await failure(Fresh.open("postgresql://localhost:1/db"));
+  expect(error).toMatchObject({ name: "ConfigError", message: expect.stringMatching(/npm install pg/) });
+  expect(error).toHaveProperty("cause");
 });
 
 const address = process.env.CBP_POSTGRES_URL ?? "";
@@ -114,7 +188,10 @@ describe.skipIf(address === "")("with a server", () => {
   it("tells a pool that has been ended", async () => {
     const pool = new pg.Pool({ connectionString: address });
     await pool.end();
-    expect(await failure(PostgresJournal.open(pool))).toMatchObject({ cause: { code: "POOL_ENDED" } });
+    expect(await failure(PostgresJournal.open(pool))).toMatchObject({
+      message: expect.stringMatching(/^PostgresJournal could not open the journal: /),
+      cause: { code: "POOL_ENDED" },
+    });
   });
 });
 

@@ -58,6 +58,7 @@ describe.skipIf(url === "")("with a server", () => {
     expect(statements[2]).not.toContain("SKIP LOCKED");
     await Promise.all(keys.map((key) => journal.read(key)));
     expect(statements).toHaveLength(4);
+    expect(statements[3]).toMatch(/^SELECT/);
   });
 
   it("fails an operation that is refused, and none of its neighbours", async () => {

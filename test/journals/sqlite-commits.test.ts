@@ -1,6 +1,8 @@
-import { Worker } from "node:worker_threads";
+import { existsSync } from "node:fs";
+import { MessageChannel, Worker } from "node:worker_threads";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { threadName } from "../../src/journals/sqlite-worker.js";
 import { eventually } from "../support/eventually.js";
 import { expectOneAfterAnother } from "./group-commit-model.js";
 import { begin, expectLoneRefusal, failure, scope } from "./journal-fixture.js";
@@ -97,6 +99,44 @@ describe.skipIf(nodeSqlite === undefined)("over a handle that is passed in", () 
 });
 
 describe.skipIf(nodeSqlite === undefined)("the journal's thread", () => {
+  /** Its program in this thread, and the messages that it sends. */
+  async function serve(path: string) {
+    const { port1: parentPort, port2: port } = new MessageChannel();
+    const replies: unknown[] = [];
+    port.on("message", (reply) => replies.push(reply));
+    const options = { processes: "one", busyTimeoutMs: 50, migrate: true };
+    vi.doMock("node:worker_threads", () => ({ parentPort, workerData: { name: threadName, path, options } }));
+    vi.resetModules();
+    const listeners = process.listeners("warning");
+    onTestFinished(() => {
+      vi.doUnmock("node:worker_threads");
+      vi.resetModules();
+      port.close();
+      for (const listener of listeners) process.on("warning", listener);
+    });
+    await import("../../src/journals/sqlite-worker.js");
+    expect(process.listeners("warning")).toEqual([]);
+    return { port, replies };
+  }
+
+  it("says that its file is open, replies to each message, and closes the file at an empty one", async () => {
+    const file = newFile();
+    const { port, replies } = await serve(file);
+    port.postMessage([["read", { key: "k" }]]);
+    const none = [{ rows: [], changes: 0 }];
+    await eventually(() => expect(replies).toEqual([none, none]));
+    expect(existsSync(`${file}-wal`)).toBe(true);
+    const closed = new Promise((resolve) => port.once("close", resolve));
+    port.postMessage([]);
+    await closed;
+    expect(existsSync(`${file}-wal`)).toBe(false);
+  });
+
+  it("says why it can't open its file", async () => {
+    const { replies } = await serve(`${newFile()}/none`);
+    await eventually(() => expect(replies).toMatchObject([[{ error: { errcode: 14 } }]]));
+  });
+
   it("lets the event loop go on while another process has the file locked", async () => {
     const file = newFile();
     const journal = await openSqliteJournal(file);

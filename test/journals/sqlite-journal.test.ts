@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { verifyJournal } from "cross-border-payments/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   begin,
   expectAllFound,
@@ -25,9 +25,19 @@ import {
   withoutSqlite,
 } from "./sqlite-fixture.js";
 
-it.skipIf(nodeSqlite !== undefined)("says what to do on a Node without node:sqlite", async () => {
-  const error = await failure(SqliteJournal.open(newFile()));
-  expect(error).toMatchObject(refusal(/Node 22\.22\.3, 24\.15.*better-sqlite3.*PostgresJournal/));
+it.each([
+  ["a Node without node:sqlite", "node:module", { isBuiltin: () => false }, /24\.15.*better-sqlite3.*PostgresJournal/],
+  ["a bundle without the thread's program", "node:fs", { existsSync: () => false }, /a bundler left it out.*Copy /],
+])("says what to do on %s", async (_, module, without, message) => {
+  vi.doMock(module, async (original) => ({ ...Object(await original()), ...without }));
+  vi.resetModules();
+  onTestFinished(() => {
+    vi.doUnmock(module);
+    vi.resetModules();
+  });
+  const { SqliteJournal: Fresh } = await import("cross-border-payments/journal/sqlite");
+  const expected = nodeSqlite === undefined ? /better-sqlite3/ : message;
+  expect(await failure(Fresh.open(newFile()))).toMatchObject(refusal(expected));
 });
 
 it.each([
@@ -122,12 +132,15 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
       await (await SqliteJournal.open(file)).close();
       const database = openHandle(file);
       database.exec(`PRAGMA user_version = ${version}; UPDATE oldest_writer SET version = ${oldest}`);
-      for (const migrate of [true, false]) {
-        if (mayWrite) await begin(await openSqliteJournal(file, { migrate }), `k-${migrate}`);
-        else
-          expect(await failure(SqliteJournal.open(file, { migrate }))).toMatchObject(
-            refusal(/only \d+ or newer.*a newer release/),
-          );
+      for (const [place, migrate] of [
+        [file, true],
+        [likeBetterSqlite3(openHandle(file)), false],
+      ] as const) {
+        if (mayWrite) await begin(await openSqliteJournal(place, { migrate }), `k-${migrate}`);
+        else {
+          const error = await failure(SqliteJournal.open(place, { migrate }));
+          expect(error).toMatchObject(refusal(/only \d+ or newer.*a newer release/));
+        }
       }
       expect(database.prepare("PRAGMA user_version").all()).toEqual([{ user_version: version }]);
     },
@@ -147,9 +160,10 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
 
   it("leaves files that need a migration alone when it may not migrate", async () => {
     const old = sqliteOf("0.3.0");
-    expect(await failure(SqliteJournal.open(old, { migrate: false }))).toMatchObject(
-      refusal(/version 3.*needs version 4.*migrate is false/),
-    );
+    for (const place of [old, likeBetterSqlite3(openHandle(old))]) {
+      const error = await failure(SqliteJournal.open(place, { migrate: false }));
+      expect(error).toMatchObject(refusal(/version 3.*needs version 4.*migrate is false/));
+    }
     expect(openHandle(old).prepare("PRAGMA user_version").all()).toEqual([{ user_version: 3 }]);
     expect(await failure(SqliteJournal.open(newFile(), { migrate: false }))).toMatchObject(refusal("no tables"));
     const current = newFile();
@@ -157,14 +171,29 @@ describe.skipIf(nodeSqlite === undefined)(`with a file${withoutSqlite}`, () => {
     await begin(await openSqliteJournal(current, { migrate: false }), "k");
   });
 
-  it.each<[string, (file: string) => string, string, RegExp]>([
+  it.each<[string, (file: string) => Parameters<typeof SqliteJournal.open>[0], string, RegExp]>([
     ["another program's database", withTable, "ConfigError", /a file of its own/],
+    ["its handle", (file) => likeBetterSqlite3(openHandle(withTable(file))), "ConfigError", /a file of its own/],
     ["a database in memory", () => ":memory:", "ConfigError", /MemoryJournal/],
     ["a file that is no database", withText, "JournalError", /could not open the journal: .*isn't a SQLite database/],
     ["a folder that is not there", (file) => `${file}/none/payments.db`, "JournalError", /SQLITE_CANTOPEN/],
   ])("refuses %s", async (_, make, name, message) => {
     const error = await failure(SqliteJournal.open(make(newFile())));
     expect(error).toMatchObject({ name, message: expect.stringMatching(message) });
+  });
+
+  it.each([
+    [3, 5000, undefined],
+    [Number.POSITIVE_INFINITY, 60, /SQLITE_BUSY/],
+  ])("opens again a file that is locked %i times, for %i ms at most", async (times, busyTimeoutMs, refused) => {
+    let tries = 0;
+    const handle = likeBetterSqlite3(openHandle(newFile()), (sql) => {
+      if (sql.includes("journal_mode") && tries++ < times) throw Object.assign(new Error(), { code: "SQLITE_BUSY" });
+    });
+    const opened = SqliteJournal.open(handle, { busyTimeoutMs });
+    if (refused !== undefined) expect(await failure(opened)).toMatchObject(refusal(refused, "JournalError"));
+    else await (await opened).close();
+    expect(tries).toBeGreaterThan(Math.min(3, times));
   });
 
   it("flushes every write: a write-ahead log with synchronous FULL", async () => {
