@@ -2,15 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { Session, type SessionOptions } from "../../src/auth/session.js";
 import { TokenEndpoint } from "../../src/auth/token-endpoint.js";
 import { now } from "../../src/core/clock.js";
-import {
-  FakeTokenEndpoint,
-  granted,
-  maybeSent,
-  notSent,
-  type Reply,
-  refusal,
-  responded,
-} from "./fake-token-endpoint.js";
+import { FakeTokenEndpoint, granted, type Reply, refusal, responded } from "./fake-token-endpoint.js";
 import { FaultyStore, type Fleet, fleetOf, givenFleet, type Member, type StoreFault } from "./fleet-fixture.js";
 import {
   auth,
@@ -25,7 +17,6 @@ import {
   settle,
   withFakeTime,
 } from "./manager-fixture.js";
-import type { IdentityFault } from "./rotating-identity.js";
 
 withFakeTime();
 
@@ -159,27 +150,6 @@ describe("a fleet", () => {
     await late.catch(() => {});
     expect(holder?.events.at(-1)).toMatchObject({ grant: "refresh_token", shared: false });
     expect(await callNow(fleet.join())).toBe(newer);
-  });
-
-  it.each<[IdentityFault, string[], isGood: boolean]>([
-    ["lost", ["password", "refresh_token", "password"], false],
-    ["lost-before", ["password", "refresh_token", "password"], false],
-    ["bad-gateway", ["password", "refresh_token", "password"], false],
-    ["failing", ["password", "refresh_token", "refresh_token"], true],
-    ["throttled", ["password", "refresh_token", "refresh_token"], true],
-    ["unsent", ["password", "refresh_token"], true],
-  ])("makes no more requests after a refresh that was %s than it needs", async (fault, grants, isGood) => {
-    const fleet = await expiredFleet(3);
-    fleet.identity.faults.push(fault);
-    expect(new Set(await callAll(fleet.members, 6000)).size).toBe(1);
-    expect(grantsOf(fleet)).toEqual(grants);
-    expect(fleet.identity.reused).toEqual([]);
-    const given = givenFleet(2);
-    given.identity.faults.push(fault);
-    await Promise.allSettled(given.members.map((member) => callNow(member, 20_000)));
-    expect([given.identity.reused, given.identity.isEnded]).toEqual([[], false]);
-    if (isGood) expect(new Set(await callAll(given.members)).size).toBe(1);
-    else expect(given.identity.refreshes).toBe(1);
   });
 });
 
@@ -392,29 +362,6 @@ describe("the end of a session of one client", () => {
     await expect(call({ maxRetries: 0 })).rejects.toMatchObject({ effect: "none" });
     expect(fake.requests).toHaveLength(sent.length);
   });
-
-  const unconfirmed = { class: "unconfirmed" };
-
-  it.each<[string, Reply[], object | undefined]>([
-    ["its response was lost", [maybeSent()], unconfirmed],
-    ["a proxy answered it", [responded(502, "bad gateway")], unconfirmed],
-    ["it was not sent", [notSent()], undefined],
-    ["the server was starting", [responded(503)], undefined],
-    ["its response was lost, and the next one came", [maybeSent(), granted("b")], undefined],
-    ["the client was refused, and not the token", [responded(401, { error: "invalid_client" })], undefined],
-  ])(
-    "is known by the word on its newest refresh token alone: after a renewal of which %s",
-    async (_, replies, outcome) => {
-      const { call, manager, fake } = managerFixture(replies, { auth: session });
-      for (let made = 0; made < replies.length; made++) {
-        await call({ maxRetries: 0 }).catch(() => {});
-        await pass(1000);
-      }
-      fake.expect(refusal(400));
-      expect(await outcomeOf(manager.endSession(), 10)).toEqual(outcome);
-      expect(fake.requests.at(-1)?.path).toMatch(/\/logout$/);
-    },
-  );
 
   it("waits for a renewal that is under way", async () => {
     const { call, manager, fake } = managerFixture([], { auth: session });

@@ -37,7 +37,6 @@ it.each(commandPaths())("shows examples and options of %s, without those of the 
 });
 
 it.each<[said: string, line: string[]]>([
-  ["unknown command 'sign'", ["sign"]],
   ["unknown command 'doctr'; did you mean doctor?", ["help", "doctr"]],
   ["unknown option '--fitler' (Did you mean --filter?)", ["payments", "list", "--fitler", "a=b"]],
   ["unknown option '--password'", ["doctor", "--password", "x"]],
@@ -93,8 +92,6 @@ it.each<[words: string[], found: string[]]>([
     ["payments", "list", "--format", ""],
     ["table", "csv", "json", "ndjson"],
   ],
-  [["payments", "list", "--out", ""], []],
-  [["flows", "list", "--phase", "h"], ["held"]],
   [
     ["completion", ""],
     ["bash", "zsh", "fish"],

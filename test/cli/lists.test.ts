@@ -209,20 +209,16 @@ it.each([
 const day = "2026-03-02";
 it.each<[said: string, line: string[]]>([
   ["Give a whole number from 1", ["--size", "0"]],
-  ["Give a whole number from 1", ["--limit", "1e3"]],
-  ["Allowed choices are table, csv, json, ndjson", ["--format", "xml"]],
   ["--filter =1 is not FIELD=VALUE", ["--filter", "=1"]],
   ["--filter: the service knows one value per field", ["--filter", "memo=a", "--filter", "memo=b"]],
   ["--filter: payments have no field memos; did you mean memo?", ["--filter", "memos=1"]],
   ["--filter: payments have no field x; they have id, ", ["--filter", "x=1", "--from", day]],
   ["--fields: payments have no field memos; did you mean memo?", ["--fields", "id,memos"]],
   ["--to requires an earlier --from", ["--to", "today"]],
-  ["--to requires an earlier --from", ["--from", day, "--to", day]],
   ["'--from <time>' cannot be used with option '--after", ["--from", day, "--after", "1"]],
   ["Give a day such as", ["--from", "2026-02-30"]],
   ["Give a day such as", ["--from", "2026-03-02T10:00:00"]],
   ["Give a number and a unit", ["--every=5"]],
-  ["Give a number and a unit", ["--every=0s"]],
   ["'--follow' cannot be used with option '--out", ["--follow", "--out", "o"]],
   ["--follow has no end, which --format json needs", ["--follow", "--format", "json"]],
 ])("refuses: %s %j", async (said, line) => {

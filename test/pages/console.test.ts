@@ -1,10 +1,8 @@
-import { createServer } from "node:http";
 import { CrossBorderClient, generateSigningKeyPair, paymentFromIntent, signRequest } from "cross-border-payments";
 import { type SandboxServer, startSandbox } from "cross-border-payments/sandbox";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Page } from "../support/chromium.js";
 import { intentRequest, openCorridor } from "../support/corridor.js";
-import { originInTest } from "../support/origin-of.js";
 import { faultsOf, misledBrowser, tabTo, watchedPage } from "./watched-page.js";
 
 /** In Chromium: the console of the built package, before a client over real sockets. */
@@ -31,7 +29,7 @@ describe("the sandbox's console", () => {
     const asked: string[] = [];
     const page = await watchedPage(profile, asked);
     await page.goto(server.consoleUrl ?? "");
-    return { server, client, privateKey, profile, page, asked };
+    return { server, client, privateKey, page, asked };
   }
 
   const textOf = async (page: Page, selector = "main") => (await page.locator(selector).textContent()) ?? "";
@@ -104,45 +102,6 @@ describe("the sandbox's console", () => {
       }
     },
   );
-
-  it("is of no use to a page of another origin, or of a name that leads here", async () => {
-    const { server, client, profile } = await visit();
-    const attacker = createServer((_, response) => response.end("<!doctype html><title>attacker</title>"));
-    const { port } = new URL(await originInTest(attacker));
-    const consoleUrl = JSON.stringify(server.consoleUrl);
-    for (const origin of [`http://attacker.test:${port}`, `http://127.0.0.1:${port}`]) {
-      const page = await profile.newPage();
-      await page.goto(origin);
-      const tries = await page.evaluate<string[]>(`(async () => {
-        const body = new URLSearchParams({ kind: "lost", of: "any" });
-        const results = [
-          fetch(${consoleUrl}),
-          fetch(${consoleUrl} + "faults", { method: "POST", body }),
-          fetch(${consoleUrl} + "faults", { method: "POST", body, mode: "no-cors" }),
-        ];
-        return (await Promise.allSettled(results)).map(({ status, value }) => value?.type ?? status);
-      })()`);
-      expect(tries).toEqual(["rejected", "rejected", expect.stringMatching(/opaque|rejected/)]);
-      // Neither can it show the console in a frame, nor send a form there.
-      const framed = await page.evaluate<string>(`new Promise((resolve) => {
-        document.body.innerHTML = '<iframe name="sink" src=' + ${consoleUrl} + '></iframe><form method="post" target="sink"><input name="which" value="all"></form>';
-        const frame = document.querySelector("iframe");
-        frame.onload = () => {
-          const title = frame.contentDocument?.title ?? "none";
-          frame.onload = () => resolve(title);
-          document.forms[0].action = ${consoleUrl} + "revoke";
-          document.forms[0].submit();
-        };
-      })`);
-      expect(framed).toBe("none");
-    }
-    const rebound = await profile.newPage();
-    await rebound.goto(`http://attacker.test:${new URL(server.url).port}/console/`);
-    expect(await textOf(rebound, "body")).toContain("addresses of this machine only");
-    const faults = await (await fetch(`${server.consoleUrl}faults`)).text();
-    expect(faults).toContain("No fault is armed.");
-    expect((await client.payments.list()).items).toEqual([]);
-  });
 });
 
 /** Signs a payment without the base path. Returns the access token that it was sent with. */
