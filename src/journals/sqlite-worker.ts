@@ -305,7 +305,7 @@ function toSqliteError(error: unknown): SqliteError {
 }
 
 /** Replies first whether the file was opened, then to each list of operations. An empty list closes the file. */
-function serve(port: MessagePort, path: string, options: OpenOptions): void {
+export function serve(port: MessagePort, path: string, options: OpenOptions): void {
   // That node:sqlite is experimental in some releases of Node is the journal's own decision, not its user's.
   process.removeAllListeners("warning");
   const { DatabaseSync } = process.getBuiltinModule("node:sqlite") as unknown as {

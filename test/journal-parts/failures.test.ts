@@ -148,13 +148,8 @@ it("says that the package pg is missing", async () => {
   vi.doMock("pg", () => {
     throw new Error("not found");
   });
-  vi.resetModules();
-  onTestFinished(() => {
-    vi.doUnmock("pg");
-    vi.resetModules();
-  });
-  const { PostgresJournal: Fresh } = await import("cross-border-payments/journal/postgres");
-  const error = await failure(Fresh.open("postgresql://localhost:1/db"));
+  onTestFinished(() => vi.doUnmock("pg"));
+  const error = await failure(PostgresJournal.open("postgresql://localhost:1/db"));
   expect(error).toMatchObject({ name: "ConfigError", message: expect.stringMatching(/npm install pg/) });
   expect(error).toHaveProperty("cause");
 });

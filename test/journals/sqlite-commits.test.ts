@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { MessageChannel, Worker } from "node:worker_threads";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { threadName } from "../../src/journals/sqlite-worker.js";
+import { serve } from "../../src/journals/sqlite-worker.js";
 import { eventually } from "../support/eventually.js";
 import { expectOneAfterAnother } from "./group-commit-model.js";
 import { begin, expectLoneRefusal, failure, scope } from "./journal-fixture.js";
@@ -100,28 +100,23 @@ describe.skipIf(nodeSqlite === undefined)("over a handle that is passed in", () 
 
 describe.skipIf(nodeSqlite === undefined)("the journal's thread", () => {
   /** Its program in this thread, and the messages that it sends. */
-  async function serve(path: string) {
-    const { port1: parentPort, port2: port } = new MessageChannel();
+  function serveHere(path: string) {
+    const { port1, port2: port } = new MessageChannel();
     const replies: unknown[] = [];
     port.on("message", (reply) => replies.push(reply));
-    const options = { processes: "one", busyTimeoutMs: 50, migrate: true };
-    vi.doMock("node:worker_threads", () => ({ parentPort, workerData: { name: threadName, path, options } }));
-    vi.resetModules();
     const listeners = process.listeners("warning");
     onTestFinished(() => {
-      vi.doUnmock("node:worker_threads");
-      vi.resetModules();
       port.close();
       for (const listener of listeners) process.on("warning", listener);
     });
-    await import("../../src/journals/sqlite-worker.js");
+    serve(port1, path, { processes: "one", busyTimeoutMs: 50, migrate: true });
     expect(process.listeners("warning")).toEqual([]);
     return { port, replies };
   }
 
   it("says that its file is open, replies to each message, and closes the file at an empty one", async () => {
     const file = newFile();
-    const { port, replies } = await serve(file);
+    const { port, replies } = serveHere(file);
     port.postMessage([["read", { key: "k" }]]);
     const none = [{ rows: [], changes: 0 }];
     await eventually(() => expect(replies).toEqual([none, none]));
@@ -133,7 +128,7 @@ describe.skipIf(nodeSqlite === undefined)("the journal's thread", () => {
   });
 
   it("says why it can't open its file", async () => {
-    const { replies } = await serve(`${newFile()}/none`);
+    const { replies } = serveHere(`${newFile()}/none`);
     await eventually(() => expect(replies).toMatchObject([[{ error: { errcode: 14 } }]]));
   });
 

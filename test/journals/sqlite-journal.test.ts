@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, writeFileSync } from "node:fs";
+import fs, { existsSync, writeFileSync } from "node:fs";
+import module from "node:module";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { verifyJournal } from "cross-border-payments/testing";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -26,18 +27,17 @@ import {
 } from "./sqlite-fixture.js";
 
 it.each([
-  ["a Node without node:sqlite", "node:module", { isBuiltin: () => false }, /24\.15.*better-sqlite3.*PostgresJournal/],
-  ["a bundle without the thread's program", "node:fs", { existsSync: () => false }, /a bundler left it out.*Copy /],
-])("says what to do on %s", async (_, module, without, message) => {
-  vi.doMock(module, async (original) => ({ ...Object(await original()), ...without }));
-  vi.resetModules();
+  ["a Node without node:sqlite", module, "isBuiltin", /24\.15.*better-sqlite3.*PostgresJournal/],
+  ["a bundle without the thread's program", fs, "existsSync", /a bundler left it out.*Copy /],
+])("says what to do on %s", async (_, builtin, name, message) => {
+  const without = vi.spyOn(builtin as Record<string, () => boolean>, name).mockReturnValue(false);
+  module.syncBuiltinESMExports();
   onTestFinished(() => {
-    vi.doUnmock(module);
-    vi.resetModules();
+    without.mockRestore();
+    module.syncBuiltinESMExports();
   });
-  const { SqliteJournal: Fresh } = await import("cross-border-payments/journal/sqlite");
   const expected = nodeSqlite === undefined ? /better-sqlite3/ : message;
-  expect(await failure(Fresh.open(newFile()))).toMatchObject(refusal(expected));
+  expect(await failure(SqliteJournal.open(newFile()))).toMatchObject(refusal(expected));
 });
 
 it.each([

@@ -15,7 +15,7 @@ export default defineConfig({
     // A mutant is switched on while the tests run, so no module must be loaded again for it.
     isolate: part?.isolated === true,
     // What a mutant prevents never comes.
-    testTimeout: 8000,
+    testTimeout: 15_000,
     hookTimeout: 60_000,
   },
 });
