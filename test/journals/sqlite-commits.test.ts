@@ -13,6 +13,7 @@ const keys = Array.from({ length: 40 }, (_, index) => `k${index}`);
 describe.skipIf(nodeSqlite === undefined).each([
   ["a thread of its own", (file: string) => file],
   ["the caller's thread", (file: string) => likeBetterSqlite3(openHandle(file))],
+  ["the caller's thread, with node:sqlite", openHandle],
 ])("on %s", (_, placeOf) => {
   it("replies to what comes at once as if it came one after the other", async () => {
     await expectOneAfterAnother(await openSqliteJournal(placeOf(newFile())), 100);
@@ -83,6 +84,8 @@ describe.skipIf(nodeSqlite === undefined)("over a handle that is passed in", () 
     const read = journal.read("k3").then((entry) => void replies.push(entry));
     await Promise.all([...begun, read]);
     expect([told.commits, repliedBefore, replies.length]).toEqual([1, 0, 41]);
+    await journal.read("k3");
+    expect(told.commits).toBe(1);
   });
 
   it("says that nobody knows what was stored when the disk failed at the commit", async () => {
@@ -163,6 +166,7 @@ describe.skipIf(nodeSqlite === undefined)("the journal's thread", () => {
           name: "JournalError",
           stored: "unknown",
           message: expect.stringContaining("thread that has the file ended"),
+          cause: { message: "the journal's thread ended" },
         },
       });
     }

@@ -66,15 +66,22 @@ export function likeBetterSqlite3(database: Handle, onStatement: (sql: string) =
       return {
         all: (...parameters) => {
           if (!returnsData) throw new TypeError("This statement does not return data. Use run() instead");
+          assertBindable(parameters);
           onStatement(sql);
           return translated(() => statement.all(...parameters));
         },
         run: (...parameters) => {
           if (returnsData) throw new TypeError("This statement returns data. Use get(), all(), or iterate() instead");
+          assertBindable(parameters);
           onStatement(sql);
           return translated(() => statement.run(...parameters));
         },
       };
     },
   };
+}
+
+function assertBindable(parameters: readonly unknown[]): void {
+  if (parameters.some((parameter) => typeof parameter === "boolean"))
+    throw new TypeError("SQLite3 can't bind booleans");
 }
