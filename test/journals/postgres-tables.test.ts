@@ -17,7 +17,7 @@ it.each([
   { from: 5 },
   { from: 0.5 },
 ])("returns no SQL for the options %o", (options) => {
-  expect(() => PostgresJournal.schema(options)).toThrow(expect.objectContaining({ name: "ConfigError" }));
+  expect(() => PostgresJournal.schema(options)).toThrow(expect.objectContaining(refusal(/^PostgresJournal: /)));
 });
 
 it("returns SQL with the names that it is given, quoted", () => {
@@ -25,6 +25,7 @@ it("returns SQL with the names that it is given, quoted", () => {
   expect(text).toContain('CREATE TABLE "Bank"."Flows" (');
   expect(text).toContain('GRANT SELECT, INSERT, UPDATE, DELETE ON "Bank"."Flows" TO "payer";');
   expect(PostgresJournal.schema({ from: 3 })).not.toContain("CREATE TABLE");
+  expect(PostgresJournal.schema()).toContain('"public"."cross_border_flows" TO "payments"');
 });
 
 describe.skipIf(url === "")("with a role that has the least grants", () => {
