@@ -57,8 +57,6 @@ const variables = {
   closeMs: milliseconds("CLOSE_MS", "15000", "how long payments in flight have to come to a safe place"),
 } satisfies Readonly<Record<string, Variable<unknown>>>;
 
-export const bankVariables: readonly string[] = Object.values(variables).map(({ name }) => name);
-
 /** What the environment says of this process. The library's own settings, `CROSS_BORDER_…`, are read by `readSettings`. */
 export type BankSettings = {
   readonly [Name in keyof typeof variables]: NonNullable<ReturnType<(typeof variables)[Name]["read"]>>;

@@ -206,18 +206,14 @@ it.each([
   expect(part !== undefined).toBe(more.length > 0);
 });
 
-const day = "2026-03-02";
 it.each<[said: string, line: string[]]>([
   ["Give a whole number from 1", ["--size", "0"]],
-  ["--filter =1 is not FIELD=VALUE", ["--filter", "=1"]],
   ["--filter: the service knows one value per field", ["--filter", "memo=a", "--filter", "memo=b"]],
   ["--filter: payments have no field memos; did you mean memo?", ["--filter", "memos=1"]],
   ["--fields: payments have no field memos; did you mean memo?", ["--fields", "id,memos"]],
   ["--to requires an earlier --from", ["--to", "today"]],
-  ["'--from <time>' cannot be used with option '--after", ["--from", day, "--after", "1"]],
   ["Give a day such as", ["--from", "2026-02-30"]],
   ["Give a number and a unit", ["--every=5"]],
-  ["'--follow' cannot be used with option '--out", ["--follow", "--out", "o"]],
   ["--follow has no end, which --format json needs", ["--follow", "--format", "json"]],
 ])("refuses: %s %j", async (said, line) => {
   const { code, stdout, stderr } = await run(["payments", "list", ...line]);

@@ -119,7 +119,6 @@ const like = { status: 200, ok: true, headers, body: null };
 describe.each<[string, "fetch" | "dispatcher", unknown]>([
   ["gives nothing", "fetch", async () => undefined],
   ["gives the Response of node-fetch", "fetch", async () => ({ ...like, body: { pipe: () => {} } })],
-  ["gives a status that is a text", "fetch", async () => ({ ...like, status: "200" })],
   ["of undici 6 refuses the handler", "dispatcher", () => throwing(invalid("invalid onError method"))()],
   ["of undici 6 calls old methods", "dispatcher", (_: never, handler: OldHandler) => handler.onConnect()],
 ])("an option that %s", (_, option, misused) => {
