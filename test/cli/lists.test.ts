@@ -213,7 +213,7 @@ it.each<[said: string, line: string[]]>([
   ["--fields: payments have no field memos; did you mean memo?", ["--fields", "id,memos"]],
   ["--to requires an earlier --from", ["--to", "today"]],
   ["Give a day such as", ["--from", "2026-02-30"]],
-  ["Give a number and a unit", ["--every=5"]],
+  ["Give a number and a unit", ["--every=0s"]],
   ["--follow has no end, which --format json needs", ["--follow", "--format", "json"]],
 ])("refuses: %s %j", async (said, line) => {
   const { code, stdout, stderr } = await run(["payments", "list", ...line]);

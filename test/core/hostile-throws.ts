@@ -17,8 +17,6 @@ export function hostileThrows(secret: string): Readonly<Record<string, unknown>>
       cause: { secret },
     },
     "a string": secret,
-    "a symbol": Symbol(secret),
-    "a function": Object.assign(() => secret, { secret }),
     null: null,
     undefined: undefined,
   };

@@ -39,9 +39,6 @@ const values: readonly (readonly [string, unknown])[] = [
   ["a symbol", Symbol(secret)],
   ["a Date", new Date()],
   ["an array", [secret]],
-  ["a Map", new Map([["a", secret]])],
-  ["a Promise", Promise.resolve(secret)],
-  ["a String", new String(secret)],
 ];
 
 /** A record may have null, and then the body may have it, too. */

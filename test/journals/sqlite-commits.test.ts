@@ -1,8 +1,6 @@
-import { existsSync } from "node:fs";
-import { MessageChannel, Worker } from "node:worker_threads";
+import { Worker } from "node:worker_threads";
 import { SqliteJournal } from "cross-border-payments/journal/sqlite";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { serve } from "../../src/journals/sqlite-worker.js";
 import { eventually } from "../support/eventually.js";
 import { expectOneAfterAnother } from "./group-commit-model.js";
 import { begin, expectLoneRefusal, failure, scope } from "./journal-fixture.js";
@@ -102,39 +100,6 @@ describe.skipIf(nodeSqlite === undefined)("over a handle that is passed in", () 
 });
 
 describe.skipIf(nodeSqlite === undefined)("the journal's thread", () => {
-  /** Its program in this thread, and the messages that it sends. */
-  function serveHere(path: string) {
-    const { port1, port2: port } = new MessageChannel();
-    const replies: unknown[] = [];
-    port.on("message", (reply) => replies.push(reply));
-    const listeners = process.listeners("warning");
-    onTestFinished(() => {
-      port.close();
-      for (const listener of listeners) process.on("warning", listener);
-    });
-    serve(port1, path, { processes: "one", busyTimeoutMs: 50, migrate: true });
-    expect(process.listeners("warning")).toEqual([]);
-    return { port, replies };
-  }
-
-  it("says that its file is open, replies to each message, and closes the file at an empty one", async () => {
-    const file = newFile();
-    const { port, replies } = serveHere(file);
-    port.postMessage([["read", { key: "k" }]]);
-    const none = [{ rows: [], changes: 0 }];
-    await eventually(() => expect(replies).toEqual([none, none]));
-    expect(existsSync(`${file}-wal`)).toBe(true);
-    const closed = new Promise((resolve) => port.once("close", resolve));
-    port.postMessage([]);
-    await closed;
-    expect(existsSync(`${file}-wal`)).toBe(false);
-  });
-
-  it("says why it can't open its file", async () => {
-    const { replies } = serveHere(`${newFile()}/none`);
-    await eventually(() => expect(replies).toMatchObject([[{ error: { errcode: 14 } }]]));
-  });
-
   it("lets the event loop go on while another process has the file locked", async () => {
     const file = newFile();
     const journal = await openSqliteJournal(file);
