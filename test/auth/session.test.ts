@@ -447,9 +447,15 @@ function sessionOver(entry: object | undefined, isFree = true, more: Partial<Ses
     endpoint: new TokenEndpoint({ auth, transport: fake }),
     store: {
       read: async () => entry && { value: JSON.stringify({ v: 1, ...entry }), version: "1" },
-      lock: async () => times.lock++ >= 0 && isFree,
+      async lock() {
+        times.lock += 1;
+        return isFree;
+      },
       unlock: async () => {},
-      write: async () => times.write++ >= 0,
+      async write() {
+        times.write += 1;
+        return true;
+      },
     },
     ...more,
   };

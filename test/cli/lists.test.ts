@@ -208,11 +208,15 @@ it.each([
 
 it.each<[said: string, line: string[]]>([
   ["Give a whole number from 1", ["--size", "0"]],
+  ["--filter =1 is not FIELD=VALUE", ["--filter", "=1"]],
   ["--filter: the service knows one value per field", ["--filter", "memo=a", "--filter", "memo=b"]],
   ["--filter: payments have no field memos; did you mean memo?", ["--filter", "memos=1"]],
+  ["--filter: payments have no field x; they have id, ", ["--filter", "x=1", "--from", "2026-03-02"]],
   ["--fields: payments have no field memos; did you mean memo?", ["--fields", "id,memos"]],
   ["--to requires an earlier --from", ["--to", "today"]],
+  ["--to requires an earlier --from", ["--from", "today", "--to", "today"]],
   ["Give a day such as", ["--from", "2026-02-30"]],
+  ["Give a day such as", ["--from", "2026-03-02T10:00:00"]],
   ["Give a number and a unit", ["--every=0s"]],
   ["--follow has no end, which --format json needs", ["--follow", "--format", "json"]],
 ])("refuses: %s %j", async (said, line) => {

@@ -72,10 +72,8 @@ it.each([
   expect(failed).toMatchObject({ stored });
   if (code === undefined)
     expect(failed.message).toMatch(/: the database can't be reached, or did not respond in time\. Check/);
+  expect(Reflect.get(Object(failed.cause), "code")).toBe(code);
   expect(Object.hasOwn(Object(failed.cause), "code")).toBe(code !== undefined);
-  expect(failed.cause).toEqual(
-    code === undefined ? expect.not.objectContaining({ code }) : expect.objectContaining({ code }),
-  );
   const ofStore = tokenStoreFailure(error);
   expect(ofStore.cause).toEqual(failed.cause);
   expect(Object.hasOwn(ofStore, "code")).toBe(code !== undefined);
@@ -83,7 +81,7 @@ it.each([
 
 it("leaves the library's own errors as they are", () => {
   const own = new ConfigError("mine");
-  expect([postgresFailure(own, "read a flow"), tokenStoreFailure(own)]).toEqual([own, own]);
+  expect(postgresFailure(own, "read a flow")).toBe(own);
   expect(tokenStoreFailure(own)).toBe(own);
 });
 

@@ -114,23 +114,19 @@ const changes: Readonly<Record<string, (service: ModelService, options: ModelOpt
   ...Object.fromEntries([1, 3].map((lacks) => [`request 2 lacks ${lacks}`, (...made) => lag(2, 2, lacks, ...made)])),
   "requests 2 and 3 lack 6": (...made) => lag(2, 3, 6, ...made),
   "all but the first lack 6": (...made) => lag(2, 99, 6, ...made),
-  "the last one moves": (service) => at(service, 2, () => service.touch(3)),
-  "all move": (service) =>
-    at(service, 3, () => {
-      for (const index of service.records.keys()) service.touch(index);
-    }),
-  "all move, twice": (service) => {
-    service.intercept = (_, number) => {
-      if (number === 3 || number === 9) for (const index of service.records.keys()) service.touch(index);
-      return undefined;
-    };
-  },
-  "one is added": (service) => at(service, 2, () => service.add()),
-  "the last ones leave": (service) => at(service, 2, () => service.records.splice(3)),
+  "the last one moves": (service) => at([2], service, () => service.touch(3)),
+  "all move": (service) => at([3], service, () => touchAll(service)),
+  "all move, twice": (service) => at([3, 9], service, () => touchAll(service)),
+  "one is added": (service) => at([2], service, () => service.add()),
+  "the last ones leave": (service) => at([2], service, () => service.records.splice(3)),
 };
 
-function at(service: ModelService, request: number, work: () => void): void {
-  service.intercept = (_, number) => void (number === request && work());
+function at(requests: readonly number[], service: ModelService, work: () => void): void {
+  service.intercept = (_, number) => void (requests.includes(number) && work());
+}
+
+function touchAll(service: ModelService): void {
+  for (const index of service.records.keys()) service.touch(index);
 }
 
 function lag(from: number, to: number, lacks: number, service: ModelService, options: ModelOptions): void {
